@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Make or refresh .venv with this package and the dependency groups named as arguments.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3.11 python3 python3.12 python3.13; do
+        if [ -n "$candidate" ] && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "discriminant needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2
+    return 1
+}
+
+make_venv() {
+    local python=$1
+    "$python" -m venv .venv && return
+    # Debian keeps venv in a package of its own.
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq && apt-get install -y -qq python3-venv
+        "$python" -m venv .venv
+    else
+        echo "Python's venv module is missing: install the package python3-venv." >&2
+        return 1
+    fi
+}
+
+if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+    rm -rf .venv
+    make_venv "$(find_python)"
+fi
+
+groups=()
+for group in "$@"; do
+    groups+=(--group "$group")
+done
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable . "${groups[@]}"

@@ -1,0 +1,120 @@
+"""Class labels as codes 0..K-1 in sorted order of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from ..errors import InputError, LabelError
+from .rows import Array
+
+#: Integer labels are coded by a look-up table while their range is at most this.
+_TABLE_RANGE = 1 << 20
+
+
+def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Array, Array]:
+    """The classes, sorted, and the code of each label.
+
+    With ``classes`` given (they must be sorted) the labels have to be among them.
+
+    >>> encode_labels(["b", "a", "b"], 3)
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1], dtype=int32))
+    """
+    labels = _label_array(y, n_rows)
+    if labels.dtype.kind in "iub":
+        found, codes = _encode_integers(labels)
+    else:
+        found, codes = _encode_by_dictionary(labels)
+    return (found, codes) if classes is None else (classes, _positions(found, classes)[codes])
+
+
+def sorted_classes(classes: Iterable[Any]) -> Array:
+    """Declared classes, each once, in sorted order."""
+    declared = np.asarray(list(classes))
+    if declared.ndim != 1 or declared.size == 0:
+        raise LabelError(f"classes= must be a list of class labels, got an array of shape {declared.shape}.")
+    return np.unique(declared)
+
+
+def _label_array(y: Any, n_rows: int) -> Array:
+    if y is None:
+        raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        labels = column_or_1d(y, warn=True)
+    if labels.shape[0] != n_rows:
+        raise InputError(
+            f"X and y differ in length: found input variables with inconsistent numbers of samples: "
+            f"[{n_rows}, {labels.shape[0]}]. Give exactly one label per row."
+        )
+    if labels.dtype.kind == "f":
+        _refuse_continuous(labels)
+    elif labels.dtype.kind not in "iubUSO":
+        raise LabelError(f"Unknown label type: {labels.dtype}. Labels may be strings, integers or booleans.")
+    return labels
+
+
+def _refuse_continuous(labels: Array) -> None:
+    if not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise LabelError(f"Input y contains NaN or infinity: row {row}. Drop the rows without a label.")
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise LabelError(f"{error} Labels must be classes: strings, integers or whole numbers.") from error
+
+
+def _encode_integers(labels: Array) -> tuple[Array, Array]:
+    if labels.dtype.kind == "b":
+        classes, codes = _encode_integers(labels.view(np.uint8))
+        return classes.astype(bool), codes
+    low, high = int(labels.min()), int(labels.max())
+    if high - low >= _TABLE_RANGE:
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes.astype(np.int32)
+    offsets = labels if low == 0 else labels - labels.dtype.type(low)
+    present = np.bincount(offsets) > 0
+    rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    codes = offsets.astype(np.int32) if present.all() else rank[offsets]
+    return (np.flatnonzero(present) + low).astype(labels.dtype), codes
+
+
+def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
+    values = labels.tolist()
+    if labels.dtype == object:
+        _refuse_missing(values)
+    distinct = set(values)
+    try:
+        ordered = sorted(distinct)
+    except TypeError as error:
+        kinds = sorted({type(v).__name__ for v in distinct})
+        raise LabelError(f"Labels mix types that have no common order ({', '.join(kinds)}): use one type.") from error
+    position = {value: code for code, value in enumerate(ordered)}
+    codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
+    return np.array(ordered, dtype=labels.dtype), codes
+
+
+def _refuse_missing(values: list[Any]) -> None:
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
+
+
+def _positions(found: Array, classes: Array) -> Array:
+    position = {value: code for code, value in enumerate(classes.tolist())}
+    unknown = [value for value in found.tolist() if value not in position]
+    if unknown:
+        raise LabelError(
+            f"Label {unknown[0]!r} is not among the classes of this model ({_listed(classes)}). Classes must be "
+            "declared in the first call: partial_fit(X, y, classes=[...])."
+        )
+    return np.array([position[value] for value in found.tolist()], dtype=np.int32)
+
+
+def _listed(classes: Array) -> str:
+    shown = ", ".join(repr(c) for c in classes[:8].tolist())
+    return shown + (", ..." if classes.size > 8 else "")

@@ -1,0 +1,246 @@
+"""Rows of numbers, whatever they came in: NumPy array, pandas or polars frame, CSR matrix.
+
+Nothing is copied here. A block of rows is cut out on demand and only that block is converted, so float32 stays
+float32 in memory and a frame never has a second, dense twin.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ColumnError, DtypeError, InputError
+
+Array = np.ndarray[Any, Any]
+
+#: A block of this size is worth the steps around it and, with its float64 working copy, small beside any cache.
+_BLOCK_BYTES = 6_600_000
+#: Wide rows: fewer than this many rows a block would make the p x p updates costlier than the rows themselves,
+_WIDE_BLOCK_ROWS = 256
+#: unless the block would then outgrow the memory we allow ourselves.
+_WIDE_BLOCK_BYTES = 12_000_000
+_MOST_BLOCK_ROWS = 16_384
+_MOST_SPANS = 32
+
+
+class Rows(ABC):
+    """``n_rows`` x ``n_columns`` numbers that are read in blocks."""
+
+    n_rows: int
+    n_columns: int
+    names: tuple[str, ...] | None = None
+
+    @abstractmethod
+    def block(self, start: int, stop: int) -> Any:
+        """Rows ``start`` to ``stop``: a C-contiguous float32 or float64 array, or a CSR matrix."""
+
+    def dense(self, start: int, stop: int) -> Array:
+        """The same rows as a C-contiguous array."""
+        return dense_rows(self.block(start, stop))
+
+    def column_label(self, j: int) -> str:
+        """How an error message calls column ``j``."""
+        return f"column {self.names[j]!r}" if self.names else f"column {j}"
+
+    @cached_property
+    def block_rows(self) -> int:
+        """Rows of a block: a matter of the width alone, never of the number of threads."""
+        row_bytes = 8 * max(self.n_columns, 1)
+        wide = min(_WIDE_BLOCK_ROWS, max(_WIDE_BLOCK_BYTES // row_bytes, 1))
+        return int(np.clip(_BLOCK_BYTES // row_bytes, wide, _MOST_BLOCK_ROWS))
+
+    @cached_property
+    def spans(self) -> list[range]:
+        """Consecutive runs of block starts; each is reduced by one worker, then they are merged in order.
+
+        They depend on the shape alone, which is what makes results the same for any number of threads.
+        """
+        starts = range(0, self.n_rows, self.block_rows)
+        count = max(1, min(_MOST_SPANS, len(starts), self.n_rows // max(self.n_columns, 1)))
+        edges = np.linspace(0, len(starts), count + 1).astype(int)
+        return [starts[a:b] for a, b in pairwise(edges)]
+
+    def edges(self, starts: range) -> Iterator[tuple[int, int]]:
+        """Start and stop of each block of a span."""
+        for start in starts:
+            yield start, min(start + self.block_rows, self.n_rows)
+
+    def refuse_nonfinite(self) -> None:
+        """Raise an `InputError` that names the first NaN or infinity, if there is one."""
+        for span in self.spans:
+            for start, stop in self.edges(span):
+                block = self.dense(start, stop)
+                bad = ~np.isfinite(block)
+                if bad.any():
+                    i, j = np.argwhere(bad)[0]
+                    self._raise_nonfinite(block[i, j], start + int(i), int(j))
+
+    def _raise_nonfinite(self, value: float, row: int, column: int) -> None:
+        what = "NaN" if np.isnan(value) else "infinity"
+        raise InputError(
+            f"Input X contains {what}: {self.column_label(column)}, row {row}. Every value must be a finite number: "
+            "drop such rows, or fill them in first (for example with sklearn.impute.SimpleImputer)."
+        )
+
+
+class DenseRows(Rows):
+    """Rows of a NumPy array."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self.n_rows, self.n_columns = values.shape
+        self.dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+
+    def block(self, start: int, stop: int) -> Array:
+        return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
+
+
+class FrameRows(Rows):
+    """Rows of a pandas, polars or pyarrow frame, all of whose columns are numbers."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.n_rows, self.n_columns = frame.shape
+        self.names = tuple(map(str, frame.columns))
+        _refuse_columns_that_are_not_numbers(frame)
+        single = all(dtype == nw.Float32 for dtype in frame.schema.values())
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def block(self, start: int, stop: int) -> Array:
+        values = self.frame[start:stop].to_numpy()
+        if values.dtype == object:  # a nullable column with holes: they become NaN and are named as such
+            values = np.array([[np.nan if _missing(v) else v for v in row] for row in values], dtype=self.dtype)
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+
+class SparseRows(Rows):
+    """Rows of a CSR matrix."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.n_rows, self.n_columns = values.shape
+
+    def block(self, start: int, stop: int) -> Any:
+        return self.values[start:stop]
+
+    def refuse_nonfinite(self) -> None:
+        bad = np.flatnonzero(~np.isfinite(self.values.data))
+        if bad.size:
+            row = int(np.searchsorted(self.values.indptr, bad[0], side="right")) - 1
+            self._raise_nonfinite(self.values.data[bad[0]], row, int(self.values.indices[bad[0]]))
+
+
+def dense_rows(block: Any) -> Array:
+    """The block as a C-contiguous array."""
+    return block.toarray(order="C") if sp.issparse(block) else block
+
+
+def is_frame(X: Any) -> bool:
+    """Whether ``X`` is a data frame (pandas, polars, pyarrow, ...) that is all in memory."""
+    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame)
+
+
+def as_rows(X: Any) -> Rows:
+    """``X`` as `Rows`; refuses what is not a table of numbers."""
+    if isinstance(X, Rows):
+        return X
+    rows: Rows
+    if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
+        rows = DenseRows(_numeric_table(X))
+    elif sp.issparse(X):
+        rows = SparseRows(_csr_of_floats(X))
+    elif is_frame(X):
+        rows = FrameRows(nw.from_native(X, eager_only=True))
+    else:
+        rows = DenseRows(_numeric_table(_array_from(X)))
+    _refuse_empty(rows)
+    return rows
+
+
+def _array_from(X: Any) -> Array:
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputError("X is a masked array, whose mask would be lost. Drop the masked rows or fill them in first.")
+    if isinstance(nw.from_native(X, pass_through=True, allow_series=True), nw.LazyFrame):
+        raise InputError("X is a lazy frame. Collect it first: X.collect().")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X cannot be read as a table: {error}. Every row needs the same number of values.") from error
+
+
+def _numeric_table(values: Array) -> Array:
+    if values.ndim != 2:
+        raise InputError(
+            f"Expected 2D array, got {values.ndim}D array instead (shape {values.shape}). Reshape your data: "
+            "X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
+        )
+    if np.iscomplexobj(values):
+        raise InputError("Complex data not supported: X has complex values. Use their real and imaginary parts.")
+    if values.dtype.kind in "fiub":
+        return values
+    if values.dtype.kind in "mM":
+        raise DtypeError(f"X holds dates or durations ({values.dtype}). Turn them into numbers first.")
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DtypeError(
+            f"X has values that are not numbers (dtype {values.dtype}): {error}. Encode text columns first, for "
+            "example with sklearn.preprocessing.OneHotEncoder."
+        ) from error
+
+
+def _csr_of_floats(X: Any) -> Any:
+    if X.ndim != 2:
+        raise InputError(f"Expected a 2D sparse matrix, got {X.ndim}D. Reshape your data to one row per case.")
+    if np.iscomplexobj(X):
+        raise InputError("Complex data not supported: X has complex values. Use their real and imaginary parts.")
+    csr = X.tocsr()
+    if csr.dtype not in (np.float32, np.float64):
+        csr = csr.astype(np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _refuse_columns_that_are_not_numbers(frame: Any) -> None:
+    wrong = {name: str(dtype) for name, dtype in frame.schema.items() if not _holds_numbers(frame, name, dtype)}
+    if wrong:
+        listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in list(wrong.items())[:5])
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise ColumnError(
+            f"Expected columns of numbers, got {listed}{more}. Encode text and categories first (for example with "
+            "sklearn.preprocessing.OneHotEncoder), turn dates into numbers, or use NaiveBayes, which reads categories."
+        )
+
+
+def _holds_numbers(frame: Any, name: str, dtype: Any) -> bool:
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return True
+    if dtype != nw.Object:
+        return False
+    values = frame[name].to_numpy()
+    return all(isinstance(v, (int, float, np.number, np.bool_)) or _missing(v) for v in values)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is getattr(_pandas(), "NA", None) or (isinstance(value, float) and value != value)
+
+
+def _pandas() -> Any:
+    return nw.dependencies.get_pandas()
+
+
+def _refuse_empty(rows: Rows) -> None:
+    shape = (rows.n_rows, rows.n_columns)
+    if rows.n_columns == 0:
+        raise InputError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if rows.n_rows == 0:
+        raise InputError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required: X is empty.")

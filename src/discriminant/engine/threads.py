@@ -1,0 +1,102 @@
+"""The reductions on threads.
+
+Rows are cut into spans by their shape alone. A worker reduces whole spans, and the spans' statistics are merged in
+order: which worker did which span, and how many there were, leaves no trace in the result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, Self, TypeVar
+
+from ..data import Block, LabelledRows, Rows
+from ..errors import ParameterError
+from .blas import blas_threads, one_blas_thread
+
+
+class Statistic(Protocol):
+    """A small summary of rows that can be fed blocks and merged with others of its kind."""
+
+    def fresh(self) -> Self:
+        """An empty statistic of the same kind."""
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+
+    def merge(self, other: Self) -> None:
+        """Add what another one has seen."""
+
+
+S = TypeVar("S", bound=Statistic)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
+    """The statistic of all rows. ``statistic`` says what kind; it is not changed."""
+
+    def of_span(span: range) -> S:
+        partial = statistic.fresh()
+        for block in data.blocks(span):
+            partial.update(block)
+        return partial
+
+    parts = _in_order(of_span, data.spans, n_jobs)
+    total = next(parts)
+    for part in parts:
+        total.merge(part)
+    return total
+
+
+def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None = None) -> None:
+    """Call ``write(block, where)`` for every block of rows; each call owns its own slice of the result."""
+
+    def over_span(span: range) -> None:
+        for start, stop in rows.edges(span):
+            write(rows.block(start, stop), slice(start, stop))
+
+    for _ in _in_order(over_span, rows.spans, n_jobs):
+        pass
+
+
+def worker_count(n_jobs: int | None) -> int:
+    """Threads to use: None as many as BLAS would, -1 all cores, -2 all but one, and so on."""
+    if n_jobs is None:
+        return blas_threads()
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise ParameterError(
+            f"n_jobs must be None, a positive number or a negative one (-1 = all cores), got {n_jobs!r}."
+        )
+    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:
+    """The results of all tasks in their order, computed side by side where there is more than one."""
+    workers = worker_count(n_jobs) if n_jobs is not None or len(tasks) > 1 else 1
+    if len(tasks) == 1:
+        yield function(tasks[0])
+        return
+    with one_blas_thread():
+        yield from map(function, tasks) if workers == 1 else _pooled(function, tasks, workers)
+
+
+def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
+    """Like `map` on threads, but never more than a few results ahead of the one awaited, to bound memory."""
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="discriminant")
+    under_way: deque[Future[R]] = deque()
+    try:
+        for task in tasks:
+            under_way.append(pool.submit(function, task))
+            if len(under_way) > workers + 1:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,65 @@
+"""Every error and warning this package raises.
+
+::
+
+    DiscriminantError
+    ├── InputError                (ValueError)   what came in cannot be read as rows, labels or weights
+    │   ├── DtypeError            (TypeError)    a value that is not a number where one is needed
+    │   ├── ColumnError                          columns missing, unseen, reordered or of the wrong kind
+    │   ├── LabelError                           labels or classes
+    │   └── WeightError                          sample weights
+    ├── ParameterError            (ValueError)   a parameter of an estimator
+    ├── DegenerateDataError       (ValueError)   readable data from which this model cannot be estimated
+    └── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
+
+    DiscriminantWarning           (UserWarning)
+    └── CollinearityWarning                      columns that are linear functions of others
+
+Each message says what was expected, what came and what to do.
+"""
+
+from __future__ import annotations
+
+
+class DiscriminantError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class InputError(DiscriminantError, ValueError):
+    """What came in cannot be read as rows, labels or weights."""
+
+
+class DtypeError(InputError, TypeError):
+    """A value that is not a number stands where one is needed."""
+
+
+class ColumnError(InputError):
+    """Columns are missing, unseen, in another order, or of the wrong kind."""
+
+
+class LabelError(InputError):
+    """Labels that cannot be classes, or classes that do not fit the model."""
+
+
+class WeightError(InputError):
+    """Sample weights that cannot be read as row counts."""
+
+
+class ParameterError(DiscriminantError, ValueError):
+    """A parameter of an estimator has a value it cannot have."""
+
+
+class DegenerateDataError(DiscriminantError, ValueError):
+    """The data are readable, but this model cannot be estimated from them."""
+
+
+class NotReadyError(DiscriminantError, RuntimeError):
+    """A model fed by ``partial_fit`` has not seen enough rows to predict."""
+
+
+class DiscriminantWarning(UserWarning):
+    """Base of every warning this package gives."""
+
+
+class CollinearityWarning(DiscriminantWarning):
+    """Some columns are linear functions of others within the classes."""

@@ -1,0 +1,441 @@
+"""What every moment classifier shares: one pass to fit, exact streaming, scores to labels and probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data import LabelledRows, Rows, as_rows, labelled_rows
+from ..data.labels import sorted_classes
+from ..data.naming import shown
+from ..engine import map_rows, quiet_blas, reduce
+from ..errors import (
+    CollinearityWarning,
+    ColumnError,
+    DegenerateDataError,
+    InputError,
+    LabelError,
+    NotReadyError,
+    ParameterError,
+    WeightError,
+)
+from ..kernels import scores as kernels
+from ..moments import FoldMoments, Moments, Needs, merged
+from ..moments.scatter import Covariance, Scatter
+from ..rules import LinearRule
+
+Array = np.ndarray[Any, Any]
+
+#: A standard deviation below this share of the values' own size is their rounding, not variation.
+_CONSTANT = 8 * float(np.finfo(np.float64).eps)
+
+
+class RuleClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that scores rows by ``rule_``."""
+
+    classes_: Array
+    rule_: Any  #: a `Rule`
+    n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each class; for two classes, the second's minus the first's.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes), or (n_rows,) for two classes
+        """
+        rows = self._rows(X)
+        out = np.empty((rows.n_rows, len(self.classes_)))
+
+        def keep(scores: Array, where: slice) -> bool:
+            out[where] = scores
+            return bool(np.isfinite(scores.max(axis=1)).all())
+
+        self._score(rows, keep)
+        return out[:, 1] - out[:, 0] if out.shape[1] == 2 else out
+
+    def predict(self, X: Any) -> Array:
+        """The class of the highest score of each row."""
+        rows = self._rows(X)
+        codes = np.empty(rows.n_rows, dtype=np.int32)
+        self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
+        return self.classes_[codes]
+
+    def _rows(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        if not hasattr(self, "rule_"):
+            raise NotReadyError(f"{type(self).__name__} cannot predict yet: {self.not_ready_}")
+        return self._readable(X, first=False)
+
+    def _readable(self, X: Any, first: bool) -> Rows:
+        """``X`` as rows; the first time its columns are noted, later they are compared."""
+        rows = as_rows(X)
+        self._check_columns(X, reset=first)
+        return rows
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        try:
+            validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise ColumnError(
+                f"{error}\nGive the columns this model was fitted with, in their order"
+                + (": X[model.feature_names_in_]." if hasattr(self, "feature_names_in_") else ".")
+            ) from error
+
+    def _score(self, rows: Rows, keep: Callable[[Array, slice], bool]) -> None:
+        """Score every block and hand it to ``keep``, which says whether each row has a finite best score."""
+        unsound = []
+
+        def write(block: Any, where: slice) -> None:
+            if not keep(self.rule_.scores(block), where):
+                unsound.append(where.start)
+
+        with np.errstate(invalid="ignore", over="ignore"):
+            map_rows(rows, write, self.n_jobs)
+        if unsound:
+            rows.refuse_nonfinite()
+            raise InputError(
+                f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
+                "Use the units the model was fitted with."
+            )
+
+
+class PosteriorClassifier(RuleClassifier):
+    """A classifier whose scores are log-densities plus log-priors, up to a constant for each row."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """The posterior probability of each class, columns in the order of ``classes_``."""
+
+        def keep(scores: Array, out: Array) -> bool:
+            sound = kernels.subtract_row_maximum(scores)
+            np.exp(scores, out=out)
+            kernels.divide_rows_by_sum(out)
+            return bool(sound)
+
+        return self._posterior(X, keep)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of the posterior probability, exact where the probability itself would round to 0."""
+
+        def keep(scores: Array, out: Array) -> bool:
+            sound = kernels.subtract_row_maximum(scores)
+            np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out)
+            return bool(sound)
+
+        return self._posterior(X, keep)
+
+    def _posterior(self, X: Any, keep: Callable[[Array, Array], bool]) -> Array:
+        rows = self._rows(X)
+        out = np.empty((rows.n_rows, len(self.classes_)))
+        self._score(rows, lambda scores, where: keep(scores, out[where]))
+        return out
+
+
+class MomentClassifier(RuleClassifier):
+    """A classifier that is read from class moments.
+
+    A subclass says what it needs (`_needs`) and how it is read (`_read`); fitting, streaming and merging follow.
+    """
+
+    moments_: Any
+    not_ready_: str
+    _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model in one pass over the rows.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers; float32 and float64 are read where they stand.
+        y : array-like of shape (n_rows,)
+            Class labels: strings, integers or booleans.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies: weight 3 means the row stands there three times.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._forget()
+            self._check_parameters()
+            data = self._labelled(X, y, sample_weight)
+            self._adopt(self._pass_over(data))
+            self._refine(data)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what the model has seen; the result is that of one `fit` on all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like, optional
+            All classes that will ever come, in the first call. Without it they are those of the first ``y``.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            data = self._labelled(X, y, sample_weight, classes, first=not hasattr(self, "moments_"))
+            if hasattr(self, "moments_"):
+                moments = merged(self.moments_, self._pass_over(data, first_row=self.moments_.n_rows))
+            else:
+                moments = self._pass_over(data)
+            self._adopt_or_wait(moments)
+        return self
+
+    @abstractmethod
+    def _needs(self) -> Needs:
+        """What has to be summed up to read this model."""
+
+    @abstractmethod
+    def _read(self, reading: Reading) -> None:
+        """Set ``rule_`` and the other fitted attributes from the moments."""
+
+    def _refine(self, data: LabelledRows) -> None:
+        """Look at the rows once more, for what moments do not tell."""
+
+    def _check_parameters(self) -> None:
+        """Raise a `ParameterError` for a parameter that cannot be."""
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, first: bool = True) -> LabelledRows:
+        declared = None if classes is None else sorted_classes(classes)
+        if not first:
+            self._refuse_other_classes(declared)
+            declared = self.classes_
+        data = labelled_rows(self._readable(X, first), y, sample_weight, declared)
+        self._accept(data)
+        return data
+
+    def _accept(self, data: LabelledRows) -> None:
+        """Take over the classes of rows that are about to be learned from."""
+        self._check_classes(data.classes)
+        self.classes_ = data.classes
+
+    def _check_classes(self, classes: Array) -> None:
+        if len(classes) < 2:
+            raise LabelError(f"A classifier needs at least two classes, got only {classes.tolist()!r}.")
+
+    def _refuse_other_classes(self, declared: Array | None) -> None:
+        if declared is not None and not np.array_equal(declared, self.classes_):
+            raise LabelError(
+                f"classes= changed between calls of partial_fit: {self.classes_.tolist()} at first, "
+                f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
+            )
+
+    def _pass_over(self, data: LabelledRows, first_row: int = 0) -> Any:
+        return collected(data, self._statistic(data, first_row), self.n_jobs)
+
+    def _statistic(self, data: LabelledRows, first_row: int) -> Any:
+        return self._needs().statistic(data.n_rows, len(data.classes), data.rows.n_columns, first_row)
+
+    def _adopt(self, moments: Any) -> None:
+        """Keep the moments and read the model from them."""
+        whole = whole_of(moments)
+        self._refuse_unweighted(whole)
+        self.moments_ = moments
+        self._read_present(whole)
+
+    def _adopt_or_wait(self, moments: Any) -> None:
+        """Keep the moments; where more rows are needed to read the model, remember why."""
+        self._forget_rule()
+        self.moments_ = moments
+        try:
+            self._read_present(whole_of(moments))
+        except DegenerateDataError as error:
+            self._forget_rule()
+            self.not_ready_ = str(error)
+
+    def _read_present(self, whole: Moments) -> None:
+        """Read the model of the classes seen so far; the others cannot win yet."""
+        present = whole.present
+        if np.count_nonzero(present) < 2:
+            seen = self.classes_[present].tolist()
+            raise DegenerateDataError(f"only the class {seen} has been seen so far; at least two are needed.")
+        self.priors_ = check_priors(getattr(self, "priors", None), self.classes_, whole.weight)
+        self.means_ = np.where(present[:, None], whole.mean, np.nan)
+        with quiet_blas(whole.n_columns):
+            classes, priors = self.classes_[present], self.priors_[present]
+            self._read(Reading(whole.only_present(), self.moments_, present, classes, priors))
+        self.rule_ = self.rule_.spread_over(present)
+        if isinstance(self.rule_, LinearRule):
+            self.coef_, self.intercept_ = _by_class_or_difference(self.rule_)
+
+    def _refuse_unweighted(self, whole: Moments) -> None:
+        if not whole.present.all():
+            label = self.classes_[int(np.argmin(whole.present))]
+            raise WeightError(
+                f"All rows of class {shown(label)} have weight zero. Leave them out, or give them weight."
+            )
+
+    def _forget(self) -> None:
+        """Drop all fitted attributes."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _forget_rule(self) -> None:
+        """Drop what was read from the moments, keep what goes on with them."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in self._lasting]:
+            delattr(self, name)
+
+    def _column(self, j: int) -> str:
+        """How a message calls column ``j``."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {j}" if names is None else f"column {names[j]!r}"
+
+    def _columns(self, chosen: Any) -> str:
+        listed = ", ".join(self._column(int(j)) for j in chosen[:5])
+        return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
+
+    def _refuse_constant(self, constant: Array, where: str, remedy: str) -> None:
+        if constant.size:
+            raise DegenerateDataError(f"Constant {where}: {self._columns(constant)}. {remedy}")
+
+    def _usable_within(self, reading: Reading, divisor: float) -> Scatter:
+        """The scatter within classes for a model that has to invert it.
+
+        A column that does not vary at all is refused. One that varies between classes only is left out, with a
+        warning: it has no spread within classes to be measured against.
+        """
+        moments, within = reading.moments, reading.moments.within()
+        constant = constant_columns(within.diagonal() / divisor, moments.mean)
+        if not constant.size:
+            return within
+        between = np.ptp(moments.mean[:, constant], axis=0)
+        everywhere = between <= _CONSTANT * np.abs(moments.mean[:, constant]).max(axis=0)
+        self._refuse_constant(constant[everywhere], "over all rows", "It tells the classes nothing: remove it.")
+        warnings.warn(
+            f"Constant within every class, and left out: {self._columns(constant)}. It tells classes apart by itself, "
+            "but cannot be weighed against the others. Check whether it leaks the label; shrinkage makes use of it.",
+            CollinearityWarning,
+            stacklevel=6,
+        )
+        return within.without(constant)
+
+    def _warn_if_aliased(self, covariance: Covariance, already: Array | None = None) -> None:
+        """Name the columns that add nothing, because they are linear functions of others within the classes."""
+        aliased = [j for j in covariance.aliased if already is None or j not in already]
+        if aliased:
+            warnings.warn(
+                f"Within the classes, {self._columns(aliased)} can be computed from the columns before: the model "
+                "uses only what they have in common. Remove them to read single coefficients.",
+                CollinearityWarning,
+                stacklevel=6,
+            )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model is read from: the classes seen so far, with their moments and priors."""
+
+    moments: Moments
+    collected: Any  #: the same in folds, where the model asked for them
+    present: Array
+    classes: Array
+    priors: Array
+
+    @property
+    def log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors)
+
+    def spread(self, values: Array) -> Array:
+        """One value for each class of the model, NaN for those not seen yet."""
+        out = np.full((len(self.present), *values.shape[1:]), np.nan)
+        out[self.present] = values
+        return out
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave the estimator as it was if anything goes wrong inside."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def whole_of(moments: Any) -> Moments:
+    """The moments of all rows, whether they were collected in folds or not."""
+    return moments.whole() if isinstance(moments, FoldMoments) else moments
+
+
+def collected(data: LabelledRows, statistic: Any, n_jobs: int | None) -> Any:
+    """The statistic of all rows; refuses NaN, infinity, and values whose squares overflow."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = reduce(data, statistic, n_jobs)
+    moments = whole_of(total)
+    if moments.finite():
+        return total
+    data.rows.refuse_nonfinite()
+    j = int(np.argmin(np.isfinite(moments.column_scatter())))
+    raise InputError(
+        f"Values of {data.rows.column_label(j)} are too large: their squares overflow. Use larger units (divide it)."
+    )
+
+
+def constant_columns(variance: Array, means: Array) -> Array:
+    """Columns whose variance is 0 or nothing but the rounding of their values."""
+    return np.flatnonzero(np.sqrt(variance) <= _CONSTANT * np.abs(means).max(axis=0))
+
+
+def _by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
+    """Coefficients and intercepts as scikit-learn has them: one row for two classes, the second minus the first."""
+    if len(rule.coef) > 2:
+        return rule.coef, rule.intercept
+    return np.diff(rule.coef, axis=0), np.diff(rule.intercept)
+
+
+def check_priors(priors: Any, classes: Array, weight: Array) -> Array:
+    """The prior of each class: those given, in class order or by name, or the classes' shares of the weight."""
+    if priors is None:
+        return weight / weight.sum()
+    if isinstance(priors, dict):
+        priors = _priors_by_name(priors, classes)
+    values = np.asarray(priors, dtype=np.float64)
+    if values.shape != classes.shape:
+        raise ParameterError(
+            f"priors must give one probability for each of the {len(classes)} classes {classes.tolist()}, "
+            f"got {values.size} values."
+        )
+    if not (values >= 0).all():
+        k = int(np.argmin(values >= 0))
+        raise ParameterError(f"priors must be non-negative: class {shown(classes[k])} has {values[k]:g}.")
+    if abs(values.sum() - 1) > 1e-6:
+        raise ParameterError(f"priors must sum to 1, got {values.sum():.6g}. Divide them by their sum.")
+    return values
+
+
+def _priors_by_name(priors: dict[Any, float], classes: Array) -> list[float]:
+    known = classes.tolist()
+    missing = [label for label in known if label not in priors]
+    unknown = [label for label in priors if label not in known]
+    if missing or unknown:
+        wrong = f"miss class {missing[0]!r}" if missing else f"name {unknown[0]!r}, which is not a class"
+        raise ParameterError(f"priors {wrong}. Classes: {known}.")
+    return [priors[label] for label in known]

@@ -1,0 +1,222 @@
+"""Fisher's discriminant for two classes: a direction, and a threshold on it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import ndtr
+from sklearn.utils.metaestimators import available_if
+
+from ..data import LabelledRows
+from ..engine import map_rows
+from ..errors import DegenerateDataError, LabelError, ParameterError
+from ..moments import ClassMoments, Moments, Needs
+from ..moments.folds import fold_of_rows
+from ..rules import LinearRule
+from .base import MomentClassifier, Reading
+from .discriminant import positive_divisor
+
+Array = np.ndarray[Any, Any]
+_THRESHOLDS = ("midpoint", "prior-weighted", "bayes", "cv")
+
+
+def _keeps_no_rows(model: Any) -> bool:
+    if model.threshold == "cv":
+        raise AttributeError(
+            "threshold='cv' searches over the projections of all rows, and partial_fit keeps none of them. "
+            "Use threshold='bayes', or fit."
+        )
+    return True
+
+
+class FisherDiscriminant(MomentClassifier):
+    """Fisher's linear discriminant: ``w = S_W^-1 (mu_2 - mu_1)`` and a threshold on ``w'x``.
+
+    Rows with ``w'x`` above the threshold are of the second class (in sorted order). The direction assumes no
+    distribution; the score is a distance along it, not a probability.
+
+    Parameters
+    ----------
+    threshold : {"midpoint", "prior-weighted", "bayes", "cv"}
+        Where to cut: halfway between the projected means; at their average weighted by the priors; where normal
+        distributions fitted to the two classes' projections cross, so that the expected error is least; or where the
+        fewest held-out rows are on the wrong side (one-dimensional search over the projections of cross-validation).
+    priors : array-like or dict, optional
+        Class probabilities. Default: the shares of the training rows.
+    folds : int
+        Folds of ``threshold="cv"``.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_, priors_ : arrays of shape (2,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,)
+    threshold_ : float
+        Compared with ``X @ coef_[0]``.
+    projected_means_, projected_sds_ : arrays of shape (2,)
+        Mean of ``w'x`` in each class, and its standard deviation (pooled over the classes, or each class's own for
+        threshold "bayes").
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FisherDiscriminant(threshold="bayes").fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.965
+    """
+
+    def __init__(
+        self,
+        threshold: Literal["midpoint", "prior-weighted", "bayes", "cv"] = "midpoint",
+        priors: Any = None,
+        folds: int = 10,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.threshold = threshold
+        self.priors = priors
+        self.folds = folds
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @available_if(_keeps_no_rows)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what the model has seen, see `MomentClassifier.partial_fit`. Not with ``threshold="cv"``."""
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _check_parameters(self) -> None:
+        if self.threshold not in _THRESHOLDS:
+            raise ParameterError(f"threshold must be one of {_THRESHOLDS}, got {self.threshold!r}.")
+        if self.folds < 2:
+            raise ParameterError(f"folds must be at least 2, got {self.folds}.")
+
+    def _check_classes(self, classes: Array) -> None:
+        super()._check_classes(classes)
+        if len(classes) > 2:
+            raise LabelError(
+                f"Only binary classification is supported. FisherDiscriminant separates two classes, got "
+                f"{len(classes)}: {classes[:5].tolist()}. Use LinearDiscriminantAnalysis for more."
+            )
+
+    def _needs(self) -> Needs:
+        if self.threshold == "bayes":
+            return Needs("class")
+        return Needs("pooled", folds=self.folds if self.threshold == "cv" else 0)
+
+    def _read(self, reading: Reading) -> None:
+        moments = reading.moments
+        centre, direction = moments.overall_mean(), self._direction(moments, reading)
+        # Positions on the direction are measured from the centre: an offset of the columns would swamp them.
+        means = (moments.mean - centre) @ direction
+        self.projected_means_ = means + centre @ direction
+        self.projected_sds_ = self._spread(moments, direction)
+        self._cut_at(self._cut(means, self.projected_sds_, reading.priors), centre, direction)
+
+    def _refine(self, data: LabelledRows) -> None:
+        if self.threshold == "cv":
+            centre, direction = self.rule_.centre, self.rule_.coef[1]
+            low, high = (self.means_ - centre) @ direction
+            position = _least_error_position(self._held_out_positions(data, centre), data, self.priors_)
+            self._cut_at((low + high) / 2 + position * (high - low) / 2, centre, direction)
+
+    def _direction(self, moments: Moments, reading: Reading | None = None) -> Array:
+        """``S_W^-1 (mu_2 - mu_1)``; columns that cannot be used are refused or named for the ``reading`` as a whole."""
+        divisor = positive_divisor(moments.total_weight, moments.n_classes)
+        within = moments.within() if reading is None else self._usable_within(reading, divisor)
+        covariance = within.covariance(divisor)
+        if reading is not None:
+            self._warn_if_aliased(covariance)
+        return covariance.solve(np.diff(moments.mean, axis=0))[0]
+
+    def _spread(self, moments: Moments, direction: Array) -> Array:
+        if isinstance(moments, ClassMoments) and moments.grain == "class":
+            along = [moments.of_class(k).along(direction[:, None])[0] for k in range(2)]
+            return np.sqrt(np.array(along) / np.maximum(moments.weight - 1, 1))
+        pooled = moments.within().along(direction[:, None])[0]
+        return np.full(2, np.sqrt(pooled / (moments.total_weight - 2)))
+
+    def _cut(self, means: Array, sds: Array, priors: Array) -> float:
+        if self.threshold == "prior-weighted":
+            return float(priors @ means)
+        if self.threshold == "bayes":
+            return least_error_cut(means, sds, priors)
+        return float(means.mean())
+
+    def _cut_at(self, cut: float, centre: Array, direction: Array) -> None:
+        """Set the rule that cuts ``direction`` at ``cut``, measured from the centre."""
+        self.rule_ = LinearRule(centre, np.stack([np.zeros_like(direction), direction]), np.array([0.0, -cut]))
+        self.threshold_ = float(cut + centre @ direction)
+        self.coef_, self.intercept_ = direction[None], np.array([-self.threshold_])
+
+    def _held_out_positions(self, data: LabelledRows, centre: Array) -> Array:
+        """Where each row falls on the direction fitted without its fold; the class means lie at -1 and +1."""
+        scales = [self._standardised(train, centre) for train, _ in self.moments_.splits()]
+        rule = LinearRule(centre, np.stack([d for d, _ in scales]), np.array([c for _, c in scales]))
+        positions = np.empty(data.n_rows)
+
+        def write(block: Any, where: slice) -> None:
+            fold = fold_of_rows(where.start, where.stop - where.start, len(scales))
+            positions[where] = np.take_along_axis(rule.scores(block), fold[:, None], axis=1)[:, 0]
+
+        map_rows(data.rows, write, self.n_jobs)
+        return positions
+
+    def _standardised(self, train: Moments, centre: Array) -> tuple[Array, float]:
+        """Direction and constant that put the two class means of a training part at -1 and +1."""
+        if not train.present.all():
+            raise DegenerateDataError(
+                f"folds={self.folds} leaves a training part with one class only. Use fewer folds."
+            )
+        direction = self._direction(train)
+        low, high = (train.mean - centre) @ direction
+        scale = 2 / (high - low)
+        return scale * direction, -scale * (low + high) / 2
+
+
+def least_error_cut(means: Array, sds: Array, priors: Array) -> float:
+    """The cut of least expected error between two normal distributions, the second lying to the right.
+
+    Their weighted densities cross in at most two points; where they do not cross, one class wins everywhere.
+    """
+    candidates = np.concatenate((_crossings(means, sds, priors), [-np.inf, np.inf]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missed = priors[0] * ndtr((means[0] - candidates) / sds[0]) + priors[1] * ndtr((candidates - means[1]) / sds[1])
+    best = float(candidates[int(np.nanargmin(missed))])
+    # A classifier that never cuts is still a rule: put the cut beyond everything that can come.
+    return best if np.isfinite(best) else np.sign(best) * float(np.finfo(np.float64).max) / 4
+
+
+def _crossings(means: Array, sds: Array, priors: Array) -> Array:
+    if (priors == 0).any():
+        return np.empty(0)
+    if (sds == 0).any():
+        return np.array([means.mean()])
+    precision = 1 / sds**2
+    quadratic = 0.5 * (precision[0] - precision[1])
+    linear = means[1] * precision[1] - means[0] * precision[0]
+    constant = 0.5 * (means[0] ** 2 * precision[0] - means[1] ** 2 * precision[1]) + np.log(
+        priors[1] * sds[0] / (priors[0] * sds[1])
+    )
+    roots = np.roots([quadratic, linear, constant]) if abs(quadratic) > 1e-12 * precision.max() else -constant / linear
+    roots = np.atleast_1d(roots)
+    return np.real(roots[np.abs(np.imag(roots)) < 1e-12 * (1 + np.abs(roots))])
+
+
+def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -> float:
+    """The cut with the least weighted error; of equally good ones, that in the gap nearest to the middle."""
+    weight = np.ones(data.n_rows) if data.weight is None else data.weight
+    weight = weight * (priors / np.bincount(data.codes, weights=weight, minlength=2))[data.codes]
+    order = np.argsort(positions, kind="stable")
+    ordered, gain = positions[order], np.where(data.codes[order] == 1, weight[order], -weight[order])
+    # Error with the cut after the first i rows, up to a constant: second-class rows passed minus first-class ones.
+    error = np.concatenate(([0.0], np.cumsum(gain)))
+    edges = np.concatenate(([ordered[0] - 1], ordered, [ordered[-1] + 1]))
+    cuts, possible = (edges[:-1] + edges[1:]) / 2, edges[1:] > edges[:-1]
+    best = np.flatnonzero(possible & (error <= error[possible].min() + 1e-12 * weight.sum()))
+    return float(cuts[best[np.argmin(np.abs(cuts[best]))]])

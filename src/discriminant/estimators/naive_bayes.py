@@ -1,0 +1,285 @@
+"""Naive Bayes: columns that are independent within each class, each with a distribution of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from ..data import LabelledRows
+from ..data.mixed import MixedRows, as_table, plan_columns
+from ..errors import ParameterError
+from ..moments import Needs
+from ..moments.closed_form import gaussian_diagonal_rule
+from ..moments.tables import TableMoments, level_log_probabilities
+from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
+from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns
+from .generative import GenerativeMixin
+
+Array = np.ndarray[Any, Any]
+
+
+def smoothed_variances(moments: Any, smoothing: float) -> Array:
+    """Variance of each column in each class, plus ``smoothing`` times the column's variance over all rows.
+
+    The addition is measured in the column's own variance, so it does not depend on units.
+    """
+    steps = moments.mean - moments.overall_mean()
+    overall = (moments.scatter.sum(axis=0) + moments.weight @ steps**2) / moments.total_weight
+    with np.errstate(invalid="ignore"):  # classes not seen yet have no variance
+        return moments.scatter / moments.weight[:, None] + smoothing * overall
+
+
+def _check_smoothing(value: float) -> None:
+    if not value >= 0 or not np.isfinite(value):
+        raise ParameterError(f"var_smoothing must be 0 or a positive number, got {value!r}.")
+
+
+def _constant_column(smoothing: float) -> tuple[str, str]:
+    """Where a column must vary, and what to do if it does not."""
+    if smoothing:
+        return "over all rows", "A normal distribution needs some variation: remove it."
+    return "within a class", "Set var_smoothing above 0, or remove it."
+
+
+class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
+    """Gaussian naive Bayes: normal columns, independent within each class.
+
+    The score of class k is ``log prior_k - sum_j [log(2 pi v_kj) + (x_j - mu_kj)^2 / v_kj] / 2``, with ``v_kj`` the
+    mean squared distance from the class mean.
+
+    Parameters
+    ----------
+    priors : array-like or dict, optional
+        Class probabilities, in class order or by label. Default: the shares of the training rows.
+    var_smoothing : float
+        Share of a column's variance over all rows that is added to its variance in each class.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_, priors_ : arrays of shape (K,)
+    means_, variances_ : arrays of shape (K, p)
+    moments_ : the statistic the model was read from
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> GaussianNB().fit(X, y).score(X, y)
+    0.96
+    """
+
+    def __init__(self, priors: Any = None, var_smoothing: float = 1e-9, n_jobs: int | None = None) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        _check_smoothing(self.var_smoothing)
+
+    def _needs(self) -> Needs:
+        return Needs("diagonal")
+
+    def _read(self, reading: Reading) -> None:
+        moments: Any = reading.moments
+        variances = smoothed_variances(moments, self.var_smoothing)
+        constant = constant_columns(variances.min(axis=0), moments.mean)
+        self._refuse_constant(constant, *_constant_column(self.var_smoothing))
+        self.variances_ = reading.spread(variances)
+        self.rule_ = gaussian_diagonal_rule(moments.mean, variances, reading.log_priors)
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
+        return rng.normal(self.means_[k], np.sqrt(self.variances_[k]), (n, self.n_features_in_))
+
+
+class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
+    """Naive Bayes with a distribution for each column, mixed in one table.
+
+    The score of class k is ``log prior_k + sum_j log P(x_j | k)``, where ``P(x_j | k)`` is
+
+    - "gaussian": normal with the mean and variance of the class;
+    - "categorical": ``(N_kl + alpha) / (N_k + alpha L)`` for level l of L. A level never seen in fitting says nothing
+      for or against any class;
+    - "bernoulli": yes/no columns (0 or 1), ``(N_k1 + alpha) / (N_k + 2 alpha)`` for a 1;
+    - "counts": Poisson, each column on its own, its rate drawn towards the column's overall rate by the weight of
+      ``alpha`` rows;
+    - "multinomial": all such columns together share out a row's total, as word counts do:
+      ``(sum_kj + alpha) / (sum_k + alpha m)`` for column j of m.
+
+    Parameters
+    ----------
+    distributions : "auto", a name, a list with one name per column, or a dict from column to name
+        "auto" (also for columns the dict leaves out) goes by type: text and categories are categorical, booleans
+        bernoulli, other numbers gaussian.
+    priors : array-like or dict, optional
+        Class probabilities, in class order or by label. Default: the shares of the training rows.
+    alpha : float
+        Additive smoothing of everything that is counted.
+    var_smoothing : float
+        Share of a normal column's variance over all rows that is added to its variance in each class.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_, priors_ : arrays of shape (K,)
+    distributions_ : tuple with the distribution of each column
+    moments_ : the statistic the model was read from
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": [1.0, 1.4, 3.1, 2.8]})
+    >>> model = NaiveBayes().fit(X, ["a", "a", "b", "b"])
+    >>> model.distributions_
+    ('categorical', 'gaussian')
+    >>> model.predict(pd.DataFrame({"colour": ["green"], "size": [1.2]}))
+    array(['a'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        distributions: Any = "auto",
+        priors: Any = None,
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.distributions = distributions
+        self.priors = priors
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.n_jobs = n_jobs
+
+    _lasting = (*MomentClassifier._lasting, "distributions_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        _check_smoothing(self.var_smoothing)
+        if not self.alpha > 0 or not np.isfinite(self.alpha):
+            raise ParameterError(f"alpha must be a positive number, got {self.alpha!r}: use a small one, such as 1e-3.")
+
+    def _needs(self) -> Needs:
+        return Needs("diagonal")
+
+    def _readable(self, X: Any, first: bool) -> Any:
+        table = as_table(X)
+        self._check_columns(X, reset=first)
+        if first:
+            self.distributions_ = plan_columns(table, self.distributions)
+            self._frame_backend = getattr(table, "implementation", None)
+        return MixedRows(table, self.distributions_)
+
+    def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
+        rows: Any = data.rows
+        return TableMoments(len(data.classes), len(rows.numeric_columns), len(rows.level_columns))
+
+    def _read(self, reading: Reading) -> None:
+        moments: Any = reading.moments
+        kinds = np.array([kind for kind in self.distributions_ if kind != "categorical"], dtype=object)
+        normal, linear = np.flatnonzero(kinds == "gaussian"), np.flatnonzero(kinds != "gaussian")
+        tables = [LevelRule(*level_log_probabilities(table, moments.weight, self.alpha)) for table in moments.tables]
+        self.rule_ = MixedRule(
+            self._normal_rule(moments, normal), normal, self._linear_rule(reading, kinds, linear), linear, tables
+        )
+
+    def _normal_rule(self, moments: Any, columns: Array) -> DiagonalRule:
+        means, variances = moments.mean[:, columns], smoothed_variances(moments, self.var_smoothing)[:, columns]
+        if columns.size:
+            constant = self._numeric_columns[columns[constant_columns(variances.min(axis=0), means)]]
+            self._refuse_constant(constant, *_constant_column(self.var_smoothing))
+        return gaussian_diagonal_rule(means, variances, np.zeros(len(means)))
+
+    def _linear_rule(self, reading: Reading, kinds: Array, columns: Array) -> LinearRule:
+        """The columns whose log-probabilities are linear in their values."""
+        rates, weight = reading.moments.mean, reading.moments.weight
+        coef, constants = np.zeros(rates.shape), reading.log_priors.copy()
+        for kind, log_probability in _LOG_PROBABILITY.items():
+            own = np.flatnonzero(kinds == kind)
+            if own.size:
+                coef[:, own], added = log_probability(_PARAMETER[kind](rates[:, own], weight, self.alpha))
+                constants += added
+        return LinearRule(np.zeros(len(columns)), coef[:, columns], constants)
+
+    @property
+    def _numeric_columns(self) -> Array:
+        return np.flatnonzero([kind != "categorical" for kind in self.distributions_])
+
+    def _drawn_rows(self, codes: Array, rng: np.random.Generator) -> Any:
+        """Columns drawn one by one; a frame of the kind the model was fitted with, or an array."""
+        columns: list[Any] = [None] * self.n_features_in_
+        places = np.flatnonzero([kind == "categorical" for kind in self.distributions_])
+        for j, rule in zip(places, self.rule_.categorical, strict=True):
+            columns[j] = _drawn_levels(rule, codes, rng)
+        for kind in set(self.distributions_) - {"categorical"}:
+            own = np.flatnonzero([k == kind for k in self.distributions_])
+            drawn = self._drawn_numbers(kind, np.searchsorted(self._numeric_columns, own), codes, rng)
+            for j, values in zip(own, drawn.T, strict=True):
+                columns[j] = values
+        if hasattr(self, "feature_names_in_"):
+            named = dict(zip(self.feature_names_in_, columns, strict=True))
+            return nw.from_dict(named, backend=self._frame_backend).to_native()
+        return np.column_stack(columns) if not len(places) else np.array(columns, dtype=object).T
+
+    def _drawn_numbers(self, kind: str, places: Array, codes: Array, rng: np.random.Generator) -> Array:
+        moments = self.moments_
+        if kind == "gaussian":
+            variances = smoothed_variances(moments, self.var_smoothing)[:, places]
+            return rng.normal(moments.mean[:, places][codes], np.sqrt(variances)[codes])
+        parameter = _PARAMETER[kind](moments.mean[:, places], moments.weight, self.alpha)[codes]
+        if kind == "bernoulli":
+            return (rng.random(parameter.shape) < parameter).astype(float)
+        if kind == "counts":
+            return rng.poisson(parameter).astype(float)
+        totals = rng.poisson(moments.mean[:, places].sum(axis=1)[codes])
+        return rng.multinomial(totals, parameter).astype(float)
+
+
+def _yes_share(rates: Array, weight: Array, alpha: float) -> Array:
+    return (rates * weight[:, None] + alpha) / (weight[:, None] + 2 * alpha)
+
+
+def _poisson_rate(rates: Array, weight: Array, alpha: float) -> Array:
+    overall = weight @ rates / weight.sum()
+    return (rates * weight[:, None] + alpha * overall) / (weight[:, None] + alpha)
+
+
+def _multinomial_share(rates: Array, weight: Array, alpha: float) -> Array:
+    sums = rates * weight[:, None] + alpha
+    return sums / sums.sum(axis=1, keepdims=True)
+
+
+def _bernoulli_log(share: Array) -> tuple[Array, Array]:
+    return np.log(share) - np.log1p(-share), np.log1p(-share).sum(axis=1)
+
+
+def _poisson_log(rate: Array) -> tuple[Array, Array]:
+    # A column without a single count has rate 0 in every class: whatever comes there speaks for none of them.
+    return np.log(np.where(rate > 0, rate, 1.0)), -rate.sum(axis=1)
+
+
+def _multinomial_log(share: Array) -> tuple[Array, Array]:
+    return np.log(share), np.zeros(len(share))
+
+
+#: (mean of the class, weight of the class, alpha) -> parameter of the distribution
+_PARAMETER = {"bernoulli": _yes_share, "counts": _poisson_rate, "multinomial": _multinomial_share}
+#: parameter -> coefficients and constant of the log-probability, up to what all classes share
+_LOG_PROBABILITY = {"bernoulli": _bernoulli_log, "counts": _poisson_log, "multinomial": _multinomial_log}
+
+
+def _drawn_levels(rule: LevelRule, codes: Array, rng: np.random.Generator) -> Any:
+    drawn = np.empty(len(codes), dtype=np.int64)
+    for k in np.unique(codes):
+        own = codes == k
+        shares = np.exp(rule.table[:-1, k])
+        drawn[own] = rng.choice(len(shares), size=int(own.sum()), p=shares / shares.sum())
+    return [rule.levels[i] for i in drawn]

@@ -1,0 +1,78 @@
+"""Class sums and class-centred rows of one block, dense and CSR.
+
+Shapes: ``X`` (rows, p) C-contiguous float32 or float64, ``codes`` (rows,) in 0..K-1, ``weight`` (rows,), everything
+that is summed into is float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import kernel
+
+
+@kernel
+def class_sums(X, codes, weight, origin, totals, sums):  # type: ignore[no-untyped-def]
+    """Add each class's weight to ``totals`` and its weighted sum of ``x - origin`` to ``sums``."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        w = weight[i]
+        totals[c] += w
+        for j in range(X.shape[1]):
+            sums[c, j] += w * (X[i, j] - origin[j])
+
+
+@kernel
+def centred_rows(X, codes, weight, means, out):  # type: ignore[no-untyped-def]
+    """Write ``sqrt(weight) * (x - mean of its class)`` to ``out``, rows in their order."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        root = np.sqrt(weight[i])
+        for j in range(X.shape[1]):
+            out[i, j] = root * (X[i, j] - means[c, j])
+
+
+@kernel
+def centred_rows_by_group(X, codes, weight, means, size, cursor, out):  # type: ignore[no-untyped-def]
+    """Write the same rows by groups of ``size`` classes: group g starts at ``cursor[g]``, which moves to its end."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        root = np.sqrt(weight[i])
+        row = cursor[c // size]
+        cursor[c // size] += 1
+        for j in range(X.shape[1]):
+            out[row, j] = root * (X[i, j] - means[c, j])
+
+
+@kernel
+def class_squares(X, codes, weight, means, squares):  # type: ignore[no-untyped-def]
+    """Add each class's weighted squared distance from its mean, column by column, to ``squares``."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        w = weight[i]
+        for j in range(X.shape[1]):
+            d = X[i, j] - means[c, j]
+            squares[c, j] += w * d * d
+
+
+@kernel
+def csr_class_sums(data, indices, indptr, codes, weight, totals, sums, stored):  # type: ignore[no-untyped-def]
+    """CSR twin of `class_sums` about the origin 0; ``stored`` gets the weight of the stored entries."""
+    for i in range(indptr.size - 1):
+        c = codes[i]
+        w = weight[i]
+        totals[c] += w
+        for e in range(indptr[i], indptr[i + 1]):
+            sums[c, indices[e]] += w * data[e]
+            stored[c, indices[e]] += w
+
+
+@kernel
+def csr_class_squares(data, indices, indptr, codes, weight, means, squares):  # type: ignore[no-untyped-def]
+    """Add the stored entries' part of `class_squares`; the zeros' part is ``(total - stored) * mean**2``."""
+    for i in range(indptr.size - 1):
+        c = codes[i]
+        w = weight[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            d = data[e] - means[c, indices[e]]
+            squares[c, indices[e]] += w * d * d

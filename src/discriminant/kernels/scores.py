@@ -1,0 +1,78 @@
+"""From rows to class scores, and from scores to the best class or to probabilities.
+
+Shapes: ``scores`` (rows, K) float64; every loop over classes or columns is the inner, contiguous one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import kernel, summing_kernel
+
+
+@summing_kernel
+def diagonal_scores(X, means, halved_precisions, constants, out):  # type: ignore[no-untyped-def]
+    """Write ``constant_k - sum_j (x_j - mean_kj)^2 * precision_kj / 2``."""
+    for i in range(X.shape[0]):
+        for k in range(means.shape[0]):
+            total = 0.0
+            for j in range(X.shape[1]):
+                d = X[i, j] - means[k, j]
+                total += d * d * halved_precisions[k, j]
+            out[i, k] = constants[k] - total
+
+
+@summing_kernel
+def squared_length_scores(sphered, offsets, constants, out):  # type: ignore[no-untyped-def]
+    """Write ``constant_k - |sphered_k - offset_k|^2 / 2``; ``sphered`` holds the K sphered copies side by side."""
+    width = offsets.shape[1]
+    for i in range(sphered.shape[0]):
+        for k in range(offsets.shape[0]):
+            total = 0.0
+            for j in range(width):
+                d = sphered[i, k * width + j] - offsets[k, j]
+                total += d * d
+            out[i, k] = constants[k] - 0.5 * total
+
+
+@kernel
+def best_classes(scores, out):  # type: ignore[no-untyped-def]
+    """Write the column of the largest score of each row; return whether every row had a finite one."""
+    sound = True
+    for i in range(scores.shape[0]):
+        best = 0
+        undefined = np.isnan(scores[i, 0])
+        for k in range(1, scores.shape[1]):
+            undefined |= np.isnan(scores[i, k])
+            if scores[i, k] > scores[i, best]:
+                best = k
+        out[i] = best
+        sound &= not undefined and np.isfinite(scores[i, best])
+    return sound
+
+
+@kernel
+def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
+    """Shift each row so that its largest score is 0; return whether every row had a finite one."""
+    sound = True
+    for i in range(scores.shape[0]):
+        top = scores[i, 0]
+        undefined = np.isnan(top)
+        for k in range(1, scores.shape[1]):
+            undefined |= np.isnan(scores[i, k])
+            top = max(top, scores[i, k])
+        for k in range(scores.shape[1]):
+            scores[i, k] -= top
+        sound &= not undefined and np.isfinite(top)
+    return sound
+
+
+@kernel
+def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
+    """Scale each row to sum to 1, in place."""
+    for i in range(values.shape[0]):
+        total = 0.0
+        for k in range(values.shape[1]):
+            total += values[i, k]
+        for k in range(values.shape[1]):
+            values[i, k] /= total

@@ -1,0 +1,101 @@
+"""The moments of each cross-validation fold, collected in the same pass as those of the whole."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import Any, Self
+
+import numpy as np
+
+from ..data import Block
+
+Array = np.ndarray[Any, Any]
+
+
+class FoldMoments:
+    """The moments of each fold, as those of K classes times F folds ("cells": class k of fold f is cell f K + k).
+
+    A row's fold depends on its number alone, so blocks and chunks of any size give the same folds: each F consecutive
+    rows hold every fold once, in an order that changes from group to group.
+
+    Parameters
+    ----------
+    cells : ClassMoments or ThinMoments
+        An empty statistic of K F classes in F pools.
+    n_folds : int
+    first_row : int
+        The number of the first row that will be seen (rows seen by earlier calls of ``partial_fit``).
+    """
+
+    def __init__(self, cells: Any, n_folds: int, first_row: int = 0) -> None:
+        self.cells = cells
+        self.n_folds = n_folds
+        self.first_row = first_row
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.cells.n_rows)
+
+    def fresh(self) -> Self:
+        """An empty statistic of the same kind."""
+        return type(self)(self.cells.fresh(), self.n_folds, self.first_row)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        n_classes = self.cells.n_classes // self.n_folds
+        fold = fold_of_rows(self.first_row + block.start, block.n_rows, self.n_folds)
+        self.cells.update(replace(block, codes=fold * n_classes + block.codes))
+
+    def merge(self, other: Self) -> None:
+        """Add what another statistic of the same kind has seen."""
+        self.cells.merge(other.cells)
+
+    def with_cells(self, cells: Any) -> FoldMoments:
+        """The same folds with other cells."""
+        return FoldMoments(cells, self.n_folds, self.first_row)
+
+    def folds(self) -> list[Any]:
+        """The moments of each fold by themselves."""
+        return [self.cells.part(f) for f in range(self.n_folds)]
+
+    def whole(self) -> Any:
+        """The moments of all rows."""
+        first, *others = self.folds()
+        return reduce(_sum, others, copy.deepcopy(first))
+
+    def splits(self) -> Iterator[tuple[Any, Any]]:
+        """Moments of all rows but a fold's, and the fold's own.
+
+        Merged from the folds before and after, never subtracted from the whole: subtraction would lose every digit
+        of a fold whose values are small beside another's.
+        """
+        folds = self.folds()
+        after = [folds[0].fresh()]
+        for fold in reversed(folds[1:]):
+            after.append(_sum(copy.deepcopy(fold), after[-1]))
+        before = folds[0].fresh()
+        for fold in folds:
+            yield _sum(copy.deepcopy(before), after.pop()), fold
+            before = _sum(before, fold)
+
+
+def fold_of_rows(first: int, count: int, n_folds: int) -> Array:
+    """The folds of ``count`` consecutive rows."""
+    row = np.arange(first, first + count, dtype=np.int64)
+    return (row + _scrambled(row // n_folds)) % n_folds
+
+
+def _scrambled(numbers: Array) -> Array:
+    """A fixed, irregular sequence of non-negative integers (the mixing steps of SplitMix64)."""
+    mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)
+
+
+def _sum(first: Any, second: Any) -> Any:
+    first.merge(second)
+    return first

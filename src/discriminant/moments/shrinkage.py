@@ -1,0 +1,89 @@
+"""How far a covariance is shrunk towards ``(tr S / p) I``: by formula, or by held-out likelihood.
+
+All formulas take the scatter about the class means and the total weight n, and work with S = scatter / n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .folds import FoldMoments
+from .scatter import Scatter
+from .statistic import ClassMoments
+
+Array = np.ndarray[Any, Any]
+
+#: The values that "cv" tries.
+SHRINKAGE_GRID = np.geomspace(1e-4, 1.0, 20)
+
+
+def oas(scatter: Scatter, n: float) -> float:
+    """Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero 2010), as scikit-learn computes it."""
+    p = scatter.n_columns
+    mean_square = scatter.squared_norm() / n**2 / p**2
+    squared_mean = scatter.mean_variance(n) ** 2
+    distance = (n + 1) * (mean_square - squared_mean / p)
+    return 1.0 if distance <= 0 else min((mean_square + squared_mean) / distance, 1.0)
+
+
+def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
+    """Ledoit & Wolf (2004); ``mean_fourth_power`` is the mean of ``|z|^4`` over the centred rows."""
+    p = scatter.n_columns
+    squared_norm = scatter.squared_norm() / n**2
+    noise = (mean_fourth_power - squared_norm) / (n * p)
+    distance = squared_norm / p - scatter.mean_variance(n) ** 2
+    return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)
+
+
+def cross_validated(folds: FoldMoments, per_class: bool) -> tuple[float, Array]:
+    """The shrinkage with the best held-out Gaussian likelihood, and the mean loss at each value of the grid.
+
+    Needs nothing but the moments of the folds: a held-out fold's likelihood under a normal distribution is a function
+    of the fold's own moments.
+    """
+    losses, weight = np.zeros(len(SHRINKAGE_GRID)), 0.0
+    for train, held in folds.splits():
+        for fitted, divisor, unseen, n in _scatters(train, held, per_class):
+            losses += _gaussian_losses(fitted, divisor, unseen, n)
+            weight += n
+    losses /= max(weight, 1.0)
+    return float(SHRINKAGE_GRID[int(np.argmin(losses))]), losses
+
+
+def _scatters(train: Any, held: Any, per_class: bool) -> Iterable[tuple[Scatter, float, Scatter, float]]:
+    """Training scatter with its divisor, held-out scatter about the training means with its weight."""
+    known = train.present & held.present
+    steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
+    if per_class:
+        yield from _class_scatters(train.at("class"), held.at("class"), steps)
+        return
+    divisor = train.total_weight - np.count_nonzero(train.present)
+    if divisor > 0 and held.total_weight > 0:
+        yield train.within(), divisor, held.within().plus(steps), held.total_weight
+
+
+def _class_scatters(
+    train: ClassMoments, held: ClassMoments, steps: Array
+) -> Iterator[tuple[Scatter, float, Scatter, float]]:
+    for k in np.flatnonzero(held.present & (train.weight > 1)):
+        unseen = held.of_class(int(k)).plus(steps[k : k + 1])
+        yield train.of_class(int(k)), float(train.weight[k]) - 1, unseen, float(held.weight[k])
+
+
+def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float) -> Array:
+    """Minus log-likelihood (up to a constant) of the unseen rows at each value of the grid."""
+    target = fitted.mean_variance(divisor)
+    if target <= 0:
+        return np.zeros(len(SHRINKAGE_GRID))
+    basis, values = fitted.spectrum()
+    along = unseen.along(basis)
+    across = max(unseen.trace() - float(along.sum()), 0.0)
+    missing = fitted.n_columns - len(values)
+    rest = SHRINKAGE_GRID * target
+    variances = (1 - SHRINKAGE_GRID)[:, None] * values / divisor + rest[:, None]
+    log_determinant = np.log(variances).sum(axis=1) + missing * np.log(rest)
+    distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
+    return 0.5 * (n * log_determinant + distance)

@@ -1,0 +1,404 @@
+"""Class weights, means and scatter in one pass: what every moment model is read from.
+
+`ClassMoments` sums up rows at one of three grains of scatter:
+
+==========  ============  ===========================================================
+grain       shape         scatter about the class means, summed over
+==========  ============  ===========================================================
+diagonal    (K, p)        rows of each class, columns on their own (naive Bayes)
+pooled      (1, p, p)     all rows (LDA, least squares, Fisher)
+class       (K, p, p)     rows of each class (QDA)
+==========  ============  ===========================================================
+
+Every block is centred on its own class means before it is multiplied, and means are combined by their differences
+(Chan, Golub & LeVeque 1979): an offset of 1e8 costs no digits, and nothing is ever subtracted that was added before.
+`ThinMoments` keeps the rows themselves instead, where they are fewer than the columns.
+
+Statistics are pure: shrinkage and other regularisation happen when they are read.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..data import Block
+from ..engine import workspace
+from ..kernels import moments as kernels
+from .scatter import DenseScatter, Scatter, ThinScatter
+
+Array = np.ndarray[Any, Any]
+Grain = Literal["diagonal", "pooled", "class"]
+
+
+class Moments(ABC):
+    """Class weights and means, and the scatter of all rows about the means of their classes."""
+
+    counts: Array
+    weight: Array
+    mean: Array
+
+    @abstractmethod
+    def at(self, grain: Grain) -> Moments:
+        """The same moments at a grain they hold."""
+
+    @abstractmethod
+    def only_present(self) -> Moments:
+        """The moments of the classes that have been seen."""
+
+    @abstractmethod
+    def within(self) -> Scatter:
+        """The scatter about the class means, pooled over the classes."""
+
+    @abstractmethod
+    def column_scatter(self) -> Array:
+        """Its diagonal."""
+
+    @abstractmethod
+    def mean_fourth_power(self) -> float:
+        """The mean of ``|z|^4`` over the rows z centred on their class means (asked for by Ledoit-Wolf)."""
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.mean.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.mean.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.weight.sum())
+
+    @property
+    def present(self) -> Array:
+        """Which classes have been seen."""
+        return self.weight > 0
+
+    def overall_mean(self) -> Array:
+        """The mean of all rows."""
+        return self.centre(self.weight / self.total_weight)
+
+    def centre(self, shares: Array) -> Array:
+        """The class means averaged with these shares; what a common offset would round away is kept."""
+        first = self.mean[int(np.argmax(shares))]
+        return first + shares @ np.where(shares[:, None] > 0, self.mean - first, 0.0)
+
+    def total(self) -> Scatter:
+        """The scatter of all rows about their overall mean: within plus between classes."""
+        steps = np.where(self.present[:, None], self.mean - self.overall_mean(), 0.0)
+        return self.within().plus(np.sqrt(self.weight)[:, None] * steps)
+
+    def finite(self) -> bool:
+        """Whether all moments are finite, as they are exactly when the rows were and nothing overflowed."""
+        return bool(np.isfinite(self.mean).all() and np.isfinite(self.column_scatter()).all())
+
+
+class ClassMoments(Moments):
+    """Weights, means and scatter of K classes in p columns.
+
+    Parameters
+    ----------
+    n_classes, n_columns : int
+    grain : {"diagonal", "pooled", "class"}
+        How much of the scatter is kept.
+    fourth : bool
+        Also keep what Ledoit-Wolf shrinkage needs: for each class the sums of ``|z|^4`` and ``|z|^2 z`` over the
+        centred rows z. Needs grain "class".
+    pools : int
+        Pool the scatter in this many equal runs of consecutive classes instead of over all: the folds of
+        `FoldMoments`.
+
+    Attributes
+    ----------
+    counts : array of shape (K,)
+        Rows seen.
+    weight : array of shape (K,)
+        Their total weight.
+    mean : array of shape (K, p)
+    scatter : array, see the grains above
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant.data import Block
+    >>> moments = ClassMoments(n_classes=2, n_columns=1)
+    >>> moments.update(Block(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1]), np.ones(3)))
+    >>> moments.weight, moments.mean.ravel(), moments.scatter.ravel()
+    (array([2., 1.]), array([2., 9.]), array([2.]))
+    """
+
+    def __init__(
+        self, n_classes: int, n_columns: int, grain: Grain = "pooled", fourth: bool = False, pools: int = 1
+    ) -> None:
+        if fourth and grain != "class":
+            raise ValueError("fourth-order moments are kept beside scatter per class: grain must be 'class'")
+        self.grain, self.fourth, self.pools = grain, fourth, pools
+        self.counts = np.zeros(n_classes, dtype=np.int64)
+        self.weight = np.zeros(n_classes)
+        self.mean = np.zeros((n_classes, n_columns))
+        groups = pools if grain == "pooled" else n_classes
+        self.scatter = np.zeros((groups, n_columns) if grain == "diagonal" else (groups, n_columns, n_columns))
+        if fourth:
+            self.fourth_power = np.zeros(n_classes)
+            self.cubed = np.zeros((n_classes, n_columns))
+
+    def fresh(self) -> Self:
+        """An empty statistic of the same kind."""
+        return type(self)(self.n_classes, self.n_columns, self.grain, self.fourth, self.pools)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if self.fourth and self.n_rows:  # fourth powers are moved to a new mean by `merge` only
+            own = self.fresh()
+            own.update(block)
+            self.merge(own)
+            return
+        counts = np.bincount(block.codes, minlength=self.n_classes)
+        if block.sparse and self.grain == "diagonal":
+            totals, means = self._add_sparse_squares(block)
+        else:
+            totals, means = self._add_centred(block, counts)
+        self._absorb_means(counts, totals, means)
+
+    def merge(self, other: Self) -> None:
+        """Add what another statistic of the same kind has seen."""
+        if self.fourth:
+            self._merge_fourth(other)
+        self.scatter += other.scatter
+        self._absorb_means(other.counts, other.weight, other.mean)
+
+    def at(self, grain: Grain) -> ClassMoments:
+        if grain == self.grain:
+            return self
+        if self.grain != "class":
+            raise ValueError(f"moments at grain {self.grain!r} do not hold grain {grain!r}")
+        coarse = copy.copy(self)
+        coarse.grain, coarse.fourth = grain, False
+        if grain == "pooled":
+            coarse.scatter = self.scatter.reshape(self.pools, -1, *self.scatter.shape[1:]).sum(axis=1)
+        else:
+            coarse.scatter = self._class_diagonals().copy()
+        return coarse
+
+    def part(self, f: int) -> ClassMoments:
+        """The moments of pool ``f`` by themselves."""
+        classes, groups = (
+            slice(f * n // self.pools, (f + 1) * n // self.pools) for n in (self.n_classes, len(self.scatter))
+        )
+        own = self._of_classes(classes)
+        own.scatter, own.pools = self.scatter[groups], 1
+        return own
+
+    def only_present(self) -> ClassMoments:
+        if self.present.all():
+            return self
+        some = self._of_classes(self.present)
+        if self.grain != "pooled":
+            some.scatter = self.scatter[self.present]
+        return some
+
+    def within(self) -> DenseScatter:
+        return DenseScatter(self.at("pooled").scatter.sum(axis=0))
+
+    def of_class(self, k: int) -> DenseScatter:
+        """The scatter of one class about its mean."""
+        return DenseScatter(self.at("class").scatter[k])
+
+    def column_scatter(self) -> Array:
+        return (self.scatter if self.grain == "diagonal" else self._class_diagonals()).sum(axis=0)
+
+    def mean_fourth_power(self) -> float:
+        return float(self.fourth_power.sum()) / self.total_weight
+
+    def _of_classes(self, chosen: Any) -> ClassMoments:
+        some = copy.copy(self)
+        some.counts, some.weight, some.mean = self.counts[chosen], self.weight[chosen], self.mean[chosen]
+        if self.fourth:
+            some.fourth_power, some.cubed = self.fourth_power[chosen], self.cubed[chosen]
+        return some
+
+    def _class_diagonals(self) -> Array:
+        return np.diagonal(self.scatter, axis1=1, axis2=2)
+
+    def _add_centred(self, block: Block, counts: Array) -> tuple[Array, Array]:
+        """Add the block's scatter about its own class means; return those and their weights."""
+        X, codes, weight = block.dense(), block.codes, block.weight
+        totals, means = np.zeros(self.n_classes), np.zeros(self.mean.shape)
+        # The first row as origin: sums of differences keep the digits that sums of large values would round away.
+        origin = X[0].astype(np.float64)
+        kernels.class_sums(X, codes, weight, origin, totals, means)
+        _divide_where_seen(means, totals)
+        means += origin
+        if self.grain == "diagonal":
+            kernels.class_squares(X, codes, weight, means, self.scatter)
+            return totals, means
+        centred = workspace(X.shape)
+        ends = np.cumsum(counts.reshape(len(self.scatter), -1).sum(axis=1))
+        starts = np.concatenate(([0], ends[:-1]))
+        if len(self.scatter) == 1:
+            kernels.centred_rows(X, codes, weight, means, centred)
+        else:
+            size = self.n_classes // len(self.scatter)
+            kernels.centred_rows_by_group(X, codes, weight, means, size, starts.copy(), centred)
+        for g in np.flatnonzero(ends > starts):
+            own = centred[starts[g] : ends[g]]
+            self.scatter[g] += own.T @ own
+            if self.fourth:
+                self._start_fourth(int(g), own, weight[codes == g])
+        return totals, means
+
+    def _add_sparse_squares(self, block: Block) -> tuple[Array, Array]:
+        csr, codes, weight = block.X, block.codes, block.weight
+        totals, means, stored = np.zeros(self.n_classes), np.zeros(self.mean.shape), np.zeros(self.mean.shape)
+        kernels.csr_class_sums(csr.data, csr.indices, csr.indptr, codes, weight, totals, means, stored)
+        _divide_where_seen(means, totals)
+        kernels.csr_class_squares(csr.data, csr.indices, csr.indptr, codes, weight, means, self.scatter)
+        self.scatter += (totals[:, None] - stored) * means**2
+        return totals, means
+
+    def _absorb_means(self, counts: Array, weight: Array, mean: Array) -> None:
+        """Combine the class means with those of other rows, and add the scatter between the two."""
+        step, share = self._step_towards(weight, mean)
+        factor = self.weight * share
+        if self.grain == "diagonal":
+            self.scatter += factor[:, None] * step**2
+        elif factor.any():
+            root = (np.sqrt(factor)[:, None] * step).reshape(len(self.scatter), -1, self.n_columns)
+            for g in np.flatnonzero(factor.reshape(len(root), -1).any(axis=1)):
+                self.scatter[g] += root[g].T @ root[g]
+        # A class seen for the first time takes the mean as it is: a difference from 0 would only round it.
+        self.mean = np.where((self.weight == 0)[:, None], mean, self.mean + share[:, None] * step)
+        self.weight = self.weight + weight
+        self.counts = self.counts + counts
+
+    def _step_towards(self, weight: Array, mean: Array) -> tuple[Array, Array]:
+        """Difference of the class means from ours, and the share of the way our means have to go."""
+        total = self.weight + weight
+        share = np.divide(weight, total, out=np.zeros_like(total), where=total > 0)
+        return np.where(((weight > 0) & (self.weight > 0))[:, None], mean - self.mean, 0.0), share
+
+    def _start_fourth(self, k: int, centred: Array, weight: Array) -> None:
+        """Set the fourth-order sums of class k from its rows ``sqrt(w) z``."""
+        counted = weight > 0
+        squared = np.einsum("ij,ij->i", centred, centred)[counted]
+        self.fourth_power[k] = squared**2 @ (1 / weight[counted])
+        self.cubed[k] = (squared / np.sqrt(weight[counted])) @ centred[counted]
+
+    def _merge_fourth(self, other: Self) -> None:
+        step, share = self._step_towards(other.weight, other.mean)
+        own_power, own_cubed = self._fourth_about(share[:, None] * step)
+        other_power, other_cubed = other._fourth_about((share - 1)[:, None] * step)
+        self.fourth_power = own_power + other_power
+        self.cubed = own_cubed + other_cubed
+
+    def _fourth_about(self, step: Array) -> tuple[Array, Array]:
+        """The fourth-order sums about ``mean + step`` (binomial expansion; the rows' first moments vanish)."""
+        squared = np.einsum("kj,kj->k", step, step)
+        spread = np.einsum("kij,kj->ki", self.scatter, step)
+        trace = np.trace(self.scatter, axis1=1, axis2=2)
+        power = (
+            4 * np.einsum("kj,kj->k", spread, step)
+            + self.weight * squared**2
+            - 4 * np.einsum("kj,kj->k", self.cubed, step)
+            + 2 * squared * trace
+        )
+        cubed = self.cubed - (trace + self.weight * squared)[:, None] * step - 2 * spread
+        return self.fourth_power + power, cubed
+
+
+class ThinMoments(Moments):
+    """The rows themselves, kept while there are fewer of them than columns.
+
+    A p x p matrix would be larger than the data and of lower rank than it looks.
+    """
+
+    def __init__(
+        self, n_classes: int, n_columns: int, grain: Grain = "pooled", fourth: bool = False, pools: int = 1
+    ) -> None:
+        self.shape = (n_classes, n_columns)
+        self.kind: tuple[Any, ...] = (grain, fourth, pools)  # what they become once they outnumber the columns
+        self.X = np.empty((0, n_columns))
+        self.codes = np.empty(0, dtype=np.int32)
+        self.row_weight = np.empty(0)
+        self._sum_up()
+
+    def fresh(self) -> Self:
+        """An empty statistic of the same kind."""
+        return type(self)(*self.shape, *self.kind)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        self._append(block.dense().astype(np.float64), block.codes, block.weight)
+
+    def merge(self, other: Self) -> None:
+        """Add what another statistic of the same kind has seen."""
+        self._append(other.X, other.codes, other.row_weight)
+
+    def at(self, grain: Grain) -> Moments:
+        if grain != "pooled":
+            return self.dense(grain)
+        pooled = copy.copy(self)
+        pooled.kind = (grain, False, self.kind[2])
+        return pooled
+
+    def part(self, f: int) -> ThinMoments:
+        """The moments of pool ``f`` by themselves."""
+        grain, fourth, pools = self.kind
+        n_classes = self.n_classes // pools
+        own, some = self.codes // n_classes == f, ThinMoments(n_classes, self.n_columns, grain, fourth)
+        some._append(self.X[own], self.codes[own] % n_classes, self.row_weight[own])
+        return some
+
+    def dense(self, grain: Grain | None = None) -> ClassMoments:
+        """The same moments without the rows."""
+        kind = self.kind if grain is None else (grain, False, self.kind[2])
+        moments = ClassMoments(*self.shape, *kind)
+        if self.n_rows:
+            moments.update(Block(self.X, self.codes, self.row_weight))
+        return moments
+
+    def only_present(self) -> ThinMoments:
+        seen = self.present
+        if seen.all():
+            return self
+        some = ThinMoments(int(seen.sum()), self.n_columns, *self.kind)
+        some._append(self.X, (np.cumsum(seen, dtype=np.int32) - np.int32(1))[self.codes], self.row_weight)
+        return some
+
+    def within(self) -> ThinScatter:
+        return ThinScatter(np.sqrt(self.row_weight)[:, None] * (self.X - self.mean[self.codes]))
+
+    def column_scatter(self) -> Array:
+        root = self.within().root
+        return np.einsum("ij,ij->j", root, root)
+
+    def mean_fourth_power(self) -> float:
+        centred = self.X - self.mean[self.codes]
+        squared = np.einsum("ij,ij->i", centred, centred)
+        return float(self.row_weight @ squared**2) / self.total_weight
+
+    def _append(self, X: Array, codes: Array, weight: Array) -> None:
+        self.X = np.concatenate((self.X, X))
+        self.codes = np.concatenate((self.codes, codes))
+        self.row_weight = np.concatenate((self.row_weight, weight))
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        self.counts = np.bincount(self.codes, minlength=self.shape[0])
+        self.weight, self.mean = np.zeros(self.shape[0]), np.zeros(self.shape)
+        if self.n_rows:
+            kernels.class_sums(self.X, self.codes, self.row_weight, self.X[0], self.weight, self.mean)
+            _divide_where_seen(self.mean, self.weight)
+            self.mean += self.X[0]
+
+
+def _divide_where_seen(sums: Array, totals: Array) -> None:
+    np.divide(sums, totals[:, None], out=sums, where=(totals > 0)[:, None])

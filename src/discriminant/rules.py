@@ -1,0 +1,186 @@
+"""From rows to scores: the one thing a fitted classifier does.
+
+A rule has ``scores(block)``: a C-contiguous array of rows, or a CSR matrix, to one score per class (float64). Rows are
+measured from a centre before they are multiplied, so a large common offset costs no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from .data.rows import dense_rows
+from .kernels import scores as kernels
+
+Array = np.ndarray[Any, Any]
+
+#: The K sphered copies of this many numbers' worth of rows stay in a core's cache.
+_SPHERED_NUMBERS = 1 << 18
+
+
+class Rule(Protocol):
+    """Scores of K classes."""
+
+    def scores(self, block: Any) -> Array:
+        """The score of each class for each row of the block."""
+
+    def spread_over(self, present: Array) -> Self:
+        """The same rule among more classes, of which only those ``present`` can win."""
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """``(x - centre) . coef_k + constant_k``."""
+
+    centre: Array
+    coef: Array
+    constants: Array
+
+    def scores(self, block: Any) -> Array:
+        if sp.issparse(block):
+            return np.asarray(block @ self.coef.T) + self.intercept
+        scores = (block - self.centre) @ self.coef.T
+        scores += self.constants
+        return scores
+
+    def spread_over(self, present: Array) -> LinearRule:
+        if present.all():
+            return self
+        coef, constants = _spread(present, self.coef, 0.0), _spread(present, self.constants, -np.inf)
+        return LinearRule(self.centre, coef, constants)
+
+    @cached_property
+    def intercept(self) -> Array:
+        """The constants for rows that are not centred."""
+        return self.constants - self.coef @ self.centre
+
+
+@dataclass(frozen=True)
+class QuadraticRule:
+    """``constant_k - |(x - centre - offset_k) W_k|^2 / 2`` with a p x p matrix ``W_k`` for each class."""
+
+    centre: Array
+    offsets: Array
+    spheres: Array
+    constants: Array
+
+    @cached_property
+    def _side_by_side(self) -> Array:
+        return np.ascontiguousarray(np.concatenate(list(self.spheres), axis=1))
+
+    @cached_property
+    def _sphered_offsets(self) -> Array:
+        return np.einsum("kj,kjr->kr", self.offsets, self.spheres)
+
+    def spread_over(self, present: Array) -> QuadraticRule:
+        if present.all():
+            return self
+        offsets, spheres = _spread(present, self.offsets, 0.0), _spread(present, self.spheres, 0.0)
+        return QuadraticRule(self.centre, offsets, spheres, _spread(present, self.constants, -np.inf))
+
+    def scores(self, block: Any) -> Array:
+        X = dense_rows(block)
+        out = np.empty((X.shape[0], len(self.constants)))
+        step = max(_SPHERED_NUMBERS // self._side_by_side.shape[1], 64)
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            sphered = (X[part] - self.centre) @ self._side_by_side
+            kernels.squared_length_scores(sphered, self._sphered_offsets, self.constants, out[part])
+        return out
+
+
+@dataclass(frozen=True)
+class DiagonalRule:
+    """``constant_k - sum_j (x_j - mean_kj)^2 / (2 variance_kj)``."""
+
+    means: Array
+    variances: Array
+    constants: Array
+
+    def spread_over(self, present: Array) -> DiagonalRule:
+        if present.all():
+            return self
+        means, variances = _spread(present, self.means, 0.0), _spread(present, self.variances, 1.0)
+        return DiagonalRule(means, variances, _spread(present, self.constants, -np.inf))
+
+    @cached_property
+    def _halved_precisions(self) -> Array:
+        return np.ascontiguousarray(0.5 / self.variances)
+
+    @cached_property
+    def _contiguous_means(self) -> Array:
+        return np.ascontiguousarray(self.means)
+
+    def scores(self, block: Any) -> Array:
+        X = dense_rows(block)
+        out = np.empty((X.shape[0], len(self.constants)))
+        kernels.diagonal_scores(X, self._contiguous_means, self._halved_precisions, self.constants, out)
+        return out
+
+
+@dataclass(frozen=True)
+class LevelRule:
+    """``table[level of x]``: one score per class for each level of a categorical column; unknown levels score 0."""
+
+    levels: list[Any]
+    table: Array
+
+    @cached_property
+    def _row(self) -> dict[Any, int]:
+        return {level: i for i, level in enumerate(self.levels)}
+
+    def scores(self, values: list[Any]) -> Array:
+        unknown = len(self.levels)
+        rows = np.fromiter((self._row.get(value, unknown) for value in values), np.int64, len(values))
+        return self.table[rows]
+
+
+@dataclass(frozen=True)
+class MixedRule:
+    """The sum of a rule for normal columns, one for columns that score linearly, and one for each categorical column.
+
+    Blocks are `MixedBlock`; the columns are places among its numbers.
+    """
+
+    normal: DiagonalRule
+    normal_columns: Array
+    linear: LinearRule
+    linear_columns: Array
+    categorical: list[LevelRule]
+
+    def spread_over(self, present: Array) -> MixedRule:
+        if present.all():
+            return self
+        tables = [LevelRule(rule.levels, _spread(present, rule.table.T, 0.0).T) for rule in self.categorical]
+        return replace(
+            self,
+            normal=self.normal.spread_over(present),
+            linear=self.linear.spread_over(present),
+            categorical=tables,
+        )
+
+    def scores(self, block: Any) -> Array:
+        scores = self.linear.scores(_columns(block.numbers, self.linear_columns))
+        if self.normal_columns.size:
+            scores += self.normal.scores(_columns(block.numbers, self.normal_columns))
+        for rule, values in zip(self.categorical, block.levels, strict=True):
+            scores += rule.scores(values)
+        return scores
+
+
+def _columns(numbers: Any, chosen: Array) -> Any:
+    if len(chosen) == numbers.shape[1]:
+        return numbers
+    part = numbers[:, chosen]
+    return part if sp.issparse(part) else np.ascontiguousarray(part)
+
+
+def _spread(present: Array, values: Array, fill: float) -> Array:
+    """The values of the present classes in their places, ``fill`` in the others'."""
+    out = np.full((len(present), *values.shape[1:]), fill)
+    out[present] = values
+    return out
