@@ -17,7 +17,7 @@ from .statistic import ClassMoments
 Array = np.ndarray[Any, Any]
 
 #: The values that "cv" tries.
-SHRINKAGE_GRID = np.geomspace(1e-4, 1.0, 20)
+SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 
 
 def oas(scatter: Scatter, n: float) -> float:
@@ -84,6 +84,10 @@ def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float)
     missing = fitted.n_columns - len(values)
     rest = SHRINKAGE_GRID * target
     variances = (1 - SHRINKAGE_GRID)[:, None] * values / divisor + rest[:, None]
-    log_determinant = np.log(variances).sum(axis=1) + missing * np.log(rest)
-    distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
-    return 0.5 * (n * log_determinant + distance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_determinant = np.log(variances).sum(axis=1) + (missing * np.log(rest) if missing else 0.0)
+        distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
+        losses = 0.5 * (n * log_determinant + distance)
+    if fitted.covariance(divisor).rank < fitted.n_columns:
+        losses[SHRINKAGE_GRID == 0] = np.inf  # a flat distribution gives rows outside it no likelihood at all
+    return losses

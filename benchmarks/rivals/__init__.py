@@ -1,0 +1,1 @@
+"""One module per rival: its estimators for each of our models, set up to solve the same problem."""
