@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .data.rows import dense_rows
+from .data.rows import dense_parts
 from .kernels import scores as kernels
 
 Array = np.ndarray[Any, Any]
@@ -83,13 +83,13 @@ class QuadraticRule:
         return QuadraticRule(self.centre, offsets, spheres, _spread(present, self.constants, -np.inf))
 
     def scores(self, block: Any) -> Array:
-        X = dense_rows(block)
-        out = np.empty((X.shape[0], len(self.constants)))
+        out = np.empty((block.shape[0], len(self.constants)))
         step = max(_SPHERED_NUMBERS // self._side_by_side.shape[1], 64)
-        for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
-            sphered = (X[part] - self.centre) @ self._side_by_side
-            kernels.squared_length_scores(sphered, self._sphered_offsets, self.constants, out[part])
+        for X, where in dense_parts(block):
+            for start in range(0, len(X), step):
+                part = slice(start, start + step)
+                sphered = (X[part] - self.centre) @ self._side_by_side
+                kernels.squared_length_scores(sphered, self._sphered_offsets, self.constants, out[where][part])
         return out
 
 
@@ -116,9 +116,9 @@ class DiagonalRule:
         return np.ascontiguousarray(self.means)
 
     def scores(self, block: Any) -> Array:
-        X = dense_rows(block)
-        out = np.empty((X.shape[0], len(self.constants)))
-        kernels.diagonal_scores(X, self._contiguous_means, self._halved_precisions, self.constants, out)
+        out = np.empty((block.shape[0], len(self.constants)))
+        for X, where in dense_parts(block):
+            kernels.diagonal_scores(X, self._contiguous_means, self._halved_precisions, self.constants, out[where])
         return out
 
 

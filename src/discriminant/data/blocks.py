@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..errors import LabelError
 from .labels import encode_labels
 from .naming import shown
-from .rows import Array, Rows, as_rows, dense_rows
+from .rows import Array, Rows, as_rows, dense_parts
 from .weights import check_weights
 
 
@@ -34,8 +34,10 @@ class Block:
     def sparse(self) -> bool:
         return bool(sp.issparse(self.X))
 
-    def dense(self) -> Array:
-        return dense_rows(self.X)
+    def dense_parts(self) -> Iterator[Block]:
+        """The same rows as dense blocks."""
+        for part, where in dense_parts(self.X):
+            yield Block(part, self.codes[where], self.weight[where], self.start + where.start)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class LabelledRows:
     @property
     def n_rows(self) -> int:
         return self.rows.n_rows
+
+    def every(self, step: int) -> LabelledRows:
+        """Every ``step``-th row with its label and weight."""
+        weight = None if self.weight is None else self.weight[::step]
+        return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
 
     @property
     def spans(self) -> list[range]:

@@ -41,9 +41,9 @@ class Rows(ABC):
     def block(self, start: int, stop: int) -> Any:
         """Rows ``start`` to ``stop``: a C-contiguous float32 or float64 array, or a CSR matrix."""
 
-    def dense(self, start: int, stop: int) -> Array:
-        """The same rows as a C-contiguous array."""
-        return dense_rows(self.block(start, stop))
+    def every(self, step: int) -> Rows:
+        """Every ``step``-th row."""
+        raise TypeError(f"{type(self).__name__} cannot be thinned out")
 
     def column_label(self, j: int) -> str:
         """How an error message calls column ``j``."""
@@ -51,10 +51,8 @@ class Rows(ABC):
 
     @cached_property
     def block_rows(self) -> int:
-        """Rows of a block: a matter of the width alone, never of the number of threads."""
-        row_bytes = 8 * max(self.n_columns, 1)
-        wide = min(_WIDE_BLOCK_ROWS, max(_WIDE_BLOCK_BYTES // row_bytes, 1))
-        return int(np.clip(_BLOCK_BYTES // row_bytes, wide, _MOST_BLOCK_ROWS))
+        """Rows of a block: a matter of their width alone, never of the number of threads."""
+        return rows_of_width(self.n_columns)
 
     @cached_property
     def spans(self) -> list[range]:
@@ -63,9 +61,9 @@ class Rows(ABC):
         They depend on the shape alone, which is what makes results the same for any number of threads.
         """
         starts = range(0, self.n_rows, self.block_rows)
+        # A span's statistic may be p x p: with fewer than p rows it would cost more to merge than to make.
         count = max(1, min(_MOST_SPANS, len(starts), self.n_rows // max(self.n_columns, 1)))
-        edges = np.linspace(0, len(starts), count + 1).astype(int)
-        return [starts[a:b] for a, b in pairwise(edges)]
+        return consecutive_runs(starts, count)
 
     def edges(self, starts: range) -> Iterator[tuple[int, int]]:
         """Start and stop of each block of a span."""
@@ -76,7 +74,7 @@ class Rows(ABC):
         """Raise an `InputError` that names the first NaN or infinity, if there is one."""
         for span in self.spans:
             for start, stop in self.edges(span):
-                block = self.dense(start, stop)
+                block = self.block(start, stop)
                 bad = ~np.isfinite(block)
                 if bad.any():
                     i, j = np.argwhere(bad)[0]
@@ -101,6 +99,9 @@ class DenseRows(Rows):
     def block(self, start: int, stop: int) -> Array:
         return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
 
+    def every(self, step: int) -> DenseRows:
+        return DenseRows(self.values[::step])
+
 
 class FrameRows(Rows):
     """Rows of a pandas, polars or pyarrow frame, all of whose columns are numbers."""
@@ -119,6 +120,9 @@ class FrameRows(Rows):
             values = np.array([[np.nan if _missing(v) else v for v in row] for row in values], dtype=self.dtype)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
+    def every(self, step: int) -> FrameRows:
+        return FrameRows(self.frame.gather_every(step))
+
 
 class SparseRows(Rows):
     """Rows of a CSR matrix."""
@@ -127,8 +131,22 @@ class SparseRows(Rows):
         self.values = values
         self.n_rows, self.n_columns = values.shape
 
+    @cached_property
+    def block_rows(self) -> int:
+        return rows_of_width(1 + self.values.nnz // max(self.n_rows, 1))
+
     def block(self, start: int, stop: int) -> Any:
-        return self.values[start:stop]
+        whole, first, last = self.values, self.values.indptr[start], self.values.indptr[stop]
+        part = (whole.data[first:last], whole.indices[first:last], whole.indptr[start : stop + 1] - first)
+        return sp.csr_matrix(part, shape=(stop - start, self.n_columns), copy=False)
+
+    def every(self, step: int) -> SparseRows:
+        return SparseRows(self.values[::step])
+
+    @property
+    def spans(self) -> list[range]:  # type: ignore[override]
+        """Statistics of sparse rows are of the size of a row: a few rows a span are enough."""
+        return consecutive_runs(range(0, self.n_rows, self.block_rows), _MOST_SPANS)
 
     def refuse_nonfinite(self) -> None:
         bad = np.flatnonzero(~np.isfinite(self.values.data))
@@ -137,9 +155,34 @@ class SparseRows(Rows):
             self._raise_nonfinite(self.values.data[bad[0]], row, int(self.values.indices[bad[0]]))
 
 
+def rows_of_width(n_columns: int) -> int:
+    """How many rows of this width make a good block."""
+    row_bytes = 8 * max(n_columns, 1)
+    wide = min(_WIDE_BLOCK_ROWS, max(_WIDE_BLOCK_BYTES // row_bytes, 1))
+    return int(np.clip(_BLOCK_BYTES // row_bytes, wide, _MOST_BLOCK_ROWS))
+
+
+def consecutive_runs(starts: range, most: int) -> list[range]:
+    """The starts in at most ``most`` runs of about the same length."""
+    count = min(most, len(starts))
+    edges = np.linspace(0, len(starts), count + 1).astype(int)
+    return [starts[a:b] for a, b in pairwise(edges)]
+
+
 def dense_rows(block: Any) -> Array:
     """The block as a C-contiguous array."""
     return block.toarray(order="C") if sp.issparse(block) else block
+
+
+def dense_parts(block: Any) -> Iterator[tuple[Array, slice]]:
+    """The block as one array, or a sparse one in parts that do not outgrow a dense block."""
+    if not sp.issparse(block):
+        yield block, slice(0, len(block))
+        return
+    step = rows_of_width(block.shape[1])
+    for start in range(0, block.shape[0], step):
+        where = slice(start, min(start + step, block.shape[0]))
+        yield block[where].toarray(order="C"), where
 
 
 def is_frame(X: Any) -> bool:

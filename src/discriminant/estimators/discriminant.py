@@ -90,18 +90,7 @@ class LinearDiscriminantAnalysis(
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows along the first ``n_components`` discriminant directions."""
-        rows = self._rows(X)
-        directions = self.scalings_[:, : self.n_components]
-        project = LinearRule(self.xbar_, directions.T, np.zeros(directions.shape[1]))
-        out = np.empty((rows.n_rows, directions.shape[1]))
-
-        def write(block: Any, where: slice) -> None:
-            out[where] = project.scores(block)
-
-        map_rows(rows, write, self.n_jobs)
-        if not np.isfinite(out).all():
-            rows.refuse_nonfinite()
-        return out
+        return self._projected(X, self.scalings_[:, : self.n_components])
 
     def sphere(self, X: Any) -> Array:
         """Rows measured from the centre, turned to the principal axes of the covariance and scaled to variance 1.
@@ -109,13 +98,26 @@ class LinearDiscriminantAnalysis(
         With ``S = U D U'`` these are ``D^-1/2 U' (x - m)``: uncorrelated within classes, so that LDA is the nearest
         class mean, corrected by the prior. Directions without variance are left out.
         """
-        rows = self._rows(X)
+        check_is_fitted(self)
         axes, values = self._within().spectrum()
         variances = (1 - self.shrinkage_) * values / self._divisor()
         variances += self.shrinkage_ * self._within().mean_variance(self._divisor())
         kept = variances > variances.max() * 1e-14
-        turned = (rows.dense(0, rows.n_rows) - self.xbar_) @ axes[:, kept]
-        return turned / np.sqrt(variances[kept])
+        return self._projected(X, axes[:, kept] / np.sqrt(variances[kept]))
+
+    def _projected(self, X: Any, directions: Array) -> Array:
+        """``(x - centre) @ directions`` of every row."""
+        rows = self._rows(X)
+        rule = LinearRule(self.xbar_, directions.T, np.zeros(directions.shape[1]))
+        out = np.empty((rows.n_rows, directions.shape[1]))
+
+        def write(block: Any, where: slice) -> None:
+            out[where] = rule.scores(block)
+
+        map_rows(rows, write, self.n_jobs)
+        if not np.isfinite(out).all():
+            rows.refuse_nonfinite()
+        return out
 
     @property
     def covariance_(self) -> Array:

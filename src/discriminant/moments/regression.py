@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import LabelledRows, as_rows, check_weights
+from ..data.rows import dense_rows
 from ..engine import reduce
 from ..errors import InputError
 from .closed_form import least_squares_coefficients
@@ -46,7 +47,7 @@ def linear_regression(X: Any, response: Any, sample_weight: Any = None, n_jobs: 
         raise InputError(f"Expected one response per row ({rows.n_rows}), got an array of shape {target.shape}.")
     if rows.n_rows < rows.n_columns + 2:
         raise InputError(f"{rows.n_columns} columns need at least {rows.n_columns + 2} rows, got {rows.n_rows}.")
-    joint = as_rows(np.column_stack([rows.dense(0, rows.n_rows), target]))
+    joint = as_rows(np.column_stack([dense_rows(rows.block(0, rows.n_rows)), target]))
     codes = np.zeros(rows.n_rows, dtype=np.int32)
     data = LabelledRows(joint, np.array([0]), codes, check_weights(sample_weight, rows.n_rows))
     moments = reduce(data, ClassMoments(1, joint.n_columns), n_jobs)

@@ -156,17 +156,11 @@ class ClassMoments(Moments):
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        if self.fourth and self.n_rows:  # fourth powers are moved to a new mean by `merge` only
-            own = self.fresh()
-            own.update(block)
-            self.merge(own)
-            return
-        counts = np.bincount(block.codes, minlength=self.n_classes)
         if block.sparse and self.grain == "diagonal":
-            totals, means = self._add_sparse_squares(block)
-        else:
-            totals, means = self._add_centred(block, counts)
-        self._absorb_means(counts, totals, means)
+            self._absorb_means(self._counts(block), *self._add_sparse_squares(block))
+            return
+        for part in block.dense_parts():
+            self._add_rows(part)
 
     def merge(self, other: Self) -> None:
         """Add what another statistic of the same kind has seen."""
@@ -228,9 +222,21 @@ class ClassMoments(Moments):
     def _class_diagonals(self) -> Array:
         return np.diagonal(self.scatter, axis1=1, axis2=2)
 
+    def _add_rows(self, block: Block) -> None:
+        if self.fourth and self.n_rows:  # fourth powers are moved to a new mean by `merge` only
+            own = self.fresh()
+            own._add_rows(block)
+            self.merge(own)
+            return
+        counts = self._counts(block)
+        self._absorb_means(counts, *self._add_centred(block, counts))
+
+    def _counts(self, block: Block) -> Array:
+        return np.bincount(block.codes, minlength=self.n_classes)
+
     def _add_centred(self, block: Block, counts: Array) -> tuple[Array, Array]:
         """Add the block's scatter about its own class means; return those and their weights."""
-        X, codes, weight = block.dense(), block.codes, block.weight
+        X, codes, weight = block.X, block.codes, block.weight
         totals, means = np.zeros(self.n_classes), np.zeros(self.mean.shape)
         # The first row as origin: sums of differences keep the digits that sums of large values would round away.
         origin = X[0].astype(np.float64)
@@ -336,7 +342,8 @@ class ThinMoments(Moments):
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        self._append(block.dense().astype(np.float64), block.codes, block.weight)
+        for part in block.dense_parts():
+            self._append(part.X.astype(np.float64), part.codes, part.weight)
 
     def merge(self, other: Self) -> None:
         """Add what another statistic of the same kind has seen."""

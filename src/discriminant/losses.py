@@ -1,0 +1,144 @@
+"""Losses of a row, as functions of its score.
+
+Two-class losses are functions of the margin ``m = y * score`` with y = -1 or +1; here with their derivatives in m:
+
+==============  ==================  ==========================  =======================
+loss            f(m)                f'(m)                       f''(m)
+==============  ==================  ==========================  =======================
+logistic        log(1 + e^-m)       -1 / (1 + e^m)              e^m / (1 + e^m)^2
+squared         (1 - m)^2 / 2       m - 1                       1
+hinge           max(1 - m, 0)       -1 where m < 1              0
+squared hinge   max(1 - m, 0)^2     -2 max(1 - m, 0)            2 where m < 1
+perceptron      max(-m, 0)          -1 where m < 0              0
+==============  ==================  ==========================  =======================
+
+Softmax is a function of K scores s: ``log(sum_k e^s_k) - s_y``, with gradient ``p - e_y`` and Hessian
+``diag(p) - p p'``, p the probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from .kernels import scores as kernels
+
+Array = np.ndarray[Any, Any]
+
+
+class Loss(Protocol):
+    """A loss of ``n_scores`` scores."""
+
+    smooth: bool
+
+    def n_scores(self, n_classes: int) -> int:
+        """Scores the loss needs for this many classes."""
+
+    def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
+        """The loss of each row, and its gradient in the scores (rows, n_scores); may overwrite ``scores``."""
+
+
+class MarginLoss:
+    """A loss of one margin; a subclass gives f, f' and f''."""
+
+    smooth = True
+
+    def n_scores(self, n_classes: int) -> int:
+        if n_classes != 2:
+            raise ValueError(f"{type(self).__name__} is a loss for two classes, got {n_classes}")
+        return 1
+
+    def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
+        sign = 2.0 * codes - 1.0
+        value, slope = self.value_and_slope(sign * scores[:, 0])
+        return value, (sign * slope)[:, None]
+
+    def curvature(self, scores: Array, codes: Array) -> Array:
+        """Second derivative of each row's loss in its score."""
+        return self.margin_curvature((2.0 * codes - 1.0) * scores[:, 0])
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        raise TypeError(f"{type(self).__name__} gives no values")
+
+    def margin_curvature(self, margin: Array) -> Array:
+        return np.zeros_like(margin)
+
+
+class Logistic(MarginLoss):
+    """``log(1 + e^-m)``."""
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        decay = np.exp(-np.abs(margin))  # never overflows
+        value = np.log1p(decay) + np.maximum(-margin, 0.0)
+        return value, -np.where(margin > 0, decay, 1.0) / (1.0 + decay)
+
+    def margin_curvature(self, margin: Array) -> Array:
+        decay = np.exp(-np.abs(margin))
+        return decay / (1.0 + decay) ** 2
+
+
+class Squared(MarginLoss):
+    """``(1 - m)^2 / 2``."""
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        return 0.5 * (1.0 - margin) ** 2, margin - 1.0
+
+    def margin_curvature(self, margin: Array) -> Array:
+        return np.ones_like(margin)
+
+
+class Hinge(MarginLoss):
+    """``max(1 - m, 0)``."""
+
+    smooth = False
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        return np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, -1.0, 0.0)
+
+
+class SquaredHinge(MarginLoss):
+    """``max(1 - m, 0)^2``."""
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        short = np.maximum(1.0 - margin, 0.0)
+        return short**2, -2.0 * short
+
+    def margin_curvature(self, margin: Array) -> Array:
+        return np.where(margin < 1.0, 2.0, 0.0)
+
+
+class PerceptronLoss(MarginLoss):
+    """``max(-m, 0)``."""
+
+    smooth = False
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        return np.maximum(-margin, 0.0), np.where(margin < 0.0, -1.0, 0.0)
+
+
+class Softmax:
+    """``log(sum_k e^s_k) - s_y``."""
+
+    smooth = True
+
+    def n_scores(self, n_classes: int) -> int:
+        return n_classes
+
+    def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
+        rows = np.arange(len(codes))
+        kernels.subtract_row_maximum(scores)
+        value = -scores[rows, codes]
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=1)
+        value += np.log(total)
+        scores /= total[:, None]
+        scores[rows, codes] -= 1.0
+        return value, scores
+
+    def probabilities(self, scores: Array) -> Array:
+        """p of each row; overwrites ``scores``."""
+        kernels.subtract_row_maximum(scores)
+        np.exp(scores, out=scores)
+        kernels.divide_rows_by_sum(scores)
+        return scores

@@ -1,0 +1,368 @@
+"""Mean loss plus penalty, evaluated by reductions over row blocks.
+
+``f(theta) = sum_i w_i loss(scores_i) / sum_i w_i + penalty(coef)``
+
+``theta`` is an array (C, p + 1): one row per free score function, the last column its intercept (absent without one). It
+lives in standardised columns ``(x - centre) / scale``, so solvers see columns of like size whatever their units; the
+penalty is that of the original coefficients all the same. Two-class losses have C = 1. Softmax has C = K - 1: scores are
+``theta`` times an orthonormal basis of the contrasts between K classes, which loses nothing (scores that all classes
+share cancel) and makes the optimum unique; the L2 penalty is that of all K coefficient vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import helmert
+
+from .data import Block, LabelledRows
+from .engine import reduce, workspace
+from .kernels import linear as kernels
+from .losses import Softmax
+from .penalties import ElasticNet
+
+Array = np.ndarray[Any, Any]
+
+#: Rows are passed over in parts of this many bytes, which are read several times and stay in a core's cache.
+_PART_BYTES = 1_000_000
+#: A centre this many standard deviations away costs digits unless it is subtracted before multiplying.
+_FAR = 1e3
+
+
+@dataclass(frozen=True)
+class Standardisation:
+    """``(x - centre) / scale``; sparse rows are not centred."""
+
+    centre: Array
+    scale: Array
+
+    @cached_property
+    def far(self) -> bool:
+        return bool((np.abs(self.centre) > _FAR * self.scale).any())
+
+
+def standardisation(data: LabelledRows, most: int = 20_000) -> Standardisation:
+    """Centre and scale of the columns, from evenly spaced rows: the optimum does not depend on them."""
+    rows = data.rows.every(max(1, data.n_rows // most))
+    sample = rows.block(0, rows.n_rows)
+    if sp.issparse(sample):
+        mean_square = np.asarray(sample.multiply(sample).mean(axis=0), dtype=np.float64).ravel()
+        return Standardisation(np.zeros(rows.n_columns), _positive(np.sqrt(mean_square)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        origin = sample[0].astype(np.float64)
+        centre = origin + (sample - origin).mean(axis=0)
+        return Standardisation(_finite(centre), _positive(_finite((sample - centre).std(axis=0))))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The function to be minimised; see the module's docstring for its parameters."""
+
+    data: LabelledRows
+    loss: Any
+    penalty: ElasticNet = ElasticNet()
+    fit_intercept: bool = True
+    standard: Standardisation | None = None
+    offset: Array | None = None
+    n_jobs: int | None = None
+    passes: list[float] = field(default_factory=lambda: [0.0])
+    share: float = 1.0
+
+    @cached_property
+    def standardised(self) -> Standardisation:
+        return self.standard or standardisation(self.data)
+
+    @cached_property
+    def contrasts(self) -> Array:
+        """(C, number of scores): what each free function adds to each score."""
+        if isinstance(self.loss, Softmax):
+            return np.asarray(helmert(len(self.data.classes)))
+        return np.ones((1, 1))
+
+    @property
+    def n_functions(self) -> int:
+        return int(self.contrasts.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return self.data.rows.n_columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_functions, self.n_columns + self.fit_intercept
+
+    @property
+    def n_parameters(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def total_weight(self) -> float:
+        return float(self.data.n_rows if self.data.weight is None else self.data.weight.sum())
+
+    @cached_property
+    def ridge(self) -> Array:
+        """Second derivative of the L2 penalty in each parameter, shape of ``theta``."""
+        ridge = np.zeros(self.shape)
+        ridge[:, : self.n_columns] = self.penalty.l2 / self.standardised.scale**2
+        return ridge
+
+    def every(self, step: int) -> Objective:
+        """The objective of every ``step``-th row, on the same scale."""
+        offset = None if self.offset is None else self.offset[::step]
+        return replace(
+            self, data=self.data.every(step), offset=offset, standard=self.standardised, share=self.share / step
+        )
+
+    def linear(self, theta: Array) -> tuple[Array, Array]:
+        """Coefficients (scores, p) and intercepts (scores,) of the original columns, centred."""
+        full = self.contrasts.T @ theta
+        intercept = full[:, self.n_columns] if self.fit_intercept else np.zeros(len(full))
+        return full[:, : self.n_columns] / self.standardised.scale, intercept
+
+    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
+        """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
+        total = self._reduce(_Gradient(self, *self.linear(theta)))
+        return self._value(total.value, theta), self._gradient(total.products, total.sums, theta)
+
+    def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
+        """f, gradient and Hessian, a square matrix over ``theta.ravel()``."""
+        total = self._reduce(_Hessian(self, *self.linear(theta)))
+        scale = np.append(self.standardised.scale, 1.0)[: self.shape[1]]
+        hessian = total.hessian / self.total_weight / np.tile(scale, self.n_functions)
+        hessian /= np.tile(scale, self.n_functions)[:, None]
+        hessian[np.diag_indices(len(hessian))] += self.ridge.ravel()
+        value = self._value(total.value, theta)
+        return value, self._gradient(total.products, total.sums, theta), hessian
+
+    def hessian_product(self, theta: Array) -> Callable[[Array], Array]:
+        """The map from a direction to Hessian times direction, at ``theta``."""
+        coef, intercept = self.linear(theta)
+
+        def product(direction: Array) -> Array:
+            total = self._reduce(_HessianProduct(self, coef, intercept, *self.linear(direction)))
+            return self._to_parameters(total.products, total.sums) + self.ridge * direction
+
+        return product
+
+    def column_curvatures(self, theta: Array) -> Array:
+        """The diagonal of the Hessian, shape of ``theta``; cheap for sparse rows."""
+        total = self._reduce(_Curvature(self, *self.linear(theta)))
+        squares = total.squares.T / self.standardised.scale**2
+        diagonal = np.concatenate((squares, total.sums[:, None]), axis=1)[:, : self.shape[1]]
+        return diagonal / self.total_weight + self.ridge
+
+    def _value(self, summed: float, theta: Array) -> float:
+        return summed / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
+
+    def _gradient(self, products: Array, sums: Array, theta: Array) -> Array:
+        return self._to_parameters(products, sums) + self.ridge * theta
+
+    def _to_parameters(self, products: Array, sums: Array) -> Array:
+        """Sums of (derivative in the scores) x (columns), (scores, p) and (scores,), as a gradient in ``theta``."""
+        scaled = products / self.standardised.scale
+        whole = np.concatenate((scaled, sums[:, None]), axis=1) if self.fit_intercept else scaled
+        return self.contrasts @ whole / self.total_weight
+
+    def _reduce(self, statistic: Any) -> Any:
+        self.passes[0] += self.share
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return reduce(self.data, statistic, self.n_jobs)
+
+
+class _Pass:
+    """A statistic that looks at every part of every block with given coefficients."""
+
+    densify = False
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
+        self.objective, self.coef, self.intercept = objective, coef, intercept
+        self.loss, self.standard = objective.loss, objective.standardised
+        self.value = 0.0
+        self.products, self.sums = np.zeros(coef.shape), np.zeros(len(coef))
+
+    def fresh(self) -> Self:
+        return type(self)(self.objective, self.coef, self.intercept)
+
+    def merge(self, other: Self) -> None:
+        self.value += other.value
+        self.products += other.products
+        self.sums += other.sums
+
+    def update(self, block: Block) -> None:
+        for part, where in self._parts(block.X):
+            self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
+        raise TypeError("a pass adds something")
+
+    def _parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
+        if sp.issparse(X) and not self.densify:
+            yield X, slice(0, X.shape[0])
+            return
+        step = max(64, _PART_BYTES // (8 * X.shape[1]))
+        for start in range(0, X.shape[0], step):
+            where = slice(start, min(start + step, X.shape[0]))
+            part = X[where].toarray() if sp.issparse(X) else X[where]
+            if self.standard.far:
+                part = part - self.standard.centre
+            yield (part if part.dtype == np.float64 else part.astype(np.float64)), where
+
+    def _offset(self, start: int, where: slice) -> Array | None:
+        given = self.objective.offset
+        return None if given is None else given[start + where.start : start + where.stop]
+
+    def scores(self, part: Any, coef: Array, intercept: Array, offset: Array | None = None) -> Array:
+        if sp.issparse(part):
+            scores = np.empty((part.shape[0], len(coef)))
+            kernels.csr_scores(part.data, part.indices, part.indptr, np.ascontiguousarray(coef.T), scores)
+            scores += intercept
+        else:
+            scores = part @ coef.T
+            scores += intercept if self.standard.far else intercept - coef @ self.standard.centre
+        if offset is not None:
+            scores += offset if offset.ndim == 2 else offset[:, None]
+        return scores
+
+    def add_products(self, part: Any, slopes: Array) -> None:
+        """Add ``slopes' (x - centre)`` and the sums of the slopes."""
+        sums = slopes.sum(axis=0)
+        self.sums += sums
+        if sp.issparse(part):
+            if not hasattr(self, "_columns_first"):
+                self._columns_first = np.zeros(self.products.T.shape)
+                self.products = self._columns_first.T
+            kernels.csr_add_products(part.data, part.indices, part.indptr, slopes, self._columns_first)
+            return
+        self.products += slopes.T @ part
+        if not self.standard.far:
+            self.products -= np.outer(sums, self.standard.centre)
+
+
+class _Gradient(_Pass):
+    """The loss and its derivatives in the coefficients."""
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        values, slopes = self.loss.evaluate(self.scores(part, self.coef, self.intercept, offset), codes)
+        self.value += float(weight @ values)
+        slopes *= weight[:, None]
+        self.add_products(part, slopes)
+
+
+class _Hessian(_Gradient):
+    """The same, and the second derivatives."""
+
+    densify = True
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
+        super().__init__(objective, coef, intercept)
+        self.hessian = np.zeros((objective.n_parameters, objective.n_parameters))
+
+    def merge(self, other: Self) -> None:
+        super().merge(other)
+        self.hessian += other.hessian
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        super().add(part, codes, weight, offset)
+        scores = self.scores(part, self.coef, self.intercept, offset)
+        p, width = part.shape[1], self.objective.shape[1]
+        scaled = workspace((len(part), width))
+        if self.objective.n_functions == 1:
+            root = np.sqrt(weight * self.loss.curvature(scores, codes))
+            self._centred(part, scaled)
+            scaled[:, :p] *= root[:, None]
+            scaled[:, p:] = root[:, None]
+            self.hessian += scaled.T @ scaled
+            return
+        self._add_pairs(part, self.loss.probabilities(scores), weight)
+
+    def _centred(self, part: Array, out: Array) -> None:
+        if self.standard.far:
+            out[:, : part.shape[1]] = part
+        else:
+            np.subtract(part, self.standard.centre, out=out[:, : part.shape[1]])
+
+    def _add_pairs(self, part: Array, probability: Array, weight: Array) -> None:
+        """Blocks (a, b) of the Hessian: columns weighted by ``q_a' (diag(p) - p p') q_b``."""
+        p, width = part.shape[1], self.objective.shape[1]
+        contrasts = self.objective.contrasts
+        rows, scaled = workspace((2, len(part), width))
+        self._centred(part, rows)
+        rows[:, p:] = 1.0
+        expected = probability @ contrasts.T
+        for a in range(len(contrasts)):
+            for b in range(a + 1):
+                factor = probability @ (contrasts[a] * contrasts[b]) - expected[:, a] * expected[:, b]
+                np.multiply(rows, (factor * weight)[:, None], out=scaled)
+                cell = scaled.T @ rows
+                here, there = slice(a * width, (a + 1) * width), slice(b * width, (b + 1) * width)
+                self.hessian[here, there] += cell
+                if a != b:
+                    self.hessian[there, here] += cell.T
+
+
+class _HessianProduct(_Pass):
+    """Hessian times a direction, whose scores are linear like those of the coefficients."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, towards: Array, rise: Array) -> None:
+        super().__init__(objective, coef, intercept)
+        self.towards, self.rise = towards, rise
+        self.both, self.heights = np.concatenate((coef, towards)), np.concatenate((intercept, rise))
+
+    def fresh(self) -> Self:
+        return type(self)(self.objective, self.coef, self.intercept, self.towards, self.rise)
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        n = len(self.coef)
+        both = self.scores(part, self.both, self.heights)
+        scores, change = both[:, :n], both[:, n:]
+        if offset is not None:
+            scores = scores + (offset if offset.ndim == 2 else offset[:, None])
+        if isinstance(self.loss, Softmax):
+            probability = self.loss.probabilities(np.ascontiguousarray(scores))
+            change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
+        else:
+            change = change * self.loss.curvature(scores, codes)[:, None]
+        self.add_products(part, change * weight[:, None])
+
+
+class _Curvature(_Pass):
+    """The diagonal of the Hessian."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
+        super().__init__(objective, coef, intercept)
+        self.squares = np.zeros((objective.n_columns, objective.n_functions))
+        self.sums = np.zeros(objective.n_functions)
+
+    def merge(self, other: Self) -> None:
+        self.squares += other.squares
+        self.sums += other.sums
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        scores = self.scores(part, self.coef, self.intercept, offset)
+        contrasts = self.objective.contrasts
+        if isinstance(self.loss, Softmax):
+            probability = self.loss.probabilities(scores)
+            factor = probability @ (contrasts**2).T - (probability @ contrasts.T) ** 2
+        else:
+            factor = self.loss.curvature(scores, codes)[:, None]
+        factor = factor * weight[:, None]
+        self.sums += factor.sum(axis=0)
+        if sp.issparse(part):
+            kernels.csr_add_squares(part.data, part.indices, part.indptr, factor, self.squares)
+        else:
+            centred = part if self.standard.far else part - self.standard.centre
+            self.squares += (centred**2).T @ factor
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def _positive(values: Array) -> Array:
+    return np.where(values > 0, values, 1.0)
