@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from .estimators.fisher import FisherDiscriminant
     from .estimators.least_squares import LeastSquaresClassifier
+    from .estimators.logistic import LogisticRegression
+    from .estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath
     from .estimators.naive_bayes import GaussianNB, NaiveBayes
     from .estimators.together import fit_all
 
@@ -22,6 +24,9 @@ _HOME = {
     "GaussianNB": "estimators.naive_bayes",
     "LeastSquaresClassifier": "estimators.least_squares",
     "LinearDiscriminantAnalysis": "estimators.discriminant",
+    "LogisticRegression": "estimators.logistic",
+    "LogisticRegressionCV": "estimators.logistic_path",
+    "LogisticRegressionPath": "estimators.logistic_path",
     "NaiveBayes": "estimators.naive_bayes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "fit_all": "estimators.together",
@@ -32,6 +37,9 @@ __all__ = [
     "GaussianNB",
     "LeastSquaresClassifier",
     "LinearDiscriminantAnalysis",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "LogisticRegressionPath",
     "NaiveBayes",
     "QuadraticDiscriminantAnalysis",
     "__version__",

@@ -13,7 +13,8 @@
     └── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
 
     DiscriminantWarning           (UserWarning)
-    └── CollinearityWarning                      columns that are linear functions of others
+    ├── CollinearityWarning                      columns that are linear functions of others
+    └── SeparationWarning                        classes for which maximum likelihood has no finite solution
 
 Each message says what was expected, what came and what to do.
 """
@@ -63,3 +64,7 @@ class DiscriminantWarning(UserWarning):
 
 class CollinearityWarning(DiscriminantWarning):
     """Some columns are linear functions of others within the classes."""
+
+
+class SeparationWarning(DiscriminantWarning):
+    """The classes are separated: maximum likelihood has no finite solution."""

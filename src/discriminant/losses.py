@@ -18,6 +18,7 @@ Softmax is a function of K scores s: ``log(sum_k e^s_k) - s_y``, with gradient `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,7 +40,7 @@ class Loss(Protocol):
         """The loss of each row, and its gradient in the scores (rows, n_scores); may overwrite ``scores``."""
 
 
-class MarginLoss:
+class MarginLoss(ABC):
     """A loss of one margin; a subclass gives f, f' and f''."""
 
     smooth = True
@@ -58,10 +59,12 @@ class MarginLoss:
         """Second derivative of each row's loss in its score."""
         return self.margin_curvature((2.0 * codes - 1.0) * scores[:, 0])
 
+    @abstractmethod
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
-        raise TypeError(f"{type(self).__name__} gives no values")
+        """f and f' of each margin."""
 
     def margin_curvature(self, margin: Array) -> Array:
+        """f'' of each margin."""
         return np.zeros_like(margin)
 
 

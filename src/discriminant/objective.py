@@ -2,15 +2,17 @@
 
 ``f(theta) = sum_i w_i loss(scores_i) / sum_i w_i + penalty(coef)``
 
-``theta`` is an array (C, p + 1): one row per free score function, the last column its intercept (absent without one). It
-lives in standardised columns ``(x - centre) / scale``, so solvers see columns of like size whatever their units; the
-penalty is that of the original coefficients all the same. Two-class losses have C = 1. Softmax has C = K - 1: scores are
-``theta`` times an orthonormal basis of the contrasts between K classes, which loses nothing (scores that all classes
-share cancel) and makes the optimum unique; the L2 penalty is that of all K coefficient vectors.
+``theta`` is an array (C, p + 1): one row per free score function, the last column its intercept (absent without
+one). It lives in standardised columns ``(x - centre) / scale``, so solvers see columns of like size whatever their
+units; the penalty is that of the original coefficients all the same. Two-class losses have C = 1. Softmax has
+C = K - 1: scores are ``theta`` times an orthonormal basis of the contrasts between K classes, which loses nothing
+(scores that all classes share cancel) and makes the optimum unique; the L2 penalty is that of all K coefficient
+vectors.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +26,7 @@ from .data import Block, LabelledRows
 from .engine import reduce, workspace
 from .kernels import linear as kernels
 from .losses import Softmax
-from .penalties import ElasticNet
+from .penalties import NO_PENALTY, ElasticNet
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +67,7 @@ class Objective:
 
     data: LabelledRows
     loss: Any
-    penalty: ElasticNet = ElasticNet()
+    penalty: ElasticNet = NO_PENALTY
     fit_intercept: bool = True
     standard: Standardisation | None = None
     offset: Array | None = None
@@ -120,7 +122,8 @@ class Objective:
 
     def linear(self, theta: Array) -> tuple[Array, Array]:
         """Coefficients (scores, p) and intercepts (scores,) of the original columns, centred."""
-        full = self.contrasts.T @ theta
+        # As many functions as scores (an L1 penalty needs them all) are the scores themselves.
+        full = theta if len(theta) == self.contrasts.shape[1] else self.contrasts.T @ theta
         intercept = full[:, self.n_columns] if self.fit_intercept else np.zeros(len(full))
         return full[:, : self.n_columns] / self.standardised.scale, intercept
 
@@ -128,6 +131,14 @@ class Objective:
         """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
         total = self._reduce(_Gradient(self, *self.linear(theta)))
         return self._value(total.value, theta), self._gradient(total.products, total.sums, theta)
+
+    def gradient_of(self, block: Block, offset: Array | None, theta: Array) -> Array:
+        """The gradient estimated from the rows of one block (their mean loss; the penalty in full)."""
+        total = _Gradient(self, *self.linear(theta))
+        for part, where in total.parts(block.X):
+            total.add(part, block.codes[where], block.weight[where], None if offset is None else offset[where])
+        share = self.total_weight / max(float(block.weight.sum()), 1e-300)
+        return self._gradient(share * total.products, share * total.sums, theta)
 
     def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
         """f, gradient and Hessian, a square matrix over ``theta.ravel()``."""
@@ -156,6 +167,14 @@ class Objective:
         diagonal = np.concatenate((squares, total.sums[:, None]), axis=1)[:, : self.shape[1]]
         return diagonal / self.total_weight + self.ridge
 
+    def mean_loss(self, theta: Array) -> float:
+        """The loss alone, without the penalty."""
+        return float(self._reduce(_Gradient(self, *self.linear(theta))).value) / self.total_weight
+
+    def largest_score(self, theta: Array) -> float:
+        """The largest distance of a row's scores from each other (from 0, if it has one)."""
+        return float(self._reduce(_Largest(self, *self.linear(theta))).value)
+
     def _value(self, summed: float, theta: Array) -> float:
         return summed / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
 
@@ -174,7 +193,7 @@ class Objective:
             return reduce(self.data, statistic, self.n_jobs)
 
 
-class _Pass:
+class Pass(ABC):
     """A statistic that looks at every part of every block with given coefficients."""
 
     densify = False
@@ -194,14 +213,14 @@ class _Pass:
         self.sums += other.sums
 
     def update(self, block: Block) -> None:
-        for part, where in self._parts(block.X):
+        for part, where in self.parts(block.X):
             self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
 
+    @abstractmethod
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
         """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
-        raise TypeError("a pass adds something")
 
-    def _parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
+    def parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
         if sp.issparse(X) and not self.densify:
             yield X, slice(0, X.shape[0])
             return
@@ -223,7 +242,8 @@ class _Pass:
             kernels.csr_scores(part.data, part.indices, part.indptr, np.ascontiguousarray(coef.T), scores)
             scores += intercept
         else:
-            scores = part @ coef.T
+            # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
+            scores = (part @ coef[0])[:, None] if len(coef) == 1 else part @ coef.T
             scores += intercept if self.standard.far else intercept - coef @ self.standard.centre
         if offset is not None:
             scores += offset if offset.ndim == 2 else offset[:, None]
@@ -239,12 +259,12 @@ class _Pass:
                 self.products = self._columns_first.T
             kernels.csr_add_products(part.data, part.indices, part.indptr, slopes, self._columns_first)
             return
-        self.products += slopes.T @ part
+        self.products += slopes[:, 0] @ part if slopes.shape[1] == 1 else slopes.T @ part
         if not self.standard.far:
             self.products -= np.outer(sums, self.standard.centre)
 
 
-class _Gradient(_Pass):
+class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
@@ -306,7 +326,7 @@ class _Hessian(_Gradient):
                     self.hessian[there, here] += cell.T
 
 
-class _HessianProduct(_Pass):
+class _HessianProduct(Pass):
     """Hessian times a direction, whose scores are linear like those of the coefficients."""
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array, towards: Array, rise: Array) -> None:
@@ -331,7 +351,19 @@ class _HessianProduct(_Pass):
         self.add_products(part, change * weight[:, None])
 
 
-class _Curvature(_Pass):
+class _Largest(Pass):
+    """The widest range of a row's scores."""
+
+    def merge(self, other: Self) -> None:
+        self.value = max(self.value, other.value)
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:  # noqa: ARG002
+        scores = self.scores(part, self.coef, self.intercept, offset)
+        width = np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
+        self.value = max(self.value, float(width.max()))
+
+
+class _Curvature(Pass):
     """The diagonal of the Hessian."""
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:

@@ -47,3 +47,6 @@ class ElasticNet:
 
     def value(self, coef: Array) -> float:
         return 0.5 * self.l2 * float(np.vdot(coef, coef)) + self.l1 * float(np.abs(coef).sum())
+
+
+NO_PENALTY = ElasticNet()

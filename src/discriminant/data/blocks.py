@@ -58,6 +58,11 @@ class LabelledRows:
         weight = None if self.weight is None else self.weight[::step]
         return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
 
+    def take(self, chosen: Array) -> LabelledRows:
+        """The chosen rows, copied."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return LabelledRows(as_rows(self.rows.take(chosen)), self.classes, self.codes[chosen], weight)
+
     @property
     def spans(self) -> list[range]:
         return self.rows.spans

@@ -43,6 +43,16 @@ class MixedRows(Rows):
         self._check_values(numbers, start)
         return MixedBlock(numbers, [self._levels(j, start, stop) for j in self.level_columns])
 
+    def every(self, step: int) -> MixedRows:
+        frame = isinstance(self.table, nw.DataFrame)
+        return MixedRows(self.table.gather_every(step) if frame else self.table[::step], self.plan)
+
+    def take(self, chosen: Array) -> MixedBlock:
+        frame = isinstance(self.table, nw.DataFrame)
+        return MixedRows(self.table[chosen.tolist(), :] if frame else self.table[chosen], self.plan).block(
+            0, len(chosen)
+        )
+
     def refuse_nonfinite(self) -> None:
         if self._numbers is not None:
             self._numbers.refuse_nonfinite()

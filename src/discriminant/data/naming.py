@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 
-def shown(label: Any) -> str:
+def plain(label: Any) -> Any:
     """A class label as its owner wrote it, without NumPy's wrapping."""
-    return repr(label.item() if isinstance(label, np.generic) else label)
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def shown(label: Any) -> str:
+    """The same as messages print it."""
+    return repr(plain(label))

@@ -41,9 +41,13 @@ class Rows(ABC):
     def block(self, start: int, stop: int) -> Any:
         """Rows ``start`` to ``stop``: a C-contiguous float32 or float64 array, or a CSR matrix."""
 
+    @abstractmethod
     def every(self, step: int) -> Rows:
         """Every ``step``-th row."""
-        raise TypeError(f"{type(self).__name__} cannot be thinned out")
+
+    @abstractmethod
+    def take(self, chosen: Array) -> Any:
+        """The chosen rows as a block."""
 
     def column_label(self, j: int) -> str:
         """How an error message calls column ``j``."""
@@ -102,6 +106,9 @@ class DenseRows(Rows):
     def every(self, step: int) -> DenseRows:
         return DenseRows(self.values[::step])
 
+    def take(self, chosen: Array) -> Array:
+        return np.ascontiguousarray(self.values[chosen], dtype=self.dtype)
+
 
 class FrameRows(Rows):
     """Rows of a pandas, polars or pyarrow frame, all of whose columns are numbers."""
@@ -123,6 +130,9 @@ class FrameRows(Rows):
     def every(self, step: int) -> FrameRows:
         return FrameRows(self.frame.gather_every(step))
 
+    def take(self, chosen: Array) -> Array:
+        return FrameRows(self.frame[chosen.tolist(), :]).block(0, len(chosen))
+
 
 class SparseRows(Rows):
     """Rows of a CSR matrix."""
@@ -143,8 +153,11 @@ class SparseRows(Rows):
     def every(self, step: int) -> SparseRows:
         return SparseRows(self.values[::step])
 
+    def take(self, chosen: Array) -> Any:
+        return self.values[chosen]
+
     @property
-    def spans(self) -> list[range]:  # type: ignore[override]
+    def spans(self) -> list[range]:
         """Statistics of sparse rows are of the size of a row: a few rows a span are enough."""
         return consecutive_runs(range(0, self.n_rows, self.block_rows), _MOST_SPANS)
 

@@ -6,8 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WeightError
+from ..errors import InputError, WeightError
 from .rows import Array
+
+
+def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:
+    """Known parts of the scores as float64: one for each row, or one for each row and class."""
+    if offset is None:
+        return None
+    values = np.asarray(offset, dtype=np.float64)
+    wanted = [(n_rows,)] if n_classes == 2 else [(n_rows, n_classes)]
+    if values.shape not in wanted:
+        raise InputError(f"offset must have shape {wanted[0]}, got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise InputError(f"offset contains NaN or infinity: row {int(np.argwhere(~np.isfinite(values))[0][0])}.")
+    return values
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:

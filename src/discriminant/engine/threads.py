@@ -62,6 +62,11 @@ def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None
         pass
 
 
+def side_by_side(function: Callable[[T], R], tasks: list[T], n_jobs: int | None = None) -> list[R]:
+    """The results of independent tasks, on threads; what runs inside should use one thread of its own."""
+    return list(_in_order(function, tasks, n_jobs))
+
+
 def worker_count(n_jobs: int | None) -> int:
     """Threads to use: None as many as BLAS would, -1 all cores, -2 all but one, and so on."""
     if n_jobs is None:

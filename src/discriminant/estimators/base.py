@@ -44,6 +44,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     classes_: Array
     rule_: Any  #: a `Rule`
     n_jobs: int | None
+    #: private attributes that belong to a fit
+    _own_state: tuple[str, ...] = ()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,6 +117,48 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
                 f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
                 "Use the units the model was fitted with."
             )
+
+    def _check_parameters(self) -> None:
+        """Raise a `ParameterError` for a parameter that cannot be."""
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, first: bool = True) -> LabelledRows:
+        declared = None if classes is None else sorted_classes(classes)
+        if not first:
+            self._refuse_other_classes(declared)
+            declared = self.classes_
+        data = labelled_rows(self._readable(X, first), y, sample_weight, declared)
+        self._accept(data)
+        return data
+
+    def _accept(self, data: LabelledRows) -> None:
+        """Take over the classes of rows that are about to be learned from."""
+        self._check_classes(data.classes)
+        self.classes_ = data.classes
+
+    def _check_classes(self, classes: Array) -> None:
+        if len(classes) < 2:
+            raise LabelError(f"A classifier needs at least two classes, got only {classes.tolist()!r}.")
+
+    def _refuse_other_classes(self, declared: Array | None) -> None:
+        if declared is not None and not np.array_equal(declared, self.classes_):
+            raise LabelError(
+                f"classes= changed between calls of partial_fit: {self.classes_.tolist()} at first, "
+                f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
+            )
+
+    def _forget(self) -> None:
+        """Drop all fitted attributes."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._own_state]:
+            delattr(self, name)
+
+    def _column(self, j: int) -> str:
+        """How a message calls column ``j``."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {j}" if names is None else f"column {names[j]!r}"
+
+    def _columns(self, chosen: Any) -> str:
+        listed = ", ".join(self._column(int(j)) for j in chosen[:5])
+        return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
 
 
 class PosteriorClassifier(RuleClassifier):
@@ -217,34 +261,6 @@ class MomentClassifier(RuleClassifier):
     def _refine(self, data: LabelledRows) -> None:
         """Look at the rows once more, for what moments do not tell."""
 
-    def _check_parameters(self) -> None:
-        """Raise a `ParameterError` for a parameter that cannot be."""
-
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, first: bool = True) -> LabelledRows:
-        declared = None if classes is None else sorted_classes(classes)
-        if not first:
-            self._refuse_other_classes(declared)
-            declared = self.classes_
-        data = labelled_rows(self._readable(X, first), y, sample_weight, declared)
-        self._accept(data)
-        return data
-
-    def _accept(self, data: LabelledRows) -> None:
-        """Take over the classes of rows that are about to be learned from."""
-        self._check_classes(data.classes)
-        self.classes_ = data.classes
-
-    def _check_classes(self, classes: Array) -> None:
-        if len(classes) < 2:
-            raise LabelError(f"A classifier needs at least two classes, got only {classes.tolist()!r}.")
-
-    def _refuse_other_classes(self, declared: Array | None) -> None:
-        if declared is not None and not np.array_equal(declared, self.classes_):
-            raise LabelError(
-                f"classes= changed between calls of partial_fit: {self.classes_.tolist()} at first, "
-                f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
-            )
-
     def _pass_over(self, data: LabelledRows, first_row: int = 0) -> Any:
         return collected(data, self._statistic(data, first_row), self.n_jobs)
 
@@ -281,7 +297,7 @@ class MomentClassifier(RuleClassifier):
             self._read(Reading(whole.only_present(), self.moments_, present, classes, priors))
         self.rule_ = self.rule_.spread_over(present)
         if isinstance(self.rule_, LinearRule):
-            self.coef_, self.intercept_ = _by_class_or_difference(self.rule_)
+            self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
     def _refuse_unweighted(self, whole: Moments) -> None:
         if not whole.present.all():
@@ -290,24 +306,10 @@ class MomentClassifier(RuleClassifier):
                 f"All rows of class {shown(label)} have weight zero. Leave them out, or give them weight."
             )
 
-    def _forget(self) -> None:
-        """Drop all fitted attributes."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-
     def _forget_rule(self) -> None:
         """Drop what was read from the moments, keep what goes on with them."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in self._lasting]:
             delattr(self, name)
-
-    def _column(self, j: int) -> str:
-        """How a message calls column ``j``."""
-        names = getattr(self, "feature_names_in_", None)
-        return f"column {j}" if names is None else f"column {names[j]!r}"
-
-    def _columns(self, chosen: Any) -> str:
-        listed = ", ".join(self._column(int(j)) for j in chosen[:5])
-        return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
 
     def _refuse_constant(self, constant: Array, where: str, remedy: str) -> None:
         if constant.size:
@@ -404,7 +406,7 @@ def constant_columns(variance: Array, means: Array) -> Array:
     return np.flatnonzero(np.sqrt(variance) <= _CONSTANT * np.abs(means).max(axis=0))
 
 
-def _by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
+def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
     """Coefficients and intercepts as scikit-learn has them: one row for two classes, the second minus the first."""
     if len(rule.coef) > 2:
         return rule.coef, rule.intercept

@@ -1,11 +1,82 @@
-"""Which solver for which problem."""
+"""Which solver for which problem.
+
+======================================================  ===========
+problem                                                 solver
+======================================================  ===========
+an L1 part in the penalty                               coordinate
+more than 2,000 columns                                 lbfgs
+up to 600 parameters ((K - 1) (p + 1))                  newton
+more parameters                                         lbfgs
+early stopping asked for                                sgd
+======================================================  ===========
+
+================  ====  ==  ==  ===========  ======================================================
+solver            none  L2  L1  elastic net  an iteration costs
+================  ====  ==  ==  ===========  ======================================================
+newton            yes   yes no  no           a pass; a Hessian of a sample first
+lbfgs             yes   yes no  no           a pass
+newton-cg         yes   yes no  no           a pass for each product with the Hessian
+coordinate        yes   yes yes yes          a pass; weighted products of the active columns
+gradient          yes   yes no  no           a pass
+sgd               yes   yes no  no           a pass, and two over the mini-batches
+================  ====  ==  ==  ===========  ======================================================
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-SOLVERS: dict[str, Any] = {}
+import numpy as np
+
+from ..errors import ParameterError
+from ..objective import Objective
+from . import coordinate, newton, newton_cg, quasi_newton
+from .gradient import GradientDescent, StochasticGradient
+from .metric import moment_metric
+from .result import Solution
+
+Array = np.ndarray[Any, Any]
+Minimise = Callable[..., Solution]
+
+_MOST_NEWTON_PARAMETERS = 600
+_MOST_DENSE_COLUMNS = 2_000
 
 
-def choose_solver(objective: Any) -> str:
-    return "newton"
+def _lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    return quasi_newton.minimise(objective, theta, moment_metric(objective, theta), tol, max_iter, trace)
+
+
+SOLVERS: dict[str, Minimise] = {
+    "newton": newton.minimise,
+    "lbfgs": _lbfgs,
+    "newton-cg": newton_cg.minimise,
+    "coordinate": coordinate.minimise,
+    "gradient": GradientDescent().minimise,
+    "sgd": StochasticGradient().minimise,
+}
+_WITH_L1 = ("coordinate",)
+
+
+def choose_solver(objective: Objective) -> str:
+    """The name of the solver that fits the problem; see the table above."""
+    if objective.penalty.l1 > 0:
+        return "coordinate"
+    if objective.n_columns > _MOST_DENSE_COLUMNS:
+        return "lbfgs"
+    return "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
+
+
+def named_solver(solver: Any, objective: Objective) -> Minimise:
+    """The function behind a solver's name, or behind a solver object with a ``minimise`` of its own."""
+    if hasattr(solver, "minimise"):
+        return solver.minimise
+    name = choose_solver(objective) if solver == "auto" else solver
+    if name not in SOLVERS:
+        raise ParameterError(f"Unknown solver {solver!r}. Solvers: 'auto', {', '.join(map(repr, SOLVERS))}.")
+    if objective.penalty.l1 > 0 and name not in _WITH_L1:
+        able = ", ".join(map(repr, _WITH_L1))
+        raise ParameterError(
+            f"solver={name!r} cannot do the penalty {objective.penalty.name!r} (l1_ratio > 0). Use {able} or 'auto'."
+        )
+    return SOLVERS[name]

@@ -1,7 +1,7 @@
 """Newton's method (for the logistic loss, iteratively reweighted least squares) with progressive samples.
 
-The first iterations run on a 64th and an eighth of the rows, where a Hessian is cheap. Their optimum is close to that of
-the whole, and so is their Hessian: it serves as the metric of a few gradient passes over all rows. Only where that
+The first iterations run on a 64th and an eighth of the rows, where a Hessian is cheap. Their optimum is close to that
+of the whole, and so is their Hessian: it serves as the metric of a few gradient passes over all rows. Only where that
 gains too little is the Hessian of all rows computed.
 """
 

@@ -1,0 +1,371 @@
+"""Logistic regression, two classes and many, with the inference that belongs to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import LabelledRows
+from ..data.naming import shown
+from ..data.rows import dense_rows
+from ..data.weights import check_offset
+from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError
+from ..inference.firth import firth_binary, firth_multinomial
+from ..inference.separation import Separation, separation
+from ..losses import Logistic, Softmax
+from ..moments.scatter import factorised
+from ..objective import Objective
+from ..penalties import ElasticNet
+from ..rules import LinearRule
+from ..solvers import Solution
+from ..solvers.choose import named_solver
+from ..solvers.gradient import StochasticGradient, Stream, split_rows
+from .base import PosteriorClassifier, all_or_nothing, by_class_or_difference
+from .logistic_inference import LogisticInference
+
+Array = np.ndarray[Any, Any]
+
+#: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
+_FLAT, _LARGE_SCORE = 1e-4, 8.0
+#: Beyond this a Hessian is too large to look for collinear columns and separation.
+_MOST_PARAMETERS = 2_000
+
+
+class LogisticRegression(LogisticInference, PosteriorClassifier):
+    """Logistic regression: log-odds linear in the columns, two classes or many.
+
+    Minimises ``sum_i w_i loss_i / sum_i w_i + alpha * ((1 - l1_ratio) / 2 |w|^2 + l1_ratio |w|_1)`` with the logistic
+    loss (two classes) or the softmax cross-entropy; the intercept is never penalised. ``alpha=0``, the default, is
+    maximum likelihood.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty.
+    l1_ratio : float
+        Share of the L1 penalty: 0 ridge, 1 lasso.
+    fit_intercept : bool
+    solver : str or solver object
+        "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
+        `discriminant.solvers.choose` says which "auto" takes.
+    reference : a class, optional
+        The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
+    firth : bool
+        Firth's penalised likelihood (Jeffreys prior): finite estimates also for separated data.
+    tol : float
+        Relative distance of the objective from its minimum to stop at.
+    max_iter : int
+    early_stopping : bool
+        Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
+    trace : bool
+        Keep every iteration in ``solution_.trace``.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+    random_state : int, optional
+        For "sgd".
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes; (K, p) and (K,) for more, the symmetric softmax
+        form, in which each column's coefficients sum to 0 over the classes
+    solution_ : Solution
+        What the solver reached and why it stopped.
+    separation_ : Separation or None
+        Found when maximum likelihood has no finite solution.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(alpha=0.01).fit(X[["mean radius", "mean texture"]], y)
+    >>> model.solution_.converged
+    True
+    >>> round(model.score(X[["mean radius", "mean texture"]], y), 2)
+    0.89
+    """
+
+    stream_: Stream
+    _own_state = ("_training", "_remaining")
+
+    def __init__(
+        self,
+        alpha: float = 0.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        reference: Any = None,
+        firth: bool = False,
+        tol: float = 1e-10,
+        max_iter: int = 500,
+        early_stopping: bool = False,
+        trace: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.reference = reference
+        self.firth = firth
+        self.tol = tol
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.trace = trace
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight 3 counts like three such rows. `summary` tells frequencies and importances apart.
+        offset : array-like of shape (n_rows,) or (n_rows, K), optional
+            Known part of the scores.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._forget()
+            self._check_parameters()
+            data = self._labelled(X, y, sample_weight)
+            refuse_weightless_classes(data)
+            objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+            self._training = objective
+            if self.firth:
+                self._keep_firth(objective)
+            else:
+                self._keep(objective, self._solved(objective))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take one pass of stochastic gradient steps over these rows, for streams that are never seen whole.
+
+        Step lengths fall as more rows are seen. Columns are standardised as the first chunk suggests.
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            first = not hasattr(self, "stream_")
+            data = self._labelled(X, y, sample_weight, classes, first)
+            stream = Stream.start(self._objective(data, None)) if first else self.stream_
+            self.stream_ = stream.after(data, self.random_state)
+            self._refuse_nonfinite(self.stream_.theta, data)
+            self._set_rule(self.stream_.objective, self.stream_.average)
+        return self
+
+    def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
+        """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
+
+        Probabilities are the same whichever class is taken.
+        """
+        check_is_fitted(self, "rule_")
+        r = self._reference_code(reference)
+        others = np.flatnonzero(np.arange(len(self.classes_)) != r)
+        rule = self.rule_
+        return self.classes_[others], rule.coef[others] - rule.coef[r], rule.intercept[others] - rule.intercept[r]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
+            state.pop(name, None)
+        return state
+
+    def _check_parameters(self) -> None:
+        ElasticNet(self.alpha, self.l1_ratio)
+        if not 0 < self.tol < 1:
+            raise ParameterError(f"tol must be between 0 and 1, got {self.tol!r}.")
+        if self.max_iter < 1:
+            raise ParameterError(f"max_iter must be at least 1, got {self.max_iter!r}.")
+        if self.firth and self.alpha:
+            raise ParameterError("firth=True is a penalty of its own: set alpha=0.")
+        if (
+            self.early_stopping
+            and self.solver not in ("auto", "sgd")
+            and not isinstance(self.solver, StochasticGradient)
+        ):
+            raise ParameterError(f"early_stopping needs solver 'sgd' (or 'auto'), got {self.solver!r}.")
+
+    def _accept(self, data: LabelledRows) -> None:
+        super()._accept(data)
+        self._reference_code(None)
+
+    def _reference_code(self, reference: Any) -> int:
+        wanted = self.reference if reference is None else reference
+        if wanted is None:
+            return 0 if len(self.classes_) == 2 else len(self.classes_) - 1
+        found = np.flatnonzero(self.classes_ == wanted)
+        if found.size == 0:
+            raise LabelError(f"The reference {wanted!r} is not a class. Classes: {self.classes_.tolist()}.")
+        return int(found[0])
+
+    def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
+        loss = Logistic() if len(data.classes) == 2 else Softmax()
+        penalty = ElasticNet(self.alpha, self.l1_ratio)
+        return Objective(data, loss, penalty, self.fit_intercept, offset=offset, n_jobs=self.n_jobs)
+
+    def _solved(self, objective: Objective) -> Solution:
+        start = np.zeros(objective.shape)
+        if self.early_stopping:
+            return self._stopped_early(objective, start)
+        minimise = named_solver(self.solver, objective)
+        extra = (
+            {"rng": self.random_state} if self.solver == "sgd" or isinstance(self.solver, StochasticGradient) else {}
+        )
+        with finite_rows(objective.data):
+            solution = minimise(objective, start, self.tol, self.max_iter, trace=self.trace, **extra)
+        self._refuse_nonfinite(solution.objective, objective.data)
+        return solution
+
+    def _refuse_nonfinite(self, result: Any, data: LabelledRows) -> None:
+        if not np.isfinite(result).all():
+            data.rows.refuse_nonfinite()
+            raise InputError("X has values too large to score: they overflow when multiplied. Use larger units.")
+
+    def _stopped_early(self, objective: Objective, start: Array) -> Solution:
+        solver = self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
+        learn, held = split_rows(objective, solver.validation, self.random_state)
+        return solver.minimise(
+            learn, start, self.tol, self.max_iter, trace=self.trace, rng=self.random_state, held_out=held
+        )
+
+    def _keep(self, objective: Objective, solution: Solution) -> None:
+        self.aliased_, self.separation_ = (), None
+        if self.alpha == 0 and objective.n_parameters <= _MOST_PARAMETERS:
+            solution = self._looked_into(objective, solution)
+        self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
+        self._set_rule(objective, solution.theta)
+        if self.separation_ is None and not solution.converged and solution.reason != "early stopping":
+            warnings.warn(
+                f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at an "
+                f"estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise max_iter, or use "
+                "solver='auto'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _set_rule(self, objective: Objective, theta: Array) -> None:
+        coef, intercept = objective.linear(theta)
+        if len(coef) == 1:
+            coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
+        self.rule_ = LinearRule(objective.standardised.centre, coef, intercept)
+        self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
+
+    def _looked_into(self, objective: Objective, solution: Solution) -> Solution:
+        """The solution without aliased columns; sets ``aliased_`` and ``separation_`` where the fit shows signs.
+
+        Both show in flat directions of the objective, and a sample of the rows tells whether there are any.
+        """
+        sample = objective.every(max(1, objective.data.n_rows // 20_000))
+        sound = solution.converged and solution.objective > 1e-6
+        if sound and smallest_curvature(sample, solution.theta) > _FLAT / len(self.classes_):
+            return solution
+        theta, self.aliased_ = without_aliased(objective, solution.theta)
+        if self.aliased_:
+            warnings.warn(
+                f"{self._columns(self.aliased_).capitalize()} can be computed from the columns before (or the "
+                "intercept): the coefficient is set to 0.",
+                CollinearityWarning,
+                stacklevel=5,
+            )
+        if not sound or objective.largest_score(theta) > _LARGE_SCORE:
+            self.separation_ = self._separation(objective)
+        return replace(solution, theta=theta)
+
+    def _separation(self, objective: Objective) -> Separation | None:
+        """Whether maximum likelihood has no finite solution, decided by a linear programme."""
+        data = objective.data
+        counted = slice(None) if data.weight is None else data.weight > 0
+        X = dense_rows(data.rows.block(0, data.n_rows))[counted]
+        found = separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
+        if found.kind == "none":
+            return None
+        warnings.warn(
+            f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
+            f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
+            "have no meaning. What works: firth=True, alpha > 0, or LinearDiscriminantAnalysis.",
+            SeparationWarning,
+            stacklevel=5,
+        )
+        return found
+
+    def _keep_firth(self, objective: Objective) -> None:
+        data = objective.data
+        X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
+        if not np.isfinite(X).all():
+            data.rows.refuse_nonfinite()
+        if len(data.classes) == 2:
+            fit = firth_binary(X, data.codes, data.weight, objective.offset, fit_intercept=self.fit_intercept)
+        else:
+            fit = firth_multinomial(X, data.codes, len(data.classes), data.weight, fit_intercept=self.fit_intercept)
+        self.firth_ = fit
+        self._set_firth_rule(np.atleast_2d(fit.coef), data.rows.n_columns)
+
+    def _set_firth_rule(self, coef: Array, p: int) -> None:
+        """Log-odds against the last class (against the first of two) as scores that sum to 0 over many classes."""
+        zero = np.zeros((1, coef.shape[1]))
+        scores = np.concatenate((zero, coef) if len(coef) == 1 else (coef, zero))
+        if len(coef) > 1:
+            scores -= scores.mean(axis=0)
+        intercept = scores[:, p] if self.fit_intercept else np.zeros(len(scores))
+        self.rule_ = LinearRule(np.zeros(p), scores[:, :p], intercept)
+        self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
+
+
+@contextmanager
+def finite_rows(data: LabelledRows) -> Iterator[None]:
+    """Blame NaN and infinity in the rows, if there are any, for what fails inside."""
+    try:
+        yield
+    except (ValueError, ArithmeticError):
+        data.rows.refuse_nonfinite()
+        raise
+
+
+def refuse_weightless_classes(data: LabelledRows) -> None:
+    """Refuse classes all of whose rows have weight 0."""
+    if data.weight is not None:
+        totals = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
+        if not totals.all():
+            label = shown(data.classes[int(np.argmin(totals))])
+            raise WeightError(f"All rows of class {label} have weight zero. Leave them out, or give them weight.")
+
+
+def smallest_curvature(objective: Objective, theta: Array) -> float:
+    """The least second derivative of the objective in any direction, in standardised columns."""
+    return float(np.linalg.eigvalsh(objective.value_gradient_hessian(theta)[2])[0])
+
+
+def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[int, ...]]:
+    """The same scores with 0 for columns that are linear functions of earlier ones, and those columns.
+
+    Whether columns are collinear does not depend on the coefficients: at 0, where no row's curvature has vanished, the
+    Hessian tells best.
+    """
+    hessian = objective.value_gradient_hessian(np.zeros(objective.shape))[2]
+    width, p = objective.shape[1], objective.n_columns
+    # The intercept goes first: a constant column is aliased to it, not the other way round.
+    order = np.roll(np.arange(width), 1) if objective.fit_intercept else np.arange(width)
+    one = hessian[:width, :width][np.ix_(order, order)]
+    aliased = [order[j] for j in factorised(one).aliased]
+    if not aliased:
+        return theta, ()
+    values, vectors = np.linalg.eigh(hessian[:width, :width])
+    null = vectors[:, np.argsort(values)[: len(aliased)]]
+    theta = theta - np.linalg.solve(null[aliased], theta[:, aliased].T).T @ null.T
+    theta[:, aliased] = 0.0
+    return theta, tuple(int(j) for j in aliased if j < p)

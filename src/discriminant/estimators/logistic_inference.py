@@ -1,0 +1,404 @@
+"""What a fitted logistic regression can say about its own coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import chi2
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.naming import plain, shown
+from ..data.rows import dense_rows
+from ..errors import NotReadyError, ParameterError
+from ..inference.constrained import constrained_minimum
+from ..inference.covariance import information, inverse, penalised_covariance, sandwich_covariance
+from ..inference.firth import firth_profile_intervals
+from ..inference.summary import Summary, coefficient
+from ..objective import Objective
+from ..penalties import NO_PENALTY
+
+Array = np.ndarray[Any, Any]
+CovarianceKind = Literal["model", "robust", "clustered"]
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """Twice the difference of two log-likelihoods, its degrees of freedom and p-value."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+def likelihood_ratio(smaller: float, larger: float, df: int) -> LikelihoodRatio:
+    """The test of two log-likelihoods."""
+    statistic = max(2 * (larger - smaller), 0.0)
+    return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The terms one reports, as linear functions of the parameters: log-odds of outcomes against a reference."""
+
+    objective: Objective
+    outcomes: list[int]
+    reference: int
+    names: list[str]
+
+    @cached_property
+    def matrix(self) -> Array:
+        """(outcomes x terms, parameters): the intercept first, then the columns."""
+        standard, fit_intercept = self.objective.standardised, self.objective.fit_intercept
+        p = self.objective.n_columns
+        terms = np.zeros((p + fit_intercept, p + fit_intercept))
+        terms[fit_intercept:, :p] = np.diag(1 / standard.scale)
+        if fit_intercept:
+            terms[0, :p], terms[0, p] = -standard.centre / standard.scale, 1.0
+        contrasts = self.objective.contrasts
+        if contrasts.shape == (1, 1):
+            sign = 1.0 if self.reference == 0 else -1.0
+            return sign * terms
+        return np.concatenate([np.kron(contrasts[:, k] - contrasts[:, self.reference], terms) for k in self.outcomes])
+
+    def place(self, outcome: int, term: str) -> int:
+        return self.outcomes.index(outcome) * len(self.names) + self.names.index(term)
+
+
+class LogisticInference:
+    """`summary`, `conf_int` and likelihood-ratio tests of a logistic regression.
+
+    They look at the training rows again, which a model keeps a reference to until it is pickled.
+    """
+
+    classes_: Array
+    solution_: Any
+    separation_: Any
+    firth_: Any
+    aliased_: tuple[int, ...]
+    n_features_in_: int
+    alpha: float
+    l1_ratio: float
+    fit_intercept: bool
+    firth: bool
+    tol: float
+    n_jobs: int | None
+    _training: Objective
+    _order: Array  #: columns of a fit to the rows left by separation, the infinite ones last
+    _reference_code: Callable[[Any], int]
+    _columns: Callable[[Any], str]
+
+    def summary(
+        self,
+        reference: Any = None,
+        covariance: CovarianceKind = "model",
+        clusters: Any = None,
+        weights: Literal["frequency", "importance"] = "frequency",
+        level: float = 0.95,
+    ) -> Summary:
+        """The table of coefficients with standard errors, tests, intervals and odds ratios.
+
+        Parameters
+        ----------
+        reference : a class, optional
+            What outcomes are compared with.
+        covariance : {"model", "robust", "clustered"}
+            From the information matrix; from the rows' own scores (sandwich); from sums of scores over ``clusters``.
+        clusters : array-like of shape (n_rows,), optional
+        weights : {"frequency", "importance"}
+            Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich).
+        level : float
+            Of the intervals.
+        """
+        check_is_fitted(self, "rule_")
+        self._refuse_l1()
+        reported = self._reported(reference)
+        estimates, covariances, notes = self._estimates(reported, covariance, clusters, weights)
+        errors = np.sqrt(np.maximum(np.diagonal(covariances), 0.0))
+        infinite, aliased = self._infinite(reported), self._aliased(reported)
+        rows = []
+        for place, (outcome, term) in enumerate((k, t) for k in reported.outcomes for t in reported.names):
+            estimate, error = float(estimates[place]), float(errors[place])
+            if place in aliased:
+                estimate, error = np.nan, np.nan
+            elif infinite[place]:
+                estimate, error = infinite[place] * np.inf, np.inf
+            rows.append(coefficient(plain(self.classes_[outcome]), term, estimate, error, level))
+        objective = reported.objective
+        return Summary(
+            rows=rows,
+            n_rows=objective.total_weight,
+            n_parameters=len(rows) - len(aliased),
+            log_likelihood=self._log_likelihood(),
+            null_log_likelihood=null_log_likelihood(objective),
+            level=level,
+            title=self._title(reported),
+            notes=notes,
+        )
+
+    def conf_int(
+        self, level: float = 0.95, method: Literal["wald", "profile"] = "wald", reference: Any = None
+    ) -> list[tuple[Any, str, float, float]]:
+        """Intervals as (outcome, term, lower, upper): from standard errors, or by profile likelihood."""
+        if method not in ("wald", "profile"):
+            raise ParameterError(f"method must be 'wald' or 'profile', got {method!r}.")
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
+        check_is_fitted(self, "rule_")
+        self._refuse_l1()
+        if method == "wald":
+            rows = self.summary(reference=reference, level=level).rows
+            return [(row.outcome, row.term, row.ci_lower, row.ci_upper) for row in rows]
+        reported = self._reported(reference)
+        terms = [(plain(self.classes_[k]), t) for k in reported.outcomes for t in reported.names]
+        return [(*term, *limits) for term, limits in zip(terms, self._profile(reported, level), strict=True)]
+
+    def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatio:
+        """The test of this model against one with fewer columns, fitted to the same rows."""
+        own, other = self._rows_again(), smaller._rows_again()
+        same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
+        df = (len(self.classes_) - 1) * (own.shape[1] - len(self.aliased_)) - (len(smaller.classes_) - 1) * (
+            other.shape[1] - len(smaller.aliased_)
+        )
+        if not same or df <= 0:
+            raise ParameterError(
+                "likelihood_ratio_test compares nested models of the same rows: the other model must have been fitted "
+                f"to the same labels and have fewer columns (difference in parameters: {df})."
+            )
+        return likelihood_ratio(smaller._log_likelihood(), self._log_likelihood(), df)
+
+    def term_tests(self) -> dict[str, LikelihoodRatio]:
+        """For each column, the likelihood-ratio test of the model without it."""
+        check_is_fitted(self, "rule_")
+        self._refuse_penalty("likelihood-ratio tests")
+        objective, theta = self._rows_again(), self.solution_.theta
+        width, found = objective.shape[1], {}
+        for j, name in enumerate(self._column_names()):
+            chosen = np.zeros((objective.n_functions, objective.n_parameters))
+            chosen[np.arange(objective.n_functions), j + width * np.arange(objective.n_functions)] = 1.0
+            value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
+            found[name] = likelihood_ratio(-objective.total_weight * value, self._log_likelihood(), len(chosen))
+        return found
+
+    def _rows_again(self) -> Objective:
+        check_is_fitted(self, "rule_")
+        if not hasattr(self, "_training"):
+            raise NotReadyError("This needs the training rows, which a stored model does not carry. Fit it again.")
+        return self._training
+
+    def _refuse_l1(self) -> None:
+        if self.alpha * self.l1_ratio > 0:
+            raise ParameterError(
+                "Standard errors and p-values are not defined after selection by an L1 penalty: the same rows chose "
+                "the terms. Refit the chosen columns with alpha=0 on other rows, or use l1_ratio=0."
+            )
+
+    def _refuse_penalty(self, what: str) -> None:
+        if self.alpha > 0 or self.firth:
+            raise ParameterError(f"{what.capitalize()} need maximum likelihood: alpha=0 and firth=False.")
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def _reported(self, reference: Any) -> Reported:
+        r = self._reference_code(reference)
+        outcomes = [k for k in range(len(self.classes_)) if k != r]
+        names = ["intercept"] * bool(self.fit_intercept) + self._column_names()
+        return Reported(self._rows_again(), outcomes, r, names)
+
+    def _title(self, reported: Reported) -> str:
+        kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
+        return f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}"
+
+    def _log_likelihood(self) -> float:
+        if self.firth:
+            return float(self.firth_.log_likelihood)
+        remaining = self._remaining
+        if remaining is not None:
+            return remaining._log_likelihood()
+        objective = self._rows_again()
+        return -objective.total_weight * objective.mean_loss(self.solution_.theta)
+
+    def _estimates(self, reported: Reported, kind: str, clusters: Any, weights: str) -> tuple[Array, Array, list[str]]:
+        """Estimates and covariance of the reported terms, and what to know about them."""
+        if self.firth:
+            return self._firth_estimates(reported)
+        objective, theta, matrix = reported.objective, self.solution_.theta, reported.matrix
+        groups = check_clusters(kind, clusters, objective.data.n_rows)
+        if kind != "model" or weights == "importance":
+            whole = sandwich_covariance(objective, theta, groups, weights == "importance")
+            note = f"covariance: sandwich, {'by cluster' if groups is not None else 'robust'}"
+        elif self.alpha > 0:
+            whole = penalised_covariance(objective, theta)
+            note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
+        else:
+            whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
+        notes = [note, *self._warnings_again()]
+        estimates, covariance = matrix @ theta.ravel(), matrix @ whole @ matrix.T
+        remaining = self._remaining
+        if remaining is not None:
+            estimates, covariance = remaining._as_terms_of(reported)
+        return estimates, covariance, notes
+
+    def _model_covariance(self, objective: Objective, theta: Array) -> Array:
+        """Inverse information of the parameters that are not aliased."""
+        kept = np.ones(objective.shape, dtype=bool)
+        kept[:, list(self.aliased_)] = False
+        free = kept.ravel()
+        whole = np.zeros((objective.n_parameters, objective.n_parameters))
+        whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])[0]
+        return whole
+
+    def _warnings_again(self) -> list[str]:
+        notes = []
+        if self.aliased_:
+            notes.append(f"aliased, left out: {self._columns(self.aliased_)}")
+        if self.separation_ is not None:
+            notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
+        return notes
+
+    def _aliased(self, reported: Reported) -> set[int]:
+        first, width = bool(self.fit_intercept), len(reported.names)
+        return {o * width + first + j for o in range(len(reported.outcomes)) for j in self.aliased_}
+
+    def _infinite(self, reported: Reported) -> Array:
+        """The sign of each reported term that diverges, 0 for the others."""
+        count = len(reported.outcomes) * len(reported.names)
+        if getattr(self, "separation_", None) is None:
+            return np.zeros(count)
+        direction = self.separation_.infinite
+        p = self.n_features_in_
+        order = [p] * bool(self.fit_intercept) + list(range(p))
+        if len(self.classes_) == 2:
+            return (1 if reported.reference == 0 else -1) * direction[0][order]
+        recession = self.separation_.direction
+        return np.concatenate([_sign(recession[k] - recession[reported.reference])[order] for k in reported.outcomes])
+
+    @cached_property
+    def _remaining(self) -> Any:
+        """For two classes under separation: the fit to the rows that are not separated, which has the finite limits."""
+        found = getattr(self, "separation_", None)
+        if found is None or len(self.classes_) > 2:
+            return None
+        data = self._rows_again().data
+        left = ~found.rows
+        if len(np.unique(data.codes[left])) < 2:
+            return None
+        X = dense_rows(data.rows.block(0, data.n_rows))[left]
+        columns = np.argsort(found.infinite[0][: X.shape[1]] != 0, kind="stable")
+        weight = None if data.weight is None else data.weight[left]
+        model: Any = clone(self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X[:, columns], data.classes[data.codes[left]], weight)
+        model._order = columns
+        return model
+
+    def _as_terms_of(self, reported: Reported) -> tuple[Array, Array]:
+        """Estimates and covariance of a fit to reordered columns, as the terms of another."""
+        own = self._reported(self.classes_[reported.reference])
+        estimates, covariance, _ = self._estimates(own, "model", None, "frequency")
+        first = bool(self.fit_intercept)
+        order = np.concatenate((np.arange(first), first + np.argsort(self._order)))
+        return estimates[order], covariance[np.ix_(order, order)]
+
+    def _firth_estimates(self, reported: Reported) -> tuple[Array, Array, list[str]]:
+        fit, p = self.firth_, self.n_features_in_
+        coef = np.atleast_2d(fit.coef)
+        order = [p] * bool(self.fit_intercept) + list(range(p))
+        width, K = coef.shape[1], len(self.classes_)
+        base = 0 if K == 2 else K - 1
+        # Row k of `to_class`: the log-odds of class k against the class the fit refers to.
+        to_class = np.zeros((K, len(coef)))
+        to_class[[k for k in range(K) if k != base]] = np.eye(len(coef))
+        terms = np.eye(width)[order]
+        matrix = np.concatenate([np.kron(to_class[k] - to_class[reported.reference], terms) for k in reported.outcomes])
+        return matrix @ coef.ravel(), matrix @ fit.covariance @ matrix.T, ["Firth's penalised likelihood"]
+
+    def _profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
+        if self.firth:
+            return self._firth_profile(reported, level)
+        self._refuse_penalty("profile intervals")
+        objective, theta = reported.objective, self.solution_.theta
+        errors = np.sqrt(np.diagonal(reported.matrix @ self._model_covariance(objective, theta) @ reported.matrix.T))
+        infinite = self._infinite(reported)
+        return [
+            tuple(self._profile_end(objective, theta, a, side * error, level, infinite[i]) for side in (-1, 1))  # type: ignore[misc]
+            for i, (a, error) in enumerate(zip(reported.matrix, errors, strict=True))
+        ]
+
+    def _profile_end(
+        self, objective: Objective, theta: Array, term: Array, towards: float, level: float, infinite: float
+    ) -> float:
+        """Where the deviance, minimised over all else, has risen by the chi-square quantile."""
+        if infinite and np.sign(towards) == infinite:
+            return float(infinite * np.inf)
+        centre, least = float(term @ theta.ravel()), objective.value_and_gradient(theta)[0]
+        wanted = float(chi2.ppf(level, 1)) / 2 / objective.total_weight
+        place = [theta]
+
+        def rise(value: float) -> float:
+            place[0], reached = constrained_minimum(objective, place[0], term[None], np.array([value]))
+            return reached - least - wanted
+
+        far = towards * 2
+        for _ in range(60):
+            if rise(centre + far) > 0:
+                break
+            far *= 1.6
+        else:
+            return float(np.sign(towards) * np.inf)
+        place[0] = theta
+        low, high = sorted((centre, centre + far))
+        return float(brentq(lambda v: rise(v) if v != centre else -wanted, low, high, xtol=1e-10, rtol=1e-12))
+
+    def _firth_profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
+        if len(self.classes_) > 2:
+            raise ParameterError("Profile intervals of Firth's likelihood are for two classes; use method='wald'.")
+        data = reported.objective.data
+        X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
+        limits = firth_profile_intervals(X, data.codes, self.firth_, level)
+        order = [len(limits) - 1] * bool(self.fit_intercept) + list(range(self.n_features_in_))
+        ends = limits[order]
+        return [tuple(e) for e in (ends if reported.reference == 0 else -ends[:, ::-1])]
+
+
+def null_log_likelihood(objective: Objective) -> float:
+    """The log-likelihood without any column: of the class shares, unless offsets make them differ."""
+    plain = replace(objective, penalty=NO_PENALTY)
+    start = np.zeros(objective.shape)
+    if not objective.fit_intercept:
+        return -objective.total_weight * plain.value_and_gradient(start)[0]
+    if objective.offset is None:
+        data = objective.data
+        weight = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
+        return float(weight @ np.log(weight / weight.sum()))
+    columns = np.eye(objective.n_parameters)[
+        np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
+    ]
+    return -objective.total_weight * constrained_minimum(plain, start, columns, np.zeros(len(columns)))[1]
+
+
+def check_clusters(kind: str, clusters: Any, n_rows: int) -> Array | None:
+    """The clusters as an array, where they are asked for."""
+    if kind not in ("model", "robust", "clustered"):
+        raise ParameterError(f"covariance must be 'model', 'robust' or 'clustered', got {kind!r}.")
+    if (kind == "clustered") != (clusters is not None):
+        raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
+    if clusters is None:
+        return None
+    labels = np.asarray(clusters)
+    if labels.shape != (n_rows,):
+        raise ParameterError(f"clusters must have one label for each of the {n_rows} rows, got shape {labels.shape}.")
+    return labels
+
+
+def _sign(values: Array) -> Array:
+    return np.where(np.abs(values) > 1e-7 * np.abs(values).max(initial=1e-300), np.sign(values), 0.0)

@@ -1,0 +1,530 @@
+"""Proximal Newton by coordinate descent on a working set, for L1 and elastic-net penalties.
+
+A round goes over the rows once, for loss and gradient at the next point. In between, a quadratic model with the Hessian
+of few columns, the *working set*, is minimised with the penalty as it is, by coordinate descent. Columns whose gradient
+exceeds the penalty join the set. The Hessian is costly and changes slowly: it is kept until the rounds it wastes, by
+gaining less than a fresh one would, have cost as much as a fresh one. Gradients are always exact, so an old Hessian
+costs speed, never precision.
+
+Several strengths of the penalty can be under way at the same time (`advance`): a pass is bound by memory, and evaluates
+a few points in the time of one.
+
+The penalty is that of all K coefficient vectors, which for L1 depends on the basis of the scores: softmax is solved
+here in its K scores (`symmetric`), not in contrasts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import nnls
+
+from ..data import Block
+from ..engine import workspace
+from ..engine.blas import one_blas_thread
+from ..kernels import coordinate as kernels
+from ..losses import Logistic, Softmax
+from ..objective import Objective, Pass
+from .result import Solution, Trace
+
+Array = np.ndarray[Any, Any]
+
+_SUFFICIENT = 1e-4
+_MOST_SWEEPS = 2_000
+#: A working set starts with at most this many columns and then at most doubles, if it is not known better.
+_FIRST_MEMBERS = 256
+#: On a path it grows by at least one in this many.
+_GROWTH = 8
+#: What a fresh Hessian gains: the excess shrinks to this share in a round.
+_USUAL_GAIN = 0.01
+#: A Gram matrix costs this many passes for a column's worth of columns (dense), from a measurement on 20,000 x 500.
+_GRAM_COST = 0.009
+
+
+class SymmetricObjective(Objective):
+    """An objective whose parameters are those of the scores themselves."""
+
+    @cached_property
+    def contrasts(self) -> Array:
+        return np.eye(self.loss.n_scores(len(self.data.classes)))
+
+
+def symmetric(objective: Objective) -> Objective:
+    """The objective in a basis in which an L1 penalty is that of the coefficients; the same object if it is already."""
+    if not isinstance(objective.loss, Softmax) or isinstance(objective, SymmetricObjective):
+        return objective
+    return SymmetricObjective(**{field.name: getattr(objective, field.name) for field in fields(objective)})
+
+
+def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise loss plus penalty; with softmax the solution's ``theta`` has K rows, those of `symmetric`."""
+    objective, theta = symmetric(objective), _in_scores(objective, theta)
+    anchors = anchor_points(objective)
+    start, *others = evaluate(objective, [theta, *anchors])
+    descent = Descent(objective, start, tol, max_iter, others, Trace(trace))
+    hessian = WorkingHessian(objective)
+    while descent.solution is None:
+        advance([descent], hessian)
+    return descent.solution
+
+
+def _in_scores(objective: Objective, theta: Array) -> Array:
+    """Start values in K rows, whichever form they came in."""
+    return objective.contrasts.T @ theta if len(theta) < len(objective.contrasts.T) else np.array(theta, dtype=float)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters with the mean loss and its gradient there, penalties left out."""
+
+    theta: Array
+    loss: float
+    slope: Array
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.loss) and np.isfinite(self.slope).all())
+
+
+def evaluate(objective: Objective, thetas: list[Array]) -> list[Point]:
+    """The points at these parameters, all in one pass."""
+    coefs, intercepts = zip(*(objective.linear(theta) for theta in thetas), strict=True)
+    total = objective._reduce(_Points(objective, np.concatenate(coefs), np.concatenate(intercepts)))
+    products, sums = np.split(total.products, len(thetas)), np.split(total.sums, len(thetas))
+    return [
+        Point(theta, float(value) / objective.total_weight, objective._to_parameters(product, total_slope))
+        for theta, value, product, total_slope in zip(thetas, total.value, products, sums, strict=True)
+    ]
+
+
+class _Points(Pass):
+    """Losses and their derivatives at several points, whose coefficients are stacked."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
+        super().__init__(objective, coef, intercept)
+        self.n_scores = objective.contrasts.shape[1]
+        self.value: Any = np.zeros(len(coef) // self.n_scores)
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        wide = offset is not None and offset.ndim == 2
+        scores = self.scores(part, self.coef, self.intercept, None if wide else offset)
+        if wide:
+            scores += np.tile(offset, len(self.value))
+        slopes = np.empty_like(scores)
+        if type(self.loss) is Logistic:
+            kernels.logistic(scores, codes, weight, self.value, slopes)
+        else:
+            for k in range(len(self.value)):
+                here = slice(k * self.n_scores, (k + 1) * self.n_scores)
+                values, slope = self.loss.evaluate(np.ascontiguousarray(scores[:, here]), codes)
+                self.value[k] += weight @ values
+                slopes[:, here] = slope * weight[:, None]
+        self.add_products(part, slopes)
+
+
+class WorkingHessian:
+    """The Hessian of the mean loss in the parameters of the working set, at a point not too long ago.
+
+    Parameters are numbered as in ``theta.ravel()``; intercepts are always members.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self.waste = 0.0
+        self.theta: Array | None = None
+        width = objective.shape[1]
+        is_intercept = np.zeros(objective.shape, dtype=bool)
+        is_intercept[:, objective.n_columns :] = True
+        self.is_intercept = is_intercept.ravel()
+        self.is_member = self.is_intercept.copy()
+        self.width = width
+
+    @cached_property
+    def members(self) -> Array:
+        return np.flatnonzero(self.is_member)
+
+    @property
+    def cost(self) -> float:
+        """What a fresh one costs, in passes."""
+        data, size = self.objective.data.rows, len(self.members)
+        entries = getattr(getattr(data, "values", None), "nnz", None)
+        if entries is None:
+            return 1 + size / self.width + _GRAM_COST * size**2 / self.width
+        per_row = max(entries / data.n_rows, 1.0)
+        return 1 + (size / self.width) ** 2 * per_row
+
+    def renew(self, theta: Array, members: Array) -> None:
+        """Compute it afresh at ``theta`` for these members (a mask) and the intercepts."""
+        self.theta, self.waste = theta.copy(), 0.0
+        self._set_members(members | self.is_intercept)
+        self._keep(self._gram(self.is_member))
+
+    def extend(self, members: Array) -> None:
+        """Add members, with the curvature they had at the point of the last renewal."""
+        before, old = self.members, self.matrix
+        new = members & ~self.is_member
+        self._set_members(self.is_member | new)
+        place_old, place_new = np.searchsorted(self.members, before), np.flatnonzero(new[self.members])
+        matrix = np.empty((len(self.members), len(self.members)))
+        matrix[np.ix_(place_old, place_old)] = old
+        cross = self._gram(new)
+        matrix[place_new] = cross
+        matrix[:, place_new] = cross.T
+        self._keep(matrix)
+
+    def _set_members(self, members: Array) -> None:
+        self.is_member = members
+        self.__dict__.pop("members", None)
+
+    def _gram(self, rows: Array) -> Array:
+        """Rows of the Hessian: second derivatives in these parameters (a mask) and all members."""
+        objective = self.objective
+        total = objective._reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
+        return total.matrix / objective.total_weight
+
+    def _keep(self, matrix: Array) -> None:
+        """Keep the matrix, and what is left of it once intercepts follow their optimum (the Schur complement)."""
+        self.matrix = matrix
+        self.free = self.is_intercept[self.members]
+        self.inverse = np.linalg.pinv(matrix[np.ix_(self.free, self.free)], rcond=1e-10, hermitian=True)
+        border = matrix[np.ix_(~self.free, self.free)]
+        with one_blas_thread():
+            self.follow = border @ self.inverse
+            self.reduced = matrix[np.ix_(~self.free, ~self.free)] - self.follow @ border.T
+        # A column that the intercepts explain has no curvature of its own, only rounding.
+        own = matrix.diagonal()[~self.free]
+        flat = self.reduced.diagonal() <= 1e-12 * own
+        self.reduced[flat] = 0.0
+        self.reduced[:, flat] = 0.0
+
+    def step(self, descent: Descent, start: Array) -> tuple[Array, float, float]:
+        """Where the penalised model at the descent's point is least, how much is gained there, and its curvature.
+
+        The curvature is that along the step, of the matrix as it is; the model's is ``descent.bend`` times the matrix.
+        """
+        columns, free, bend = self.members[~self.free], self.members[self.free], descent.bend
+        theta, slope = descent.point.theta.ravel(), descent.point.slope.ravel()
+        ridge, l1 = descent.ridge.ravel()[columns] / bend, descent.l1.ravel()[columns] / bend
+        origin, x = theta[columns], start.ravel()[columns]
+        slope, rise = slope[columns] / bend, slope[free] / bend
+        before = slope + ridge * origin - self.follow @ rise
+        after = before.copy()
+        enough = 1e-3 * descent.tol * abs(descent.value) / bend
+        kernels.minimise_quadratic(self.reduced, ridge, l1, origin, after, x, enough, 1e-4, _MOST_SWEEPS)
+        change = x - origin
+        own = float(rise @ self.inverse @ rise)
+        gain = 0.5 * own - 0.5 * float(change @ (before + after)) - float(l1 @ (np.abs(x) - np.abs(origin)))
+        curvature = own + float(change @ (after - before - ridge * change))
+        new = theta.copy()
+        new[columns] = x
+        new[free] -= self.inverse @ rise + self.follow.T @ change
+        return new.reshape(descent.point.theta.shape), gain * bend, curvature
+
+
+class _Gram(Pass):
+    """Second derivatives of the loss in some parameters and the members, in standardised columns."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, rows: Array, members: Array) -> None:
+        super().__init__(objective, coef, intercept)
+        self.rows, self.members = rows, members
+        self.matrix = np.zeros((rows.sum(), members.sum()))
+        shape, width = objective.shape, objective.shape[1]
+        #: Place of each parameter in the matrix, -1 where it has none.
+        self.row_of = np.where(rows, np.cumsum(rows) - 1, -1).reshape(shape)
+        self.column_of = np.where(members, np.cumsum(members) - 1, -1).reshape(shape)
+        self.columns = np.flatnonzero(members.reshape(shape).any(axis=0))
+        self.scale = np.append(self.standard.scale, 1.0)[:width]
+
+    def fresh(self) -> Self:
+        return type(self)(self.objective, self.coef, self.intercept, self.rows, self.members)
+
+    def merge(self, other: Self) -> None:
+        self.matrix += other.matrix
+
+    def update(self, block: Block) -> None:
+        self.factors: list[Array] = []
+        super().update(block)
+        factor = np.concatenate(self.factors)
+        if sp.issparse(block.X):
+            self._add_sparse(block.X, factor)
+        elif self.objective.n_functions == 1:
+            self._add_square(block.X, np.sqrt(factor[:, 0, 0]))
+        else:
+            self._add_pairs(block.X, factor)
+
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        """Note the rows' factors; products are taken of whole blocks, which matrix products like better."""
+        self.factors.append(self._factors(self.scores(part, self.coef, self.intercept, offset), codes, weight))
+
+    def _factors(self, scores: Array, codes: Array, weight: Array) -> Array:
+        """Weighted second derivatives of each row's loss in its scores, (rows, C, C)."""
+        if not isinstance(self.loss, Softmax):
+            return (weight * self.loss.curvature(scores, codes))[:, None, None]
+        probability = self.loss.probabilities(scores)
+        factor = -probability[:, :, None] * probability[:, None, :]
+        factor[:, *np.diag_indices(factor.shape[1])] += probability
+        return factor * weight[:, None, None]
+
+    def _gathered(self, X: Array, factor: Array) -> Array:
+        out = workspace((len(X), len(self.columns)))
+        kernels.gather(X, self.columns, self.standard.centre, self.standard.scale, factor, out)
+        return out
+
+    def _add_square(self, X: Array, root: Array) -> None:
+        gathered = self._gathered(X, root)
+        if len(self.matrix) == len(self.columns):
+            self.matrix += gathered.T @ gathered
+        else:
+            self.matrix += gathered[:, self.rows[self.columns]].T @ gathered
+
+    def _add_pairs(self, X: Array, factor: Array) -> None:
+        gathered = self._gathered(X, np.ones(len(X)))
+        for a, row_of in enumerate(self.row_of[:, self.columns]):
+            mine = gathered[:, row_of >= 0]
+            for b, column_of in enumerate(self.column_of[:, self.columns]):
+                others = gathered[:, column_of >= 0]
+                here = np.ix_(row_of[row_of >= 0], column_of[column_of >= 0])
+                self.matrix[here] += (mine * factor[:, a, b, None]).T @ others
+
+    def _add_sparse(self, X: Any, factor: Array) -> None:
+        matrix = np.zeros(self.matrix.shape)
+        for a, row_of in enumerate(self._padded(self.row_of)):
+            for b, column_of in enumerate(self._padded(self.column_of)):
+                weight = np.ascontiguousarray(factor[:, a, b])
+                kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, matrix)
+        scale = np.broadcast_to(self.scale, self.objective.shape).ravel()
+        self.matrix += matrix / scale[self.rows][:, None] / scale[self.members]
+
+    def _padded(self, places: Array) -> Array:
+        """Places with one for the intercept, even where there is none."""
+        short = self.objective.n_columns + 1 - places.shape[1]
+        return np.pad(places, ((0, 0), (0, short)), constant_values=-1)
+
+
+class Descent:
+    """The way to the minimum for one penalty: where it is, where it wants to go next."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Point,
+        tol: float,
+        max_iter: int,
+        anchors: list[Point],
+        steps: Trace,
+        bend: float = 1.0,
+    ) -> None:
+        self.objective, self.tol, self.max_iter = objective, tol, max_iter
+        self.ridge = objective.ridge
+        self.l1 = np.zeros(objective.shape)
+        self.l1[:, : objective.n_columns] = objective.penalty.l1 / objective.standardised.scale
+        self.anchors, self.steps = anchors, steps
+        self.bend, self.curvature = bend, 0.0
+        self.solution: Solution | None = None
+        self.iterations, self.length, self.gain, self.before = 0, 1.0, np.inf, np.inf
+        self.aim = start.theta
+        self._stand_at(start)
+
+    def _stand_at(self, point: Point) -> None:
+        self.point, self.value = point, self._value(point)
+        self.steps.note(point.theta, self.value, self.subgradient)
+
+    def _value(self, point: Point) -> float:
+        penalty = 0.5 * (self.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
+        return point.loss + float(penalty)
+
+    @property
+    def gradient(self) -> Array:
+        """That of the smooth part."""
+        return self.point.slope + self.ridge * self.point.theta
+
+    @property
+    def subgradient(self) -> Array:
+        """The smallest one of the whole; 0 at the minimum."""
+        gradient, theta = self.gradient, self.point.theta
+        inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
+        return np.where(theta != 0, gradient + np.sign(theta) * self.l1, inside)
+
+    def wanted(self, is_member: Array) -> Array:
+        """A mask of parameters that are not members and should be, the worst first if there are very many."""
+        theta = self.point.theta.ravel()
+        wanted = ((self.ratio > 1.0) | (theta != 0)) & ~is_member
+        most = max(_FIRST_MEMBERS, int(is_member.sum()))
+        if wanted.sum() > most and self.objective.penalty.l1 > 0:
+            rank = np.where(theta != 0, np.inf, self.ratio) * wanted
+            wanted &= rank >= np.partition(rank, -most)[-most]
+        return wanted
+
+    @property
+    def ratio(self) -> Array:
+        """Gradient over penalty of each parameter, flat; above 1 it cannot stay 0."""
+        return np.asarray(np.abs(self.gradient) / np.maximum(self.l1, 1e-300)).ravel()
+
+    def propose(self, hessian: WorkingHessian, complete: bool) -> None:
+        """Set the next aim; finish if it promises too little and the working set is ``complete``."""
+        self.aim, self.gain, self.curvature = hessian.step(self, self.aim)
+        scale = max(abs(self.value), 1e-300)
+        if not self.point.finite or not np.isfinite(self.gain):
+            self._finish("not finite")
+        elif self.gain <= self.tol * scale and complete:
+            self._finish("optimal")
+        elif self.iterations >= self.max_iter:
+            self._finish("max_iter")
+        elif self.length * self.gain <= 1e-16 * scale and self.length < 1e-3:
+            self._finish("optimal" if self.gain <= 1e-7 * scale and complete else "no further descent")
+
+    @property
+    def next_theta(self) -> Array:
+        return self.aim if self.length == 1 else self.point.theta + self.length * (self.aim - self.point.theta)
+
+    def arrive(self, point: Point) -> bool:
+        """Move to an evaluated point if it descends enough; otherwise shorten the step."""
+        self.iterations += 1
+        rounding = 4 * np.finfo(float).eps * abs(self.value)
+        if point.finite and self._value(point) <= self.value - _SUFFICIENT * self.length * self.gain + rounding:
+            self._learn(point)
+            self.length, self.before = 1.0, self.gain
+            self._stand_at(point)
+            return True
+        self.length *= 0.25
+        return False
+
+    def _learn(self, point: Point) -> None:
+        """Take the model's curvature from what the step has shown: an old Hessian is mostly too large or too small."""
+        shown = float(np.vdot(point.theta - self.point.theta, point.slope - self.point.slope))
+        if self.curvature > 0 and shown > 0:
+            self.bend = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
+
+    def _finish(self, reason: str) -> None:
+        theta = self.point.theta
+        if isinstance(self.objective.loss, Softmax) and self.objective.fit_intercept:
+            theta = theta.copy()
+            theta[:, -1] -= theta[:, -1].mean()
+        self.solution = Solution(
+            theta=theta,
+            objective=self.value,
+            gradient_norm=float(np.abs(self.subgradient).max()),
+            excess=max(self.gain, 0.0) / max(abs(self.value), 1e-300),
+            passes=self.objective.passes[0],
+            iterations=self.iterations,
+            converged=reason == "optimal",
+            reason=reason,
+            solver="coordinate",
+            duality_gap=duality_gap(self),
+            trace=self.steps.steps,
+        )
+
+
+def advance(descents: list[Descent], hessian: WorkingHessian, strong: Array | None = None) -> None:
+    """Bring descents under way one round further, with one pass for all of them.
+
+    ``strong`` is a mask of parameters that had better join the working set when it is extended.
+    """
+    under_way = [descent for descent in descents if descent.solution is None]
+    complete = _complete(hessian, under_way, strong)
+    for descent in under_way:
+        descent.propose(hessian, complete)
+    _account(hessian, under_way)
+    going = [descent for descent in under_way if descent.solution is None]
+    if not going:
+        return
+    points = evaluate(going[0].objective, [descent.next_theta for descent in going])
+    for descent, point in zip(going, points, strict=True):
+        # A refused step has an old Hessian to blame, or was too long: the next one is both fresh and shorter.
+        if not descent.arrive(point) and hessian.theta is not descent.point.theta:
+            hessian.waste = np.inf
+
+
+def _complete(hessian: WorkingHessian, descents: list[Descent], strong: Array | None) -> bool:
+    """Let the working set grow by what descents want, renew what is worn out; whether nothing is wanted any more."""
+    wanted = np.zeros_like(hessian.is_member)
+    for descent in descents:
+        wanted |= descent.wanted(hessian.is_member)
+    newest = descents[-1]
+    if strong is not None and wanted.any():
+        wanted |= (strong | _next_best(newest, hessian.is_member | wanted)) & ~hessian.is_member
+    worn = hessian.waste >= hessian.cost and not np.array_equal(newest.point.theta, hessian.theta)
+    if hessian.theta is None or worn:
+        hessian.renew(newest.point.theta, hessian.is_member | wanted)
+        for descent in descents:
+            descent.bend = 1.0
+    elif wanted.any():
+        hessian.extend(wanted)
+    return not any(descent.wanted(hessian.is_member).any() for descent in descents)
+
+
+def _next_best(descent: Descent, is_member: Array) -> Array:
+    """A mask of the parameters likely to be wanted next: a growing set costs a pass, however little it grows."""
+    ratio = np.where(is_member, 0.0, descent.ratio)
+    count = min(int(is_member.sum()) // _GROWTH + 8, ratio.size)
+    return np.asarray((ratio >= np.partition(ratio, -count)[-count]) & (ratio > 0))
+
+
+def _account(hessian: WorkingHessian, descents: list[Descent]) -> None:
+    """Book how many passes an old Hessian has wasted: how far the gains are from shrinking as usual."""
+    shares = [d.gain / d.before for d in descents if d.solution is None and 0 < d.gain < np.inf and d.before < np.inf]
+    if shares:
+        slow = 1 - np.log(np.maximum(shares, 1e-300)) / np.log(_USUAL_GAIN)
+        hessian.waste += float(np.clip(slow, 0.0, 1.0).mean())
+
+
+def anchor_points(objective: Objective) -> list[Array]:
+    """Parameters without coefficients whose intercepts lie around the class shares, for `duality_gap`."""
+    if not objective.fit_intercept or not isinstance(objective.loss, Logistic | Softmax):
+        return []
+    level = null_intercepts(objective)
+    moves = np.eye(len(level)) if len(level) > 1 else np.array([[-1.0], [1.0]])
+    anchors = np.zeros((len(moves), *objective.shape))
+    anchors[:, :, -1] = level + moves
+    return list(anchors)
+
+
+def null_intercepts(objective: Objective) -> Array:
+    """The intercepts of the model without coefficients, if there are no offsets."""
+    data = objective.data
+    totals = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
+    logs = np.log(np.maximum(totals, 1e-300))
+    return logs - logs.mean() if isinstance(objective.loss, Softmax) else np.array([logs[1] - logs[0]])
+
+
+def duality_gap(descent: Descent) -> float | None:
+    """A proven bound on the objective's distance from its minimum, None where there is none to be had.
+
+    The losses' slopes at a point are a dual point; its value is ``loss - slope'theta``, no row need be read. It must be
+    mixed with the anchors so that the slopes in the intercepts vanish, and shrunk until no slope exceeds the penalty;
+    the dual is concave and 0 at 0, which bounds its value from below each time.
+    """
+    point = descent.point
+    if not isinstance(descent.objective.loss, Logistic | Softmax) or not point.finite:
+        return None
+    level, slope = _without_intercept_slopes(descent)
+    if slope is None:
+        return None
+    l1, ridge = descent.l1[:, : slope.shape[1]], descent.ridge[:, : slope.shape[1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrink = float(np.min(np.where(np.abs(slope) > l1, l1 / np.abs(slope), 1.0), initial=1.0))
+        over = np.maximum(np.abs(slope) - l1, 0.0)
+        conjugate = float(np.where(over > 0, over**2 / (2 * ridge), 0.0).sum())
+    return max(descent.value - max(level - conjugate, shrink * level), 0.0)
+
+
+def _without_intercept_slopes(descent: Descent) -> tuple[float, Array | None]:
+    """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
+    points = [descent.point, *descent.anchors]
+    p = descent.objective.n_columns
+    share = np.ones(1)
+    if descent.objective.fit_intercept:
+        if not descent.anchors:
+            return 0.0, None
+        sides = np.array([anchor.slope[:, -1] for anchor in descent.anchors]).T
+        share, left = nnls(sides, -descent.point.slope[:, -1])
+        if left > 1e-14:
+            return 0.0, None
+        share = np.append(1.0, share) / (1.0 + share.sum())
+    levels = [point.loss - float(np.vdot(point.slope, point.theta)) for point in points]
+    slopes = [point.slope[:, :p] for point in points]
+    return float(share @ levels), np.tensordot(share, slopes, axes=1)
