@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import time
@@ -29,6 +30,8 @@ class Case:
     contenders: list[Contender]
     bars: dict[str, float] = field(default_factory=dict)
     quality_name: str = "accuracy"
+    #: How many times faster than the fastest rival ours has to be.
+    fastest_bar: float | None = None
     #: A rival counts only if ours reaches its quality to within this much.
     tolerance: float = 1e-3
     rounds: int = 5
@@ -63,6 +66,8 @@ def _seconds(run: Callable[[], Any], repeat: int) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def in_fresh_process(code: str) -> str:
+def in_fresh_process(code: str, **environment: str) -> str:
     """What a Python program prints, run by itself: for peak memory and for the very first fit."""
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | environment)
+    return done.stdout.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 Array = np.ndarray[Any, Any]
@@ -22,3 +23,34 @@ def gaussian_classes(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Arr
 def iris() -> tuple[Array, Array]:
     X, y = load_iris(return_X_y=True)
     return X, y
+
+
+def logistic_rows(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
+    """Two classes whose log-odds are linear in correlated columns of different scales."""
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p)
+    X = rng.normal(size=(n, p)) @ mixing
+    coef = rng.normal(size=p) / np.sqrt(p)
+    y = (rng.random(n) < 1 / (1 + np.exp(0.3 - X @ coef))).astype(int)
+    return X * np.geomspace(0.3, 3, p), y
+
+
+def softmax_rows(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Array, Array]:
+    """Many classes whose log-odds are linear in correlated columns."""
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p)
+    X = rng.normal(size=(n, p)) @ mixing
+    coef = 2 * rng.normal(size=(n_classes, p)) / np.sqrt(p)
+    return X, (X @ coef.T + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+
+
+def text_like(n: int = 100_000, p: int = 50_000, words: int = 70, seed: int = 0) -> tuple[Any, Array]:
+    """Sparse rows of log word counts with Zipf's frequencies, and two classes."""
+    rng = np.random.default_rng(seed)
+    frequency = 1 / np.arange(1, p + 1) ** 0.9
+    columns = rng.choice(p, size=(n, words), p=frequency / frequency.sum())
+    X = sp.csr_matrix((np.ones(n * words), columns.ravel(), np.arange(0, n * words + 1, words)), shape=(n, p))
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    scores = X @ (rng.normal(size=p) * (rng.random(p) < 0.05))
+    return X, (rng.random(n) < 1 / (1 + np.exp(scores.mean() - scores))).astype(int)

@@ -21,6 +21,9 @@ Each message says what was expected, what came and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class DiscriminantError(Exception):
     """Base of every error raised on purpose by this package."""
@@ -68,3 +71,12 @@ class CollinearityWarning(DiscriminantWarning):
 
 class SeparationWarning(DiscriminantWarning):
     """The classes are separated: maximum likelihood has no finite solution."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, pointing at the caller's line outside this package."""
+    package = __name__.partition(".")[0]
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -26,10 +25,11 @@ from ..errors import (
     NotReadyError,
     ParameterError,
     WeightError,
+    warn,
 )
 from ..kernels import scores as kernels
 from ..moments import FoldMoments, Moments, Needs, merged
-from ..moments.scatter import Covariance, Scatter
+from ..moments.scatter import Covariance
 from ..rules import LinearRule
 
 Array = np.ndarray[Any, Any]
@@ -315,36 +315,38 @@ class MomentClassifier(RuleClassifier):
         if constant.size:
             raise DegenerateDataError(f"Constant {where}: {self._columns(constant)}. {remedy}")
 
-    def _usable_within(self, reading: Reading, divisor: float) -> Scatter:
-        """The scatter within classes for a model that has to invert it.
+    def _invertible(self, reading: Reading, divisor: float) -> Covariance:
+        """The covariance within classes for a model that has to invert it.
 
         A column that does not vary at all is refused. One that varies between classes only is left out, with a
         warning: it has no spread within classes to be measured against.
         """
         moments, within = reading.moments, reading.moments.within()
         constant = constant_columns(within.diagonal() / divisor, moments.mean)
-        if not constant.size:
-            return within
-        between = np.ptp(moments.mean[:, constant], axis=0)
-        everywhere = between <= _CONSTANT * np.abs(moments.mean[:, constant]).max(axis=0)
+        if constant.size:
+            self._refuse_constant_everywhere(constant, moments.mean[:, constant])
+            within = within.without(constant)
+        covariance = within.covariance(divisor)
+        self._warn_if_aliased([j for j in covariance.aliased if j not in constant])
+        return covariance
+
+    def _refuse_constant_everywhere(self, constant: Array, means: Array) -> None:
+        """Refuse columns that do not vary at all, warn of those that vary between classes only."""
+        everywhere = np.ptp(means, axis=0) <= _CONSTANT * np.abs(means).max(axis=0)
         self._refuse_constant(constant[everywhere], "over all rows", "It tells the classes nothing: remove it.")
-        warnings.warn(
+        warn(
             f"Constant within every class, and left out: {self._columns(constant)}. It tells classes apart by itself, "
             "but cannot be weighed against the others. Check whether it leaks the label; shrinkage makes use of it.",
             CollinearityWarning,
-            stacklevel=6,
         )
-        return within.without(constant)
 
-    def _warn_if_aliased(self, covariance: Covariance, already: Array | None = None) -> None:
+    def _warn_if_aliased(self, aliased: Sequence[int]) -> None:
         """Name the columns that add nothing, because they are linear functions of others within the classes."""
-        aliased = [j for j in covariance.aliased if already is None or j not in already]
         if aliased:
-            warnings.warn(
+            warn(
                 f"Within the classes, {self._columns(aliased)} can be computed from the columns before: the model "
                 "uses only what they have in common. Remove them to read single coefficients.",
                 CollinearityWarning,
-                stacklevel=6,
             )
 
 

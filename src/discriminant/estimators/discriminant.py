@@ -185,9 +185,7 @@ class LinearDiscriminantAnalysis(
 
     def _factorised(self, reading: Reading, divisor: float) -> Covariance:
         if self.shrinkage_ == 0:
-            covariance = self._usable_within(reading, divisor).covariance(divisor)
-            self._warn_if_aliased(covariance)
-            return covariance
+            return self._invertible(reading, divisor)
         within = reading.moments.within()
         if not within.diagonal().any():
             raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")

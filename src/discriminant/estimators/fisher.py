@@ -128,10 +128,7 @@ class FisherDiscriminant(MomentClassifier):
     def _direction(self, moments: Moments, reading: Reading | None = None) -> Array:
         """``S_W^-1 (mu_2 - mu_1)``; columns that cannot be used are refused or named for the ``reading`` as a whole."""
         divisor = positive_divisor(moments.total_weight, moments.n_classes)
-        within = moments.within() if reading is None else self._usable_within(reading, divisor)
-        covariance = within.covariance(divisor)
-        if reading is not None:
-            self._warn_if_aliased(covariance)
+        covariance = moments.within().covariance(divisor) if reading is None else self._invertible(reading, divisor)
         return covariance.solve(np.diff(moments.mean, axis=0))[0]
 
     def _spread(self, moments: Moments, direction: Array) -> Array:

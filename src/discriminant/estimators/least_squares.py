@@ -74,7 +74,7 @@ class LeastSquaresClassifier(MomentClassifier):
             constant = constant_columns(total.diagonal() / n, moments.mean)
             self._refuse_constant(constant, "over all rows", "The intercept already stands for it: remove it.")
         coef, factor = least_squares_coefficients(total, self._products(moments), self.alpha)
-        self._warn_if_aliased(factor)
+        self._warn_if_aliased(factor.aliased)
         heights = moments.weight / n if self.coding == "one-hot" else np.zeros(2)
         self.rule_ = LinearRule(moments.overall_mean(), coef, heights)
         self.masked_classes_ = reading.classes[_beaten_at_home(self.rule_.scores(moments.mean))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from ..data import LabelledRows
 from ..data.naming import shown
 from ..data.rows import dense_rows
 from ..data.weights import check_offset
-from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError
+from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.separation import Separation, separation
 from ..losses import Logistic, Softmax
@@ -245,17 +244,18 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
 
     def _keep(self, objective: Objective, solution: Solution) -> None:
         self.aliased_, self.separation_ = (), None
+        if len(solution.theta) > objective.n_functions and objective.penalty.l1 == 0:
+            solution = replace(solution, theta=objective.contrasts @ solution.theta)
         if self.alpha == 0 and objective.n_parameters <= _MOST_PARAMETERS:
             solution = self._looked_into(objective, solution)
         self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
         self._set_rule(objective, solution.theta)
         if self.separation_ is None and not solution.converged and solution.reason != "early stopping":
-            warnings.warn(
+            warn(
                 f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at an "
                 f"estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise max_iter, or use "
                 "solver='auto'.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _set_rule(self, objective: Objective, theta: Array) -> None:
@@ -276,11 +276,10 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
             return solution
         theta, self.aliased_ = without_aliased(objective, solution.theta)
         if self.aliased_:
-            warnings.warn(
+            warn(
                 f"{self._columns(self.aliased_).capitalize()} can be computed from the columns before (or the "
                 "intercept): the coefficient is set to 0.",
                 CollinearityWarning,
-                stacklevel=5,
             )
         if not sound or objective.largest_score(theta) > _LARGE_SCORE:
             self.separation_ = self._separation(objective)
@@ -294,12 +293,11 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         found = separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
         if found.kind == "none":
             return None
-        warnings.warn(
+        warn(
             f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
             f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
             "have no meaning. What works: firth=True, alpha > 0, or LinearDiscriminantAnalysis.",
             SeparationWarning,
-            stacklevel=5,
         )
         return found
 

@@ -11,16 +11,16 @@ alternative (Stiemke) each margin falls into one of two sets:
 - *open*: some recession direction makes it positive;
 - *shut*: it is part of a combination of margins, with positive weights, that sums to 0, so it is 0 in every direction.
 
-One linear programme finds both, ``max sum min(w, 1)`` over weights w >= 0 with ``A'w = 0``: its solution has w >= 1 for
-the shut margins and 0 for the open ones, and its multipliers are a direction that gives each open margin 1 (the problem
-of Konis 2007, and its dual).
+A linear programme finds a direction, that with the largest sum of margins, all of them >= 0 and the coefficients between
+-1 and 1 (Konis 2007); its dual is solved, which has a row for each coefficient instead of each margin. Margins at 0 in
+that direction may be open or shut: they are asked again by themselves, until nothing more opens.
 
 Which coefficients are infinite needs no further programme. Let d make all open margins positive. Any small step from d
 that leaves the shut margins at 0 leads to a recession direction again, so recession directions span the null space of
 the shut margins: a coefficient is finite exactly if it is 0 in that whole space.
 
-Few margins matter. The programme is solved on a sample of them, and margins its answer violates are added until none is.
-If the sample is not separated, neither is the whole, which settles most data sets at once.
+Few margins matter. The programme is solved on a sample of them, and margins its answer makes negative are added until
+there are none. If the sample is not separated, neither is the whole, which settles most data sets at once.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from ..errors import DiscriminantError
@@ -41,8 +42,12 @@ _EPS = float(np.finfo(np.float64).eps)
 _ZERO = 1e-11
 #: The same for what comes out of a singular value decomposition of many rows.
 _ZERO_IN_BASIS = 1e-9
+#: Margins this small at a solution of the linear programme are at 0, its tolerance being 1e-10.
+_SOLVED = 1e-8
 #: Margins a first sample holds for each coefficient, and at least.
 _PER_COEFFICIENT, _AT_LEAST = 10, 200
+#: Linear programmes spent on a direction of wider margins.
+_WIDENINGS = 4
 #: Margins are written out as a matrix in parts of this many.
 _PART = 4_096
 
@@ -80,7 +85,7 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
     """Whether a logistic regression of these rows is separated, along which direction and in which columns.
 
     Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier ones
-    are left out, their coefficients being 0 in every direction. Overlaps and gaps below some 1e-9 of a column's spread
+    are left out, their coefficients being 0 in every direction. Overlaps and gaps below some 1e-8 of a column's spread
     cannot be told from touching.
 
     Parameters
@@ -117,12 +122,13 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
     design = standard_design(X, fit_intercept)
     margins = _Margins(design.columns, design.doubt, codes, n_classes)
     direction, opened = _recession(margins)
-    if direction is None:
+    span = _null_space(margins, np.flatnonzero(~opened))
+    if direction is None or not _holds(margins, opened, span, direction):
         shape = (1 if n_classes == 2 else n_classes, X.shape[1] + 1)
         return Separation("none", None, np.empty(0, int), np.zeros(shape, int), np.zeros(len(X), bool))
-    span = _null_space(margins, np.flatnonzero(~opened))
     to_coef = design.to_coef / np.abs(design.to_coef).sum(axis=1, keepdims=True).clip(min=1e-300)
     support = np.linalg.norm(np.einsum("jq,kqr->kjr", to_coef, span), axis=2) > _ZERO_IN_BASIS
+    direction = _widened(margins, opened, span, direction)
     direction = _without_chance_zeros(margins, opened, span, direction, support, to_coef)
     coef = np.where(support, direction @ design.to_coef.T, 0.0) / margins.values(direction).max()
     coef = -coef if n_classes == 2 else np.vstack((coef, np.zeros(coef.shape[1])))
@@ -229,7 +235,7 @@ class _Margins:
         """How far each of `values` may be off, by rounding in the rows and in the direction."""
         doubts = self._scores(self.doubt, np.abs(direction))
         of_rows = doubts[self._own] + np.take_along_axis(doubts, self.others, axis=1)
-        return (of_rows + 2 * _ZERO * np.abs(direction).max() * self.sizes).ravel()
+        return (of_rows + 2 * _ZERO * np.abs(direction).max(initial=0.0) * self.sizes).ravel()
 
     def matrix(self, numbers: Array) -> Array:
         """A for the margins with these numbers, one a row, each divided by its largest entry."""
@@ -292,13 +298,14 @@ def _next_direction(margins: _Margins, left: Array, rng: np.random.Generator) ->
     numbers = margins.sample(left, rng)
     while True:
         matrix = margins.matrix(numbers)
-        shut, direction = _shut(matrix)
-        null = _null_basis(matrix[shut])
-        # Where all of the sample is shut, only what its null space moves could still be opened: any vector tells.
-        direction = null @ (rng.standard_normal(null.shape[1]) if shut.all() else null.T @ direction)
+        direction = _steepest(matrix)
+        at_zero = np.abs(matrix @ direction) <= _SOLVED
+        null = _null_basis(matrix[at_zero])
+        # Where the whole sample is shut, only what its null space moves could still be opened: any vector tells.
+        direction = null @ (rng.standard_normal(null.shape[1]) if at_zero.all() else null.T @ direction)
         value, tolerance = _valued(margins, direction)
-        wrong = left & ((np.abs(value) > tolerance) if shut.all() else (value < -tolerance))
-        added = _to_add(wrong, left, value, numbers)
+        wrong = left & ((np.abs(value) > tolerance) if at_zero.all() else (value < -tolerance))
+        added = _to_add(wrong, left & (value > tolerance), value, numbers)
         if not len(added):
             break
         numbers = np.concatenate((numbers, added))
@@ -313,9 +320,9 @@ def _valued(margins: _Margins, direction: Array) -> tuple[Array, Array]:
     return margins.values(direction), margins.tolerances(direction)
 
 
-def _to_add(wrong: Array, left: Array, value: Array, known: Array) -> Array:
-    """Numbers of margins that are wrong and not known yet, with others that are about to be; at most half the known."""
-    fresh = left.copy()
+def _to_add(wrong: Array, open_yet: Array, value: Array, known: Array) -> Array:
+    """Numbers of wrong margins not known yet, and of those next to become so; at most half as many as are known."""
+    fresh = wrong | open_yet
     fresh[known] = False
     if not (wrong & fresh).any():
         return np.empty(0, int)
@@ -324,22 +331,75 @@ def _to_add(wrong: Array, left: Array, value: Array, known: Array) -> Array:
     return numbers[urgent[: max(_AT_LEAST, len(known) // 2)]]
 
 
-def _shut(matrix: Array) -> tuple[Array, Array]:
-    """Which margins are shut, among these alone, and a direction that gives the others at least 1."""
+def _steepest(matrix: Array) -> Array:
+    """The direction d in [-1, 1] with the largest sum of margins ``matrix @ d``, none of them negative.
+
+    The dual problem is ``min |matrix' (1 + w)|_1`` over w >= 0, which is 0 if some positive weights cancel the margins.
+    """
+    d = matrix.shape[1]
+    return _multipliers(sp.csc_array(matrix.T), -matrix.sum(axis=0), d)
+
+
+def _widest(matrix: Array) -> Array:
+    """The direction d in [-1, 1] whose smallest margin ``matrix @ d`` is largest.
+
+    The dual problem is ``min |matrix' w|_1`` over w >= 0 with sum 1.
+    """
     m, d = matrix.shape
-    weights = np.hstack((matrix.T, matrix.T))  # w = min(w, 1) + the rest
-    bounds = np.column_stack((np.zeros(2 * m), np.repeat((1.0, np.inf), m)))
-    gain = np.repeat((-1.0, 0.0), m)
+    return _multipliers(sp.csc_array(np.vstack((matrix.T, np.ones(m)))), np.append(np.zeros(d), 1.0), d)
+
+
+def _multipliers(weights: sp.csc_array, right: Array, d: int) -> Array:
+    """Minus the first d multipliers of ``min |e|_1`` over w >= 0 with ``weights @ w + (e, 0) = right``, e of length d."""
+    k, m = weights.shape
+    cost = np.repeat((0.0, 1.0), (m, 2 * d))
+    sums = sp.hstack((weights, sp.eye_array(k, d), -sp.eye_array(k, d)), format="csc")
     # The tolerances as tight as HiGHS allows; the second and third are for the rare case that it gives up.
     for method, tolerance in (("highs-ds", 1e-10), ("highs-ipm", 1e-10), ("highs-ds", 1e-7)):
         options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        found = linprog(gain, A_eq=weights, b_eq=np.zeros(d), bounds=bounds, method=method, options=options)
+        found = linprog(cost, A_eq=sums, b_eq=right, bounds=(0, None), method=method, options=options)
         if found.status == 0:
-            return found.x[:m] > 0.5, -found.eqlin.marginals
+            return -found.eqlin.marginals[:d]
     raise DiscriminantError(
         f"whether the classes are separated could not be decided: HiGHS says '{found.message}'. Rescale columns with "
         "values of very different size, for instance to logarithms"
     )
+
+
+def _holds(margins: _Margins, opened: Array, span: Array, direction: Array) -> bool:
+    """Whether a direction still makes all open margins positive once the shut ones are 0 to the last digit."""
+    value = margins.values(_within(span, direction))
+    return bool((value[opened] > 0).all())
+
+
+def _within(span: Array, direction: Array) -> Array:
+    """The part of a direction within the space of a basis."""
+    return span @ np.einsum("kqr,kq->r", span, direction)
+
+
+def _widened(margins: _Margins, opened: Array, span: Array, direction: Array) -> Array:
+    """A direction with the same margins open, but further: what several directions in a row opened may be open by little.
+
+    Like the first direction it is sought on a sample, of the smallest margins; here any that is better will do.
+    """
+    best = _within(span, direction)
+    numbers = np.flatnonzero(opened)
+    size = max(_AT_LEAST, _PER_COEFFICIENT * span.shape[2])
+    known, value = np.empty(0, int), margins.values(best)
+    for _ in range(_WIDENINGS):
+        known = np.union1d(known, numbers[np.argsort(value[numbers], kind="stable")[:size]])
+        candidate = span @ _widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))
+        value = margins.values(candidate)
+        if _width(value, opened) > _width(margins.values(best), opened):
+            best = candidate
+        if value[opened].min() >= 0.5 * value[known].min():
+            break
+    return best
+
+
+def _width(value: Array, opened: Array) -> float:
+    """The smallest open margin relative to the largest."""
+    return float(value[opened].min() / max(value.max(), 1e-300))
 
 
 def _null_space(margins: _Margins, numbers: Array) -> Array:
@@ -369,7 +429,6 @@ def _without_chance_zeros(
     margins: _Margins, opened: Array, span: Array, direction: Array, support: Array, to_coef: Array
 ) -> Array:
     """A direction with the same margins open, none of whose infinite coefficients happens to be 0."""
-    direction = span @ np.einsum("kqr,kq->r", span, direction)  # exactly 0 where it must be
     coef = np.abs(direction @ to_coef.T)
     if (coef[support] > _ZERO_IN_BASIS * coef.max()).all():
         return direction

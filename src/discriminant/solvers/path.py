@@ -22,9 +22,9 @@ from .result import Solution, Trace
 Array = np.ndarray[Any, Any]
 
 #: Strengths under way at the same time.
-_WINDOW = 4
+_WINDOW = 5
 #: A working set that has to grow takes in what this many further strengths would ask for.
-_AHEAD = 3
+_AHEAD = 1
 
 
 def alpha_max(objective: Objective) -> float:

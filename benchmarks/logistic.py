@@ -1,0 +1,123 @@
+"""Logistic regression against everyone who installs, at a relative excess objective of at most 1e-7."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import discriminant as ours
+
+from .measure import Case, Contender, in_fresh_process
+from .rivals.logistic import RIVALS, Rival, quietly
+from .workloads import iris, logistic_rows, softmax_rows, text_like
+
+Array = np.ndarray[Any, Any]
+GOOD_ENOUGH = 1e-7
+
+
+def cases() -> Iterator[Case]:
+    yield from _dense_cases()
+    yield _summary_case()
+    yield _case("multinomial, 60,000 x 200 x 10", *softmax_rows(60_000, 200, 10), 0.0, 2.5)
+    yield _case("multinomial, 200,000 x 30 x 5", *softmax_rows(200_000, 30, 5), 0.0, 2.5)
+    yield _case("sparse text, 100,000 x 50,000, 70 a row", *text_like(), 1e-5, 1.5)
+    X, y = iris()
+    yield _case("multinomial, iris (150 x 4)", X, y, 1e-3, 1.0, repeat=50)
+
+
+def _dense_cases() -> Iterator[Case]:
+    for n, p in ((500_000, 50), (1_000_000, 20)):
+        yield _case(f"two classes, {n:,} x {p}", *logistic_rows(n, p), 0.0, 4.0)
+
+
+def _case(title: str, X: Any, y: Any, alpha: float, bar: float, repeat: int = 1) -> Case:
+    """Ours against each rival at its loosest tolerance that is good enough; the bar is for the fastest of them."""
+    best = ours.LogisticRegression(alpha=alpha, tol=1e-13).fit(X, y)
+    least = _objective(X, y, alpha, best.coef_, best.intercept_)
+
+    def excess(found: tuple[Array, Array]) -> float:
+        return -(_objective(X, y, alpha, *found) - least) / least
+
+    def mine() -> tuple[Array, Array]:
+        model = ours.LogisticRegression(alpha=alpha).fit(X, y)
+        return model.coef_, model.intercept_
+
+    contenders = [Contender("discriminant", mine, excess, ours=True)]
+    for rival in RIVALS:
+        if _able(rival, X, y):
+            tolerance = _loosest(rival, X, y, alpha, excess)
+            if tolerance is not None:
+                run = _runner(rival, X, y, alpha, tolerance)
+                contenders.append(Contender(f"{rival.name}, tol={tolerance:g}", run, excess))
+    return Case(
+        f"logistic regression: {title}", contenders, fastest_bar=bar, quality_name="excess", tolerance=1e-7, rounds=3,
+        repeat=repeat,
+    )  # fmt: skip
+
+
+def _able(rival: Rival, X: Any, y: Any) -> bool:
+    return (rival.sparse or isinstance(X, np.ndarray)) and (rival.multinomial or len(np.unique(y)) == 2)
+
+
+def _runner(rival: Rival, X: Any, y: Any, alpha: float, tolerance: float) -> Callable[[], tuple[Array, Array]]:
+    return lambda: quietly(rival.fit, X, y, alpha, tolerance)
+
+
+def _loosest(rival: Rival, X: Any, y: Any, alpha: float, excess: Callable[[Any], float]) -> float | None:
+    for tolerance in rival.ladder:
+        try:
+            if -excess(quietly(rival.fit, X, y, alpha, tolerance)) <= GOOD_ENOUGH:
+                return tolerance
+        except Exception as error:
+            print(f"  {rival.name}: {type(error).__name__}: {str(error)[:100]}")
+            return None
+    print(f"  {rival.name}: does not reach {GOOD_ENOUGH:g}")
+    return None
+
+
+def _objective(X: Any, y: Any, alpha: float, coef: Array, intercept: Array) -> float:
+    scores = np.asarray(X @ coef.T) + intercept
+    if scores.shape[1] == 1:
+        scores = np.concatenate((np.zeros_like(scores), scores), axis=1)
+    top = scores.max(axis=1)
+    loss = np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - scores[np.arange(len(y)), y]
+    return float(loss.mean() + 0.5 * alpha * (coef**2).sum())
+
+
+def _summary_case() -> Case:
+    X, y = logistic_rows(200_000, 30)
+
+    def mine() -> float:
+        return ours.LogisticRegression().fit(X, y).summary().log_likelihood
+
+    def theirs() -> float:
+        import statsmodels.api as sm
+
+        result = sm.Logit(y, sm.add_constant(X)).fit(disp=0)
+        result.summary()
+        return float(result.llf)
+
+    contenders = [Contender("discriminant", mine, float, ours=True), Contender("statsmodels", theirs, float)]
+    title = "logistic regression with summary(), 200,000 x 30"
+    return Case(title, contenders, {"statsmodels": 8.0}, quality_name="log-likelihood", tolerance=1e-3, rounds=3)
+
+
+_FIRST = """
+import time
+start = time.perf_counter()
+import numpy as np, discriminant
+X = np.random.default_rng(0).normal(size=(1000, 5)); y = (X[:, 0] + np.random.default_rng(1).normal(size=1000) > 0) * 1
+discriminant.LogisticRegression().fit(X, y).predict(X)
+print(time.perf_counter() - start)
+"""
+
+
+def first_fit() -> Iterator[tuple[str, float]]:
+    """Seconds from the start of a process to its first fit and prediction, kernels compiled already or not."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for when in ("nothing compiled yet", "compiled kernels on disk"):
+            yield when, float(in_fresh_process(_FIRST, NUMBA_CACHE_DIR=folder))

@@ -1,0 +1,86 @@
+"""Logistic regression elsewhere: each rival with a ladder of tolerances, loosest first.
+
+``fit(X, y, alpha, tol)`` gives coefficients and intercepts of the objective mean loss + alpha / 2 |w|^2, or raises what
+the rival raises.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Fit = Callable[[Any, Any, float, float], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A rival's solver, its tolerances, and what it can do."""
+
+    name: str
+    fit: Fit
+    ladder: tuple[float, ...] = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+    multinomial: bool = False
+    sparse: bool = False
+
+
+def _sklearn(solver: str, module: str = "sklearn.linear_model") -> Fit:
+    def fit(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
+        from importlib import import_module
+
+        C = np.inf if alpha == 0 else 1 / (alpha * X.shape[0])
+        model = import_module(module).LogisticRegression(C=C, solver=solver, tol=tol, max_iter=2000)
+        model.fit(X, y)
+        return model.coef_, model.intercept_
+
+    return fit
+
+
+def _glum(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
+    from glum import GeneralizedLinearRegressor
+
+    model = GeneralizedLinearRegressor(family="binomial", alpha=alpha, l1_ratio=0, gradient_tol=tol, max_iter=500)
+    model.fit(X, y)
+    return model.coef_[None], np.array([model.intercept_])
+
+
+def _statsmodels(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
+    import statsmodels.api as sm
+
+    if alpha:
+        raise ValueError("statsmodels is run without a penalty")
+    found = sm.Logit(y, sm.add_constant(X)).fit(disp=0, tol=tol, maxiter=100).params
+    return found[None, 1:], found[:1]
+
+
+def _snapml(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
+    import snapml
+
+    model = snapml.LogisticRegression(
+        fit_intercept=True, regularizer=max(alpha * X.shape[0], 1e-6), tol=tol, max_iter=5000, n_jobs=2, normalize=False
+    )
+    model.fit(X, y)
+    return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+
+
+RIVALS = [
+    Rival("scikit-learn lbfgs", _sklearn("lbfgs"), multinomial=True, sparse=True),
+    Rival("scikit-learn newton-cholesky", _sklearn("newton-cholesky"), multinomial=True),
+    Rival("scikit-learn newton-cg", _sklearn("newton-cg"), multinomial=True, sparse=True),
+    Rival("scikit-learn-intelex lbfgs", _sklearn("lbfgs", "sklearnex.linear_model"), multinomial=True),
+    Rival("LIBLINEAR (through scikit-learn)", _sklearn("liblinear"), sparse=True),
+    Rival("glum", _glum),
+    Rival("statsmodels", _statsmodels),
+    Rival("snapml", _snapml, sparse=True),
+]
+
+
+def quietly(fit: Fit, *arguments: Any) -> tuple[Array, Array]:
+    """A fit without the warnings of tolerances that turn out too loose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(*arguments)
