@@ -309,8 +309,12 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         if len(data.classes) == 2:
             fit = firth_binary(X, data.codes, data.weight, objective.offset, fit_intercept=self.fit_intercept)
         else:
-            fit = firth_multinomial(X, data.codes, len(data.classes), data.weight, fit_intercept=self.fit_intercept)
-        self.firth_ = fit
+            offset = None if objective.offset is None else objective.offset[:, :-1] - objective.offset[:, -1:]
+            fit = firth_multinomial(X, data.codes, len(data.classes), data.weight, offset, self.fit_intercept)
+        self.firth_, self.n_iter_ = fit, max(fit.iterations, 1)
+        self.aliased_, self.separation_ = (), None
+        if not fit.converged:
+            warn(f"Firth's likelihood: not converged after {fit.iterations} iterations.", ConvergenceWarning)
         self._set_firth_rule(np.atleast_2d(fit.coef), data.rows.n_columns)
 
     def _set_firth_rule(self, coef: Array, p: int) -> None:
@@ -319,8 +323,7 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         scores = np.concatenate((zero, coef) if len(coef) == 1 else (coef, zero))
         if len(coef) > 1:
             scores -= scores.mean(axis=0)
-        intercept = scores[:, p] if self.fit_intercept else np.zeros(len(scores))
-        self.rule_ = LinearRule(np.zeros(p), scores[:, :p], intercept)
+        self.rule_ = LinearRule(np.zeros(p), scores[:, :p], scores[:, p])
         self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
 

@@ -360,14 +360,23 @@ class LogisticInference:
         return float(brentq(lambda v: rise(v) if v != centre else -wanted, low, high, xtol=1e-10, rtol=1e-12))
 
     def _firth_profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
-        if len(self.classes_) > 2:
-            raise ParameterError("Profile intervals of Firth's likelihood are for two classes; use method='wald'.")
-        data = reported.objective.data
+        K, objective = len(self.classes_), reported.objective
+        if K > 2 and reported.reference != K - 1:
+            raise ParameterError(
+                f"Profile intervals of Firth's likelihood are against the last class, {shown(self.classes_[-1])}: "
+                "set reference to it, or use method='wald'."
+            )
+        data = objective.data
         X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
-        limits = firth_profile_intervals(X, data.codes, self.firth_, level)
-        order = [len(limits) - 1] * bool(self.fit_intercept) + list(range(self.n_features_in_))
-        ends = limits[order]
-        return [tuple(e) for e in (ends if reported.reference == 0 else -ends[:, ::-1])]
+        offset = objective.offset
+        if offset is not None and K > 2:
+            offset = offset[:, :-1] - offset[:, -1:]
+        limits = firth_profile_intervals(X, data.codes, self.firth_, level, data.weight, offset)
+        order = [self.n_features_in_] * bool(self.fit_intercept) + list(range(self.n_features_in_))
+        ends = limits.reshape(-1, self.n_features_in_ + 1, 2)[:, order].reshape(-1, 2)
+        if K == 2 and reported.reference == 1:
+            ends = -ends[:, ::-1]
+        return [(float(low), float(high)) for low, high in ends]
 
 
 def null_log_likelihood(objective: Objective) -> float:

@@ -33,7 +33,7 @@ from .separation import standard_design
 Array = np.ndarray[Any, Any]
 
 #: An iteration ends when the next step is shorter than this, squared, in standard errors.
-_SHORT_STEP = 1e-18
+_SHORT_STEP = 1e-22
 #: The same to be called converged where rounding allows no better.
 _SHORT_ENOUGH = 1e-12
 #: Steps remembered by the quasi-Newton iteration.
@@ -106,7 +106,7 @@ def firth_binary(
     array([ 3.496508, -2.397895])
     """
     problem = _problem(X, 1 - np.asarray(codes), 2, weight, offset, fit_intercept)
-    return _fitted(problem, (-1,), max_iter)
+    return _fitted(problem, (-1,), max_iter, fit_intercept)
 
 
 def firth_multinomial(
@@ -127,7 +127,7 @@ def firth_multinomial(
     X : array of shape (n, p)
         Rows, without a column for the intercept.
     codes : array of shape (n,)
-        0 to n_classes - 1; each must occur.
+        0 to n_classes - 1.
     n_classes : int
     weight : array of shape (n,), optional
         Frequencies of the rows; need not be integers.
@@ -150,7 +150,7 @@ def firth_multinomial(
     array([1.299283, 0.847298])
     """
     problem = _problem(X, np.asarray(codes), n_classes, weight, offset, fit_intercept)
-    return _fitted(problem, (n_classes - 1, -1), max_iter)
+    return _fitted(problem, (n_classes - 1, -1), max_iter, fit_intercept)
 
 
 def firth_profile_intervals(
@@ -184,19 +184,14 @@ def firth_profile_intervals(
     >>> X, codes = np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> fit = firth_binary(X, codes)
     >>> firth_profile_intervals(X, codes, fit).round(3)
-    array([[  0.245,   3.978],
-           [-13.936,  -0.65 ]])
+    array([[  0.134,   5.746],
+           [-20.41 ,  -0.123]])
     """
     problem = _problem_of(fit, X, codes, weight, offset)
     threshold = float(chi2.ppf(level, 1))
-    start = _start(problem, fit)
-    ends = [
-        [_profile_end(problem, start, fit, problem.to_coef[j], side, threshold) for side in (-1, 1)]
-        for j in range(len(problem.to_coef))
-    ]
-    # Two classes are fitted as the odds of code 0: the negative of what is reported.
-    ends = np.array(ends) if fit.coef.ndim == 2 else -np.array(ends)[:, ::-1]
-    return ends.reshape(*fit.coef.shape, 2) + 0.0
+    best = _start(problem, fit)
+    ends = [[_profile_end(problem, best, row, side, threshold) for side in (-1, 1)] for row in problem.to_coef]
+    return np.array(ends).reshape(*fit.coef.shape, 2)
 
 
 def firth_profile_p_values(
@@ -223,21 +218,21 @@ def firth_profile_p_values(
     >>> import numpy as np
     >>> X, codes = np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> firth_profile_p_values(X, codes, firth_binary(X, codes)).round(4)
-    array([0.0065, 0.0125])
+    array([0.0166, 0.0399])
     """
     problem = _problem_of(fit, X, codes, weight, offset)
-    best = problem.at(_start(problem, fit)).value
+    best = _start(problem, fit)
     p_values = np.full(len(problem.to_coef), np.nan)
     for j, functional in enumerate(problem.to_coef):
         if functional.any():
             held = _maximum(problem, np.zeros(problem.n_parameters), _complement(functional))
-            p_values[j] = chi2.sf(2 * max(best - held.point.value, 0.0), 1)
+            p_values[j] = chi2.sf(2 * max(best.value - held.point.value, 0.0), 1)
     return p_values.reshape(fit.coef.shape)
 
 
 @dataclass(frozen=True)
 class _Point:
-    """The penalised log-likelihood at a point, with its score and the factor of the information."""
+    """The penalised log-likelihood at a point, with its score and the information."""
 
     theta: Array
     value: float
@@ -265,43 +260,211 @@ class _Problem:
     def at(self, theta: Array) -> _Point:
         """Everything at a point; the value is -inf where the information is singular to working precision."""
         scores = self.columns @ theta.reshape(self.shape).T + self.offset
-        norm = logsumexp(np.column_stack((scores, np.zeros(len(scores)))), axis=1)
+        every = np.column_stack((scores, np.zeros(len(scores))))
+        norm = logsumexp(every, axis=1)
         log_likelihood = float(self.weight @ ((self.target * scores).sum(axis=1) - norm))
-        p = np.exp(scores - norm[:, None])
-        information = self._information(p)
+        every = np.exp(every - norm[:, None])
+        p = every[:, :-1]
+        # 1 - p as a sum of the others: the difference would lose all digits where p is near 1
+        rest = np.column_stack([np.delete(every, k, axis=1).sum(axis=1) for k in range(p.shape[1])])
+        information = self._information(p, rest)
         try:
             factor = np.linalg.cholesky(information)
         except np.linalg.LinAlgError:
             return _Point(theta, -np.inf, log_likelihood, np.zeros_like(theta), information)
         log_det = 2 * float(np.log(np.diagonal(factor)).sum()) + self.log_det_units
-        residual = (self.target - p) + self._penalty_slope(p, factor)
+        residual = np.where(self.target == 1, rest, -p) + self._penalty_slope(p, rest, factor)
         score = (self.columns.T @ (self.weight[:, None] * residual)).T.ravel()
         return _Point(theta, log_likelihood + log_det / 2, log_likelihood, score, information)
 
-    def _information(self, p: Array) -> Array:
+    def _information(self, p: Array, rest: Array) -> Array:
         c, q = self.shape
         blocks = np.empty((c, q, c, q))
         for k in range(c):
             for m in range(k + 1):
-                # 1 - p as such: subtracting would lose all digits where p is near 1
-                weight = p[:, k] * (self._rest(p, k) if k == m else -p[:, m]) * self.weight
+                weight = self.weight * p[:, k] * (rest[:, k] if k == m else -p[:, m])
                 blocks[k, :, m] = self.columns.T @ (weight[:, None] * self.columns)
                 blocks[m, :, k] = blocks[k, :, m].T
         return blocks.reshape(c * q, c * q)
 
-    def _rest(self, p: Array, k: int) -> Array:
-        return 1 - p[:, k]
-
-    def _penalty_slope(self, p: Array, factor: Array) -> Array:
+    def _penalty_slope(self, p: Array, rest: Array, factor: Array) -> Array:
         """``V (diag(G) - 2 G p) / 2`` of each row."""
         c, q = self.shape
         inverse = cho_solve((factor, True), np.eye(c * q)).reshape(c, q, c, q)
-        diagonal, product = np.empty_like(p), np.zeros_like(p)
+        inner = np.zeros_like(p)
         for k in range(c):
-            for m in range(c):
+            for m in range(k + 1):
                 g = np.einsum("ij,ij->i", self.columns @ inverse[k, :, m], self.columns)
-                product[:, k] += g * p[:, m]
                 if k == m:
-                    diagonal[:, k] = g
-        inner = diagonal - 2 * product
-        return 0.5 * p * (inner - (p * inner).sum(axis=1, keepdims=True))
+                    inner[:, k] += g * (rest[:, k] - p[:, k])
+                else:
+                    inner[:, k] -= 2 * g * p[:, m]
+                    inner[:, m] -= 2 * g * p[:, k]
+        of_others = (p * inner).sum(axis=1, keepdims=True) - p * inner
+        return 0.5 * p * (rest * inner - of_others)
+
+
+def _problem(
+    X: Array, codes: Array, n_classes: int, weight: Array | None, offset: Array | None, fit_intercept: bool
+) -> _Problem:
+    """The problem of rows that count, in columns that are orthonormal but for a factor."""
+    X = np.asarray(X, dtype=np.float64)
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
+    offset = np.zeros((len(X), n_classes - 1)) if offset is None else np.asarray(offset, dtype=np.float64)
+    counts = weight > 0
+    design = standard_design(X[counts], fit_intercept)
+    if design.aliased:
+        raise DegenerateDataError(
+            f"Firth's estimate needs linearly independent columns, but columns {list(design.aliased)} (counted from 0) "
+            "are linear functions of the intercept and the columns before them. Drop them"
+        )
+    n = len(design.columns)
+    basis, triangle = np.linalg.qr(design.columns)
+    to_coef = solve_triangular(triangle, design.to_coef.T, trans="T").T * np.sqrt(n)
+    free = np.append(np.ones(X.shape[1], bool), fit_intercept)
+    offset = offset.reshape(len(X), n_classes - 1)[counts]
+    return _Problem(basis * np.sqrt(n), to_coef, free, codes[counts], weight[counts], offset)
+
+
+def _problem_of(fit: FirthFit, X: Array, codes: Array, weight: Array | None, offset: Array | None) -> _Problem:
+    """The problem whose solution is ``fit``."""
+    codes = np.asarray(codes)
+    if fit.coef.ndim == 1:
+        return _problem(X, 1 - codes, 2, weight, offset, fit.fit_intercept)
+    return _problem(X, codes, len(fit.coef) + 1, weight, offset, fit.fit_intercept)
+
+
+def _fitted(problem: _Problem, shape: tuple[int, ...], max_iter: int, fit_intercept: bool) -> FirthFit:
+    """The unrestricted maximum, in original columns."""
+    found = _maximum(problem, np.zeros(problem.n_parameters), np.eye(problem.n_parameters), max_iter)
+    to_coef, factor = problem.to_coef, np.linalg.cholesky(found.point.information)
+    root = solve_triangular(factor, to_coef.T, lower=True)
+    return FirthFit(
+        coef=(to_coef @ found.point.theta).reshape(shape),
+        covariance=root.T @ root,
+        penalised_log_likelihood=found.point.value,
+        log_likelihood=found.point.log_likelihood,
+        iterations=found.iterations,
+        converged=found.converged,
+        fit_intercept=fit_intercept,
+    )
+
+
+@dataclass(frozen=True)
+class _Maximum:
+    point: _Point
+    iterations: int
+    converged: bool
+
+
+def _maximum(problem: _Problem, theta: Array, basis: Array, max_iter: int = 200) -> _Maximum:
+    """The maximum over ``theta`` plus the span of ``basis``.
+
+    The information is the Hessian of the likelihood but not of the penalty. Fisher's scoring therefore converges only
+    linearly; the last few steps teach it the difference (L-BFGS with the information as the first metric).
+    """
+    point = problem.at(theta)
+    if not basis.shape[1] or not np.isfinite(point.value):
+        return _Maximum(point, 0, bool(np.isfinite(point.value)))
+    pairs: list[tuple[Array, Array]] = []
+    for iteration in range(max_iter):
+        score = basis.T @ point.score
+        solve = _solver(basis.T @ point.information @ basis)
+        decrement = float(score @ solve(score))
+        if decrement <= _SHORT_STEP:
+            return _Maximum(point, iteration, True)
+        new = _uphill(problem, point, score, basis, _taught(score, pairs, solve))
+        if new is None and pairs:
+            pairs = []
+            new = _uphill(problem, point, score, basis, solve(score))
+        if new is None:
+            break
+        step, change = basis.T @ (new.theta - point.theta), score - basis.T @ new.score
+        if step @ change > 0:
+            pairs = [*pairs[1 - _MEMORY :], (step, change)]
+        point = new
+    return _Maximum(point, iteration, decrement <= _SHORT_ENOUGH)
+
+
+def _solver(matrix: Array) -> Callable[[Array], Array]:
+    factor = np.linalg.cholesky(matrix)
+    return lambda right: cho_solve((factor, True), right)
+
+
+def _taught(score: Array, pairs: list[tuple[Array, Array]], solve: Callable[[Array], Array]) -> Array:
+    """The quasi-Newton step, from the score and from earlier steps and what they changed in it."""
+    passed = []
+    rest = score
+    for step, change in reversed(pairs):
+        share = (step @ rest) / (step @ change)
+        passed.append(share)
+        rest = rest - share * change
+    result = solve(rest)
+    for (step, change), share in zip(pairs, reversed(passed), strict=True):
+        result = result + (share - (change @ result) / (step @ change)) * step
+    return result
+
+
+def _uphill(problem: _Problem, point: _Point, score: Array, basis: Array, step: Array) -> _Point | None:
+    """The first of ever shorter steps that raises the penalised likelihood enough; None if none does."""
+    slope = float(score @ step)
+    if not slope > 0:
+        return None
+    rounding = 1e-13 * max(1.0, abs(point.value))
+    for length in 0.5 ** np.arange(40):
+        new = problem.at(point.theta + length * (basis @ step))
+        if new.value >= point.value + 1e-4 * length * slope - rounding:
+            return new
+    return None
+
+
+def _start(problem: _Problem, fit: FirthFit) -> _Point:
+    """The unrestricted maximum again, from what is known of it."""
+    theta = np.linalg.lstsq(problem.to_coef, fit.coef.ravel(), rcond=None)[0]
+    if not np.isfinite(problem.at(theta).value):  # far origins of columns: too few digits in the intercept
+        theta = np.zeros(problem.n_parameters)
+    return _maximum(problem, theta, np.eye(problem.n_parameters)).point
+
+
+def _complement(functional: Array) -> Array:
+    """An orthonormal basis of the directions that do not change a coefficient."""
+    return np.linalg.qr((functional / np.linalg.norm(functional))[:, None], mode="complete")[0][:, 1:]
+
+
+def _profile_end(problem: _Problem, best: _Point, functional: Array, side: int, threshold: float) -> float:
+    """The value of a coefficient, below (side -1) or above (1) its estimate, where twice the loss is ``threshold``.
+
+    The square root of the loss is nearly linear in the coefficient, and its slope is known from the multiplier of the
+    restricted maximum: Newton's method, kept within the bracket known so far.
+    """
+    if not functional.any():
+        return 0.0
+    basis, root = _complement(functional), np.sqrt(threshold)
+    along, variance = _influence(best, functional)
+    estimate = float(functional @ best.theta)
+    unit = side * np.sqrt(variance)
+    point, inside, outside, distance = best, 0.0, np.inf, float(root)  # distances from the estimate, in standard errors
+    for _ in range(200):
+        along, variance = _influence(point, functional)
+        start = point.theta + along * ((estimate + unit * distance - functional @ point.theta) / variance)
+        held = _maximum(problem, start, basis).point
+        if not np.isfinite(held.value):  # too far at once for a start
+            distance = (inside + distance) / 2
+            continue
+        point = held
+        loss = np.sqrt(2 * max(best.value - point.value, 0.0))
+        slope = -unit * float(functional @ point.score) / float(functional @ functional) / max(loss, 1e-300)
+        inside, outside = (distance, outside) if loss < root else (inside, distance)
+        following = distance + (root - loss) / slope if slope > 0 else np.inf
+        if not inside < following < min(outside, 4 * distance):
+            following = min(3 * distance, (inside + outside) / 2)
+        if abs(following - distance) <= 1e-10 * max(1.0, distance):
+            return estimate + unit * following
+        distance = following
+    return side * np.inf if np.isinf(outside) else estimate + unit * distance
+
+
+def _influence(point: _Point, functional: Array) -> tuple[Array, float]:
+    """How the other coefficients follow a coefficient, to first order, and the variance of the latter."""
+    along = _solver(point.information)(functional)
+    return along, float(functional @ along)

@@ -11,9 +11,9 @@ alternative (Stiemke) each margin falls into one of two sets:
 - *open*: some recession direction makes it positive;
 - *shut*: it is part of a combination of margins, with positive weights, that sums to 0, so it is 0 in every direction.
 
-A linear programme finds a direction, that with the largest sum of margins, all of them >= 0 and the coefficients between
--1 and 1 (Konis 2007); its dual is solved, which has a row for each coefficient instead of each margin. Margins at 0 in
-that direction may be open or shut: they are asked again by themselves, until nothing more opens.
+A linear programme finds a direction, the one with the largest sum of margins, all of them >= 0 and the coefficients
+between -1 and 1 (Konis 2007); its dual is solved, which has a row for each coefficient instead of each margin. Margins
+at 0 in that direction may be open or shut: they are asked again by themselves, until nothing more opens.
 
 Which coefficients are infinite needs no further programme. Let d make all open margins positive. Any small step from d
 that leaves the shut margins at 0 leads to a recession direction again, so recession directions span the null space of
@@ -84,9 +84,9 @@ class Separation:
 def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = True) -> Separation:
     """Whether a logistic regression of these rows is separated, along which direction and in which columns.
 
-    Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier ones
-    are left out, their coefficients being 0 in every direction. Overlaps and gaps below some 1e-8 of a column's spread
-    cannot be told from touching.
+    Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier
+    ones are left out, with coefficient 0. Overlaps and gaps below some 1e-8 of a column's spread cannot be told from
+    touching.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
         direction=coef,
         columns=np.flatnonzero(support[:, :-1].any(axis=0)),
         infinite=np.sign(coef).astype(int),
-        rows=opened.reshape(len(X), -1).all(axis=1),
+        rows=np.all(opened.reshape(len(X), -1), axis=1),
     )
 
 
@@ -194,7 +194,7 @@ def _size(columns: Array) -> Array:
 
 def _independent(columns: Array, order: list[int], noise: Array) -> list[int]:
     """Columns, in ascending order, that are not linear functions of those before them in ``order``."""
-    triangle = np.linalg.qr(columns, mode="r")
+    triangle = np.asarray(np.linalg.qr(columns, mode="r"))
     norm = np.linalg.norm(triangle, axis=0)
     basis = np.zeros((len(triangle), 0))
     kept = []
@@ -350,7 +350,7 @@ def _widest(matrix: Array) -> Array:
 
 
 def _multipliers(weights: sp.csc_array, right: Array, d: int) -> Array:
-    """Minus the first d multipliers of ``min |e|_1`` over w >= 0 with ``weights @ w + (e, 0) = right``, e of length d."""
+    """Minus d multipliers of ``min |e|_1``, e of length d, over w >= 0 with ``weights @ w + (e, 0) = right``."""
     k, m = weights.shape
     cost = np.repeat((0.0, 1.0), (m, 2 * d))
     sums = sp.hstack((weights, sp.eye_array(k, d), -sp.eye_array(k, d)), format="csc")
@@ -378,7 +378,7 @@ def _within(span: Array, direction: Array) -> Array:
 
 
 def _widened(margins: _Margins, opened: Array, span: Array, direction: Array) -> Array:
-    """A direction with the same margins open, but further: what several directions in a row opened may be open by little.
+    """A direction with the same margins open, but further: those that later directions opened may be open by little.
 
     Like the first direction it is sought on a sample, of the smallest margins; here any that is better will do.
     """
@@ -404,10 +404,11 @@ def _width(value: Array, opened: Array) -> float:
 
 def _null_space(margins: _Margins, numbers: Array) -> Array:
     """An orthonormal basis of the directions in which these margins are 0, as an array (K - 1, q, r)."""
-    triangle = np.zeros((0, margins.shape[0] * margins.shape[1]))
+    triangle: Array = np.zeros((0, margins.shape[0] * margins.shape[1]))
     for part in _parts(numbers):
-        triangle = np.linalg.qr(np.concatenate((triangle, margins.matrix(part))), mode="r")
-    return _null_basis(triangle).reshape(*margins.shape, -1)
+        triangle = np.asarray(np.linalg.qr(np.concatenate((triangle, margins.matrix(part))), mode="r"))
+    basis = _null_basis(triangle)
+    return basis.reshape(*margins.shape, basis.shape[1])
 
 
 def _parts(numbers: Array) -> Iterator[Array]:
@@ -433,4 +434,5 @@ def _without_chance_zeros(
     if (coef[support] > _ZERO_IN_BASIS * coef.max()).all():
         return direction
     nudge = span @ np.random.default_rng(0).standard_normal(span.shape[2])
-    return _combined(margins, direction, nudge, opened)
+    # A small part of what is possible: signs that are there should stay.
+    return direction + 1e-3 * (_combined(margins, direction, nudge, opened) - direction)

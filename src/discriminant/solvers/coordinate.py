@@ -114,10 +114,9 @@ class _Points(Pass):
         self.value: Any = np.zeros(len(coef) // self.n_scores)
 
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        wide = offset is not None and offset.ndim == 2
-        scores = self.scores(part, self.coef, self.intercept, None if wide else offset)
-        if wide:
-            scores += np.tile(offset, len(self.value))
+        if offset is not None and offset.ndim == 2:
+            offset = np.tile(offset, len(self.value))
+        scores = self.scores(part, self.coef, self.intercept, offset)
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
             kernels.logistic(scores, codes, weight, self.value, slopes)
@@ -138,14 +137,12 @@ class WorkingHessian:
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
-        self.waste = 0.0
-        self.theta: Array | None = None
-        width = objective.shape[1]
+        self.waste = np.inf
+        self.theta = np.full(objective.shape, np.nan)
         is_intercept = np.zeros(objective.shape, dtype=bool)
         is_intercept[:, objective.n_columns :] = True
         self.is_intercept = is_intercept.ravel()
         self.is_member = self.is_intercept.copy()
-        self.width = width
 
     @cached_property
     def members(self) -> Array:
@@ -157,9 +154,9 @@ class WorkingHessian:
         data, size = self.objective.data.rows, len(self.members)
         entries = getattr(getattr(data, "values", None), "nnz", None)
         if entries is None:
-            return 1 + size / self.width + _GRAM_COST * size**2 / self.width
+            return 1 + size / self.objective.shape[1] + _GRAM_COST * size**2 / self.objective.shape[1]
         per_row = max(entries / data.n_rows, 1.0)
-        return 1 + (size / self.width) ** 2 * per_row
+        return 1 + (size / self.objective.shape[1]) ** 2 * per_row
 
     def renew(self, theta: Array, members: Array) -> None:
         """Compute it afresh at ``theta`` for these members (a mask) and the intercepts."""
@@ -205,7 +202,7 @@ class WorkingHessian:
         self.reduced[flat] = 0.0
         self.reduced[:, flat] = 0.0
 
-    def step(self, descent: Descent, start: Array) -> tuple[Array, float, float]:
+    def step(self, descent: Descent) -> tuple[Array, float, float]:
         """Where the penalised model at the descent's point is least, how much is gained there, and its curvature.
 
         The curvature is that along the step, of the matrix as it is; the model's is ``descent.bend`` times the matrix.
@@ -213,10 +210,10 @@ class WorkingHessian:
         columns, free, bend = self.members[~self.free], self.members[self.free], descent.bend
         theta, slope = descent.point.theta.ravel(), descent.point.slope.ravel()
         ridge, l1 = descent.ridge.ravel()[columns] / bend, descent.l1.ravel()[columns] / bend
-        origin, x = theta[columns], start.ravel()[columns]
+        origin = theta[columns]
         slope, rise = slope[columns] / bend, slope[free] / bend
         before = slope + ridge * origin - self.follow @ rise
-        x, after = self._least(before, origin, ridge, l1, x, 1e-3 * descent.tol * abs(descent.value) / bend)
+        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.tol * abs(descent.value) / bend)
         change = x - origin
         own = float(rise @ self.inverse @ rise)
         gain = 0.5 * own - 0.5 * float(change @ (before + after)) - float(l1 @ (np.abs(x) - np.abs(origin)))
@@ -226,10 +223,9 @@ class WorkingHessian:
         new[free] -= self.inverse @ rise + self.follow.T @ change
         return new.reshape(descent.point.theta.shape), gain * bend, curvature
 
-    def _least(
-        self, before: Array, origin: Array, ridge: Array, l1: Array, x: Array, enough: float
-    ) -> tuple[Array, Array]:
-        """Coefficients that minimise the model, from ``x``, and its gradient there."""
+    def _least(self, before: Array, origin: Array, ridge: Array, l1: Array, enough: float) -> tuple[Array, Array]:
+        """Coefficients that minimise the model, and its gradient there."""
+        x = origin.copy()
         for _ in range(_MOST_JUMPS):
             after = before.copy()
             sweeps = kernels.minimise_quadratic(self.reduced, ridge, l1, origin, after, x, enough, 1e-4, _MOST_SWEEPS)
@@ -298,9 +294,8 @@ class _Gram(Pass):
         if not isinstance(self.loss, Softmax):
             return (weight * self.loss.curvature(scores, codes))[:, None, None]
         probability = self.loss.probabilities(scores)
-        factor = -probability[:, :, None] * probability[:, None, :]
-        factor[:, *np.diag_indices(factor.shape[1])] += probability
-        return factor * weight[:, None, None]
+        factor = np.eye(probability.shape[1]) - probability[:, None, :]
+        return factor * (probability * weight[:, None])[:, :, None]
 
     def _gathered(self, X: Array, factor: Array) -> Array:
         out = workspace((len(X), len(self.columns)))
@@ -400,7 +395,7 @@ class Descent:
 
     def propose(self, hessian: WorkingHessian, complete: bool) -> None:
         """Set the next aim; finish if it promises too little and the working set is ``complete``."""
-        self.aim, self.gain, self.curvature = hessian.step(self, self.aim)
+        self.aim, self.gain, self.curvature = hessian.step(self)
         scale = max(abs(self.value), 1e-300)
         if not self.point.finite or not np.isfinite(self.gain):
             self._finish("not finite")
@@ -434,12 +429,8 @@ class Descent:
             self.bend = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
 
     def _finish(self, reason: str) -> None:
-        theta = self.point.theta
-        if isinstance(self.objective.loss, Softmax) and self.objective.fit_intercept:
-            theta = theta.copy()
-            theta[:, -1] -= theta[:, -1].mean()
         self.solution = Solution(
-            theta=theta,
+            theta=_balanced(self.objective, self.point.theta),
             objective=self.value,
             gradient_norm=float(np.abs(self.subgradient).max()),
             excess=max(self.gain, 0.0) / max(abs(self.value), 1e-300),
@@ -451,6 +442,15 @@ class Descent:
             duality_gap=duality_gap(self),
             trace=self.steps.steps,
         )
+
+
+def _balanced(objective: Objective, theta: Array) -> Array:
+    """The same softmax model with intercepts, of the columns as they are, that sum to 0; any other as it is."""
+    if not isinstance(objective.loss, Softmax) or not objective.fit_intercept:
+        return theta
+    coef, intercept = objective.linear(theta)
+    shared = (intercept - coef @ objective.standardised.centre).mean()
+    return np.concatenate((theta[:, :-1], theta[:, -1:] - shared), axis=1)
 
 
 def advance(descents: list[Descent], hessian: WorkingHessian, strong: Array | None = None) -> None:
@@ -481,8 +481,7 @@ def _complete(hessian: WorkingHessian, descents: list[Descent], strong: Array | 
     newest = descents[-1]
     if strong is not None and wanted.any():
         wanted |= (strong | _next_best(newest, hessian.is_member | wanted)) & ~hessian.is_member
-    worn = hessian.waste >= hessian.cost and not np.array_equal(newest.point.theta, hessian.theta)
-    if hessian.theta is None or worn:
+    if hessian.waste >= hessian.cost and not np.array_equal(newest.point.theta, hessian.theta):
         hessian.renew(newest.point.theta, hessian.is_member | wanted)
         for descent in descents:
             descent.bend = 1.0

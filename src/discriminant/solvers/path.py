@@ -1,9 +1,9 @@
 """Solutions for a decreasing sequence of penalty strengths.
 
-Each strength starts from its stronger neighbour's solution, as far as that has come: a few of them are under way at the
-same time and share every pass (see `coordinate`). Columns are screened by the sequential strong rule (Tibshirani et al.,
-2012): a column joins when its slope at the neighbour's point says it could matter. The rule may err; whether it did is
-seen in the next exact gradient, and columns left out wrongly join then.
+Each strength starts from its stronger neighbour's solution, as far as that has come: a few of them are under way at
+the same time and share every pass (see `coordinate`). Columns are screened by the sequential strong rule (Tibshirani et
+al., 2012): a column joins when its slope at the neighbour's point says it could matter. The rule may err; whether it
+did is seen in the next exact gradient, and columns left out wrongly join then.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ Array = np.ndarray[Any, Any]
 
 #: Strengths under way at the same time.
 _WINDOW = 5
-#: A working set that has to grow takes in what this many further strengths would ask for.
-_AHEAD = 1
 
 
 def alpha_max(objective: Objective) -> float:
@@ -116,11 +114,10 @@ class _Path:
         )
 
     def _strong(self) -> Array:
-        """A mask of the columns that the strong rule, applied a few strengths ahead, would not discard."""
+        """A mask of the parameters that the strong rule would not discard for the strength to come."""
         newest, n = self.descents[-1], len(self.descents)
-        ahead = self.alphas[min(n - 1 + _AHEAD, len(self.alphas) - 1)]
-        before = self.alphas[min(n - 2 + _AHEAD, len(self.alphas) - 1)]
-        bound = max(2 * ahead - before, 0.0) / newest.objective.penalty.alpha
+        here, ahead = self.alphas[n - 1], self.alphas[min(n, len(self.alphas) - 1)]
+        bound = max(2 * ahead - here, 0.0) / max(here, 1e-300)
         return np.asarray(np.abs(newest.gradient) > bound * newest.l1).ravel()
 
 
@@ -134,13 +131,14 @@ def null_point(objective: Objective) -> Point:
     hessian = WorkingHessian(objective)
     nobody = np.zeros_like(hessian.is_member)
     for _ in range(100):
-        if np.abs(point.slope[:, -1]).max() <= 1e-14:
+        steepest = np.abs(point.slope[:, -1]).max()
+        if steepest <= 1e-14:
             break
         hessian.renew(point.theta, nobody)
         theta = point.theta.copy()
         theta[:, -1] -= hessian.inverse @ point.slope[:, -1]
         (new,) = evaluate(objective, [theta])
-        if not new.loss < point.loss:
+        if not new.loss <= point.loss * (1 + 1e-15) or not np.abs(new.slope[:, -1]).max() < steepest:
             break
         point = new
     return point
