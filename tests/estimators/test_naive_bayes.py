@@ -1,0 +1,127 @@
+"""Naive Bayes on mixed tables, in streams, and on sparse counts."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from discriminant import GaussianNB, NaiveBayes
+
+PLAN = {"visits": "counts", "smokes": "bernoulli", "word": "multinomial", "other": "multinomial"}
+
+
+def table(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    columns = {
+        "colour": [["red", "blue", "green"][(k + int(r < 0.4)) % 3] for k, r in zip(y, rng.random(n), strict=True)],
+        "size": rng.normal(y),
+        "visits": rng.poisson(1 + y).astype(float),
+        "smokes": (rng.random(n) < 0.2 + 0.3 * y).astype(float),
+        "word": rng.poisson(1 + y).astype(float),
+        "other": rng.poisson(3.0, n).astype(float),
+    }
+    return pd.DataFrame(columns), y
+
+
+def test_every_frame_gives_the_same_model():
+    X, y = table()
+    expected = NaiveBayes(distributions=PLAN).fit(X, y).predict_proba(X)
+    for frame in (
+        pl.from_pandas(X),
+        pa.Table.from_pandas(X, preserve_index=False),
+        X.assign(colour=X["colour"].astype("category")),
+    ):
+        assert_array_equal(NaiveBayes(distributions=PLAN).fit(frame, y).predict_proba(frame), expected)
+
+
+def test_an_object_array_gives_the_same_model():
+    X, y = table()
+    kinds = NaiveBayes(distributions=PLAN).fit(X, y).distributions_
+    values = X.astype(object).to_numpy()
+    model = NaiveBayes(distributions=list(kinds)).fit(values, y)
+    expected = NaiveBayes(distributions=PLAN).fit(X, y).predict_proba(X)
+    assert_allclose(model.predict_proba(values), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [[1], [200], [3, 4, 399], list(range(10, 400, 10))], ids=len)
+def test_a_stream_gives_the_model_of_one_fit(cuts):
+    X, y = table()
+    model = NaiveBayes(distributions=PLAN)
+    for part in np.split(np.arange(400), cuts):
+        model.partial_fit(X.iloc[part], y[part], classes=[0, 1, 2])
+    expected = NaiveBayes(distributions=PLAN).fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_level_may_come_late_in_a_stream():
+    X, y = table()
+    order = np.argsort(X["colour"].to_numpy(), kind="stable")
+    X, y = X.iloc[order], y[order]
+    model = NaiveBayes().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    model.partial_fit(X[100:], y[100:])
+    assert_allclose(model.predict_proba(X), NaiveBayes().fit(X, y).predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("distribution", ["multinomial", "counts", "bernoulli", "gaussian"])
+def test_sparse_rows_give_the_model_of_dense_ones(distribution):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = np.minimum(rng.poisson(0.3 + 0.3 * y[:, None], (300, 8)), 1.0 if distribution == "bernoulli" else 9.0)
+    dense = NaiveBayes(distributions=distribution).fit(X, y)
+    sparse = NaiveBayes(distributions=distribution).fit(sp.csr_array(X), y)
+    for rows in (X, sp.csr_array(X)):
+        assert_allclose(sparse.predict_proba(rows), dense.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_sparse_columns_may_have_several_distributions():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = rng.poisson(0.5 + y[:, None], (300, 4)).astype(float)
+    X[:, 1] = np.minimum(X[:, 1], 1)
+    plan = ["counts", "bernoulli", "multinomial", "multinomial"]
+    dense, sparse = (NaiveBayes(distributions=plan).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), rtol=1e-10)
+
+
+def test_a_count_column_without_a_single_count_speaks_for_no_class():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = np.column_stack([rng.poisson(1 + y), np.zeros(60)]).astype(float)
+    model = NaiveBayes(distributions="counts").fit(X, y)
+    new = X + np.array([0, 1])
+    assert_allclose(model.predict_proba(new), model.predict_proba(X), rtol=1e-12)
+
+
+def test_booleans_of_a_frame_are_yes_or_no():
+    X, y = table()
+    boolean = X.assign(smokes=X["smokes"].astype(bool))
+    model = NaiveBayes().fit(boolean, y)
+    assert model.distributions_[3] == "bernoulli"
+    expected = NaiveBayes(distributions={"smokes": "bernoulli"}).fit(X, y)
+    assert_allclose(model.predict_proba(boolean), expected.predict_proba(X), rtol=1e-12)
+
+
+def test_gaussian_columns_are_gaussian_naive_bayes():
+    X, y = table()
+    numbers = X.drop(columns="colour")
+    mixed, plain = NaiveBayes().fit(numbers, y), GaussianNB().fit(numbers, y)
+    assert_allclose(mixed.predict_proba(numbers), plain.predict_proba(numbers), rtol=1e-10)
+
+
+def test_levels_of_several_types():
+    X = np.array([["u", 1], ["v", "one"], ["u", "one"], ["v", 1]], dtype=object)
+    model = NaiveBayes(distributions="categorical").fit(X, [0, 1, 0, 1])
+    assert_array_equal(model.predict(X), [0, 1, 0, 1])
+
+
+def test_a_column_of_many_levels_in_several_blocks():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40_000)
+    X = pd.DataFrame({"code": (rng.integers(0, 500, 40_000) + 200 * y).astype(str), "x": rng.normal(size=40_000)})
+    one, many = (NaiveBayes(n_jobs=jobs).fit(X, y).predict_proba(X) for jobs in (1, 3))
+    assert_array_equal(one, many)
+    assert np.mean((one[:, 1] > 0.5) == y) > 0.6

@@ -1,0 +1,96 @@
+"""scikit-learn's own checks, for every estimator and every setting that changes how it is fitted.
+
+A check that cannot hold stands in `expected_failed_checks` with the reason in words; the test then demands that it
+fails, so that no entry outlives its reason.
+"""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discriminant import (
+    FisherDiscriminant,
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
+from discriminant.errors import DegenerateDataError
+
+# Some of scikit-learn's data have a column that is constant within every class. Saying so is right.
+pytestmark = pytest.mark.filterwarnings("ignore::discriminant.errors.CollinearityWarning")
+
+ESTIMATORS = [
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(shrinkage=0.3),
+    LinearDiscriminantAnalysis(shrinkage="oas"),
+    LinearDiscriminantAnalysis(shrinkage="ledoit-wolf"),
+    LinearDiscriminantAnalysis(shrinkage="cv", folds=5),
+    LinearDiscriminantAnalysis(rank=1, n_components=1),
+    LinearDiscriminantAnalysis(n_jobs=2),
+    QuadraticDiscriminantAnalysis(),
+    QuadraticDiscriminantAnalysis(shrinkage=0.3),
+    QuadraticDiscriminantAnalysis(shrinkage="oas"),
+    QuadraticDiscriminantAnalysis(shrinkage="cv", folds=5),
+    FisherDiscriminant(),
+    FisherDiscriminant(threshold="prior-weighted"),
+    FisherDiscriminant(threshold="bayes"),
+    FisherDiscriminant(threshold="cv", folds=5),
+    LeastSquaresClassifier(),
+    LeastSquaresClassifier(alpha=1.0),
+    GaussianNB(),
+    NaiveBayes(),
+    NaiveBayes(distributions="gaussian"),
+]
+
+#: scikit-learn leaves it out by itself unless SCIPY_ARRAY_API is set before SciPy is imported.
+LEFT_OUT = {"check_array_api_input"}
+
+EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+SINGULAR = "a column of this data is constant within a class, and QDA refuses a singular class covariance"
+ROWS_ALIKE = "a class of this data is one row over and over: there is no covariance to shrink"
+FOLDS = "folds are made of rows: a row of weight 2 is in one fold, two rows are in two"
+ONE_DIRECTION = "the check wants three blobs told apart, and rank=1 may use one of their two directions"
+
+
+def expected_failed_checks(estimator):
+    """The checks that this estimator fails, and why it is right to."""
+    if isinstance(estimator, QuadraticDiscriminantAnalysis):
+        if estimator.shrinkage is not None:
+            return dict.fromkeys(EQUIVALENCE, ROWS_ALIKE)
+        weights = ("check_sample_weights_shape", "check_sample_weights_not_overwritten")
+        return dict.fromkeys((*weights, *EQUIVALENCE), SINGULAR)
+    if "cv" in (getattr(estimator, "shrinkage", None), getattr(estimator, "threshold", None)):
+        return dict.fromkeys(EQUIVALENCE, FOLDS)
+    if getattr(estimator, "rank", None) == 1:
+        return {"check_classifiers_train": ONE_DIRECTION}
+    return {}
+
+
+def name_of(check):
+    while hasattr(check, "func"):
+        check = check.func
+    return check.__name__
+
+
+def every_check():
+    """The parameters of scikit-learn's own decorator without the checks it would skip."""
+    mark = parametrize_with_checks(ESTIMATORS).mark
+    names, cases = mark.args
+    kept = [(estimator, check) for estimator, check in cases if name_of(check) not in LEFT_OUT]
+    return pytest.mark.parametrize(names, kept, **mark.kwargs)
+
+
+@every_check()
+def test_scikit_learn_contract(estimator, check):
+    if name_of(check) not in expected_failed_checks(estimator):
+        check(estimator)
+        return
+    with pytest.raises((AssertionError, DegenerateDataError)):
+        check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_expected_failure_is_a_check_that_runs(estimator):
+    names = {name_of(check) for _, check in parametrize_with_checks([estimator]).mark.args[1]}
+    assert set(expected_failed_checks(estimator)) <= names

@@ -1,0 +1,95 @@
+"""The rules of the house: what the tools check, what the package shows, and what it must not load or tell."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discriminant
+from discriminant import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = Path(sys.executable).parent
+
+
+@pytest.mark.parametrize("command", ["ruff check", "ruff format --check", "mypy", "codespell", "lint-imports"])
+def test_tool_is_content(command):
+    tool, *arguments = command.split()
+    run = subprocess.run([TOOLS / tool, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_everything_public_is_shown_and_can_be_imported():
+    assert dir(discriminant) == sorted(discriminant.__all__)
+    for name in discriminant.__all__:
+        assert getattr(discriminant, name) is not None
+
+
+def test_every_public_name_has_a_docstring():
+    for name in set(discriminant.__all__) - {"__version__"}:
+        assert inspect.getdoc(getattr(discriminant, name))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="LogisticRegresion"):
+        _ = discriminant.LogisticRegresion
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = {"numba", "sklearn", "scipy", "pandas", "polars", "plotly", "pyarrow"}
+    code = f"import sys, discriminant; print(sorted({heavy} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def text_files():
+    """Files that are written by hand: hidden folders hold caches and the environment."""
+    for folder, inner, names in os.walk(ROOT):
+        made = {"__pycache__", "build", "dist"}
+        inner[:] = [name for name in inner if name == ".ci" or not (name.startswith(".") or name in made)]
+        yield from (Path(folder, name) for name in names if not name.endswith((".png", ".npz", ".gz")))
+
+
+def test_no_file_names_a_place_on_somebodys_machine():
+    homes = re.compile(r"(?<![\w.])/(?:home|Users|root|work)/\w+|\b[A-Z]:\\{1,2}\w+")
+    found = {}
+    for path in text_files():
+        places = homes.findall(path.read_text(encoding="utf-8", errors="ignore"))
+        if places:
+            found[str(path.relative_to(ROOT))] = places
+    assert not found
+
+
+def declared(kind):
+    return [member for member in vars(errors).values() if isinstance(member, type) and issubclass(member, kind)]
+
+
+def test_every_error_and_warning_has_the_package_base():
+    for member in declared(Exception):
+        base = errors.DiscriminantWarning if issubclass(member, Warning) else errors.DiscriminantError
+        assert issubclass(member, base), member
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.InputError, ValueError),
+        (errors.DtypeError, TypeError),
+        (errors.ParameterError, ValueError),
+        (errors.DegenerateDataError, ValueError),
+        (errors.NotReadyError, RuntimeError),
+        (errors.DiscriminantWarning, UserWarning),
+    ],
+)
+def test_errors_are_caught_as_the_builtin_they_stand_for(error, builtin):
+    assert issubclass(error, builtin)
+
+
+def test_every_error_is_described_where_errors_are_listed():
+    for member in declared(Exception):
+        assert member.__name__ in errors.__doc__
+        assert member.__doc__
