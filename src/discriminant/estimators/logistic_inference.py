@@ -241,7 +241,8 @@ class LogisticInference:
         else:
             whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
         notes = [note, *self._warnings_again()]
-        estimates, covariance = matrix @ theta.ravel(), matrix @ whole @ matrix.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            estimates, covariance = matrix @ theta.ravel(), matrix @ whole @ matrix.T
         remaining = self._remaining
         if remaining is not None:
             estimates, covariance = remaining._as_terms_of(reported)
@@ -253,7 +254,8 @@ class LogisticInference:
         kept[:, list(self.aliased_)] = False
         free = kept.ravel()
         whole = np.zeros((objective.n_parameters, objective.n_parameters))
-        whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])[0]
+        with np.errstate(over="ignore", invalid="ignore"):  # separated classes have next to no information left
+            whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])[0]
         return whole
 
     def _warnings_again(self) -> list[str]:
