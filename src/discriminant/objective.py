@@ -189,8 +189,7 @@ class Objective:
 
     def _reduce(self, statistic: Any) -> Any:
         self.passes[0] += self.share
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return reduce(self.data, statistic, self.n_jobs)
+        return reduce(self.data, statistic, self.n_jobs)
 
 
 class Pass(ABC):

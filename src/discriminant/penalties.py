@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError
+from .data.parameters import check_number
 
 Array = np.ndarray[Any, Any]
 
@@ -23,10 +23,8 @@ class ElasticNet:
     l1_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.alpha >= 0 or not np.isfinite(self.alpha):
-            raise ParameterError(f"alpha must be 0 or a positive number, got {self.alpha!r}.")
-        if not 0 <= self.l1_ratio <= 1:
-            raise ParameterError(f"l1_ratio must be from 0 (ridge) to 1 (lasso), got {self.l1_ratio!r}.")
+        check_number("alpha", self.alpha, 0)
+        check_number("l1_ratio", self.l1_ratio, 0, 1)
 
     @property
     def l2(self) -> float:

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..errors import InputError, LabelError
-from .rows import Array
+from .rows import Array, is_missing
 
 #: Integer labels are coded by a look-up table while their range is at most this.
 _TABLE_RANGE = 1 << 20
@@ -34,18 +34,21 @@ def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Ar
 
 def sorted_classes(classes: Iterable[Any]) -> Array:
     """Declared classes, each once, in sorted order."""
-    declared = np.asarray(list(classes))
-    if declared.ndim != 1 or declared.size == 0:
-        raise LabelError(f"classes= must be a list of class labels, got an array of shape {declared.shape}.")
-    return np.unique(declared)
+    listed = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else None
+    if not listed or np.ndim(classes) != 1:
+        raise LabelError(f"classes= must be a list of class labels, got {classes!r}.")
+    return encode_labels(classes, len(listed))[0]
 
 
 def _label_array(y: Any, n_rows: int) -> Array:
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
-    labels = np.asarray(y)
+    labels = _array_of(y)
     if labels.ndim != 1:
-        labels = column_or_1d(y, warn=True)
+        try:
+            labels = column_or_1d(labels, warn=True)
+        except ValueError as error:
+            raise LabelError(f"{error} Give one class label per row.") from error
     if labels.shape[0] != n_rows:
         raise InputError(
             f"X and y differ in length: found input variables with inconsistent numbers of samples: "
@@ -55,6 +58,16 @@ def _label_array(y: Any, n_rows: int) -> Array:
         _refuse_continuous(labels)
     elif labels.dtype.kind not in "iubUSO":
         raise LabelError(f"Unknown label type: {labels.dtype}. Labels may be strings, integers or booleans.")
+    return labels
+
+
+def _array_of(y: Any) -> Array:
+    """The labels as an array; text is not made of what is not text."""
+    labels = np.asarray(y)
+    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        objects = np.asarray(y, dtype=object)
+        if not all(isinstance(label, (str, bytes)) for label in objects.ravel()):
+            return objects
     return labels
 
 
@@ -76,7 +89,7 @@ def _encode_integers(labels: Array) -> tuple[Array, Array]:
     if high - low >= _TABLE_RANGE:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
-    offsets = labels if low == 0 else labels - labels.dtype.type(low)
+    offsets = labels if low == 0 else labels.astype(np.int64) - low
     present = np.bincount(offsets) > 0
     rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
     codes = offsets.astype(np.int32) if present.all() else rank[offsets]
@@ -100,7 +113,7 @@ def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
 
 def _refuse_missing(values: list[Any]) -> None:
     for row, value in enumerate(values):
-        if value is None or value != value:
+        if is_missing(value):
             raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ColumnError, InputError, ParameterError
-from .rows import Array, DenseRows, FrameRows, Rows, SparseRows, as_rows, is_frame
+from .rows import Array, DenseRows, FrameRows, Rows, SparseRows, array_from, as_frame, as_rows, is_missing
 
 Distribution = Literal["gaussian", "categorical", "bernoulli", "counts", "multinomial"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
@@ -71,7 +71,7 @@ class MixedRows(Rows):
         else:
             values = self.table[start:stop, j].tolist()
         for i, value in enumerate(values):
-            if value is None or value != value:
+            if is_missing(value):
                 raise InputError(
                     f"Missing value in {self.column_label(j)}, row {start + i}. Drop the row, or make missing a level "
                     "of its own (for example the word 'missing')."
@@ -123,9 +123,11 @@ def plan_columns(table: Any, distributions: Any) -> tuple[Distribution, ...]:
     elif isinstance(distributions, str):
         asked = {} if distributions == "auto" else dict.fromkeys(labels, distributions)
     else:
-        listed = list(distributions)
+        listed = list(distributions) if isinstance(distributions, Iterable) else []
         if len(listed) != len(labels):
-            raise ParameterError(f"distributions lists {len(listed)} columns, X has {len(labels)}.")
+            raise ParameterError(
+                f"distributions must be 'auto', a name, or one name for each of the {len(labels)} columns, got {distributions!r}."
+            )
         asked = dict(zip(labels, listed, strict=True))
     for label, kind in asked.items():
         if kind not in (*DISTRIBUTIONS, "auto"):
@@ -138,13 +140,13 @@ def plan_columns(table: Any, distributions: Any) -> tuple[Distribution, ...]:
 
 def as_table(X: Any) -> Any:
     """``X`` as a narwhals frame, a CSR matrix or a 2D array of any type."""
-    if is_frame(X):
-        frame = nw.from_native(X, eager_only=True)
+    frame = None if sp.issparse(X) or isinstance(X, np.ndarray) else as_frame(X)
+    if frame is not None:
         if 0 in frame.shape:
             raise InputError(f"X is empty: {frame.shape[0]} rows, {frame.shape[1]} columns.")
         return frame
     if not sp.issparse(X):
-        values = np.asarray(X)
+        values = array_from(X)
         if values.dtype.kind in "OUS" and values.ndim == 2 and 0 not in values.shape:
             return values
     rows = as_rows(X)

@@ -124,7 +124,7 @@ class FrameRows(Rows):
     def block(self, start: int, stop: int) -> Array:
         values = self.frame[start:stop].to_numpy()
         if values.dtype == object:  # a nullable column with holes: they become NaN and are named as such
-            values = np.array([[np.nan if _missing(v) else v for v in row] for row in values], dtype=self.dtype)
+            values = np.array([[np.nan if is_missing(v) else v for v in row] for row in values], dtype=self.dtype)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def every(self, step: int) -> FrameRows:
@@ -198,9 +198,19 @@ def dense_parts(block: Any) -> Iterator[tuple[Array, slice]]:
         yield block[where].toarray(order="C"), where
 
 
-def is_frame(X: Any) -> bool:
-    """Whether ``X`` is a data frame (pandas, polars, pyarrow, ...) that is all in memory."""
-    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame)
+def as_frame(X: Any) -> Any:
+    """``X`` as a narwhals frame, if it is a frame (pandas, polars, pyarrow, ...) that is all in memory; else None."""
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        named = isinstance(frame, nw.DataFrame) and frame.schema is not None
+    except nw.exceptions.DuplicateError as error:
+        raise ColumnError(f"Several columns of X have the same name. {error} Rename them.") from error
+    return frame if named else None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a column or a label is None, NaN or pandas's NA."""
+    return value is None or value is getattr(_pandas(), "NA", None) or bool(value != value)
 
 
 def as_rows(X: Any) -> Rows:
@@ -212,15 +222,15 @@ def as_rows(X: Any) -> Rows:
         rows = DenseRows(_numeric_table(X))
     elif sp.issparse(X):
         rows = SparseRows(_csr_of_floats(X))
-    elif is_frame(X):
-        rows = FrameRows(nw.from_native(X, eager_only=True))
+    elif (frame := as_frame(X)) is not None:
+        rows = FrameRows(frame)
     else:
-        rows = DenseRows(_numeric_table(_array_from(X)))
+        rows = DenseRows(_numeric_table(array_from(X)))
     _refuse_empty(rows)
     return rows
 
 
-def _array_from(X: Any) -> Array:
+def array_from(X: Any) -> Array:
     if isinstance(X, np.ma.MaskedArray):
         raise InputError("X is a masked array, whose mask would be lost. Drop the masked rows or fill them in first.")
     if isinstance(nw.from_native(X, pass_through=True, allow_series=True), nw.LazyFrame):
@@ -283,11 +293,7 @@ def _holds_numbers(frame: Any, name: str, dtype: Any) -> bool:
     if dtype != nw.Object:
         return False
     values = frame[name].to_numpy()
-    return all(isinstance(v, (int, float, np.number, np.bool_)) or _missing(v) for v in values)
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value is getattr(_pandas(), "NA", None) or (isinstance(value, float) and value != value)
+    return all(isinstance(v, (int, float, np.number, np.bool_)) or is_missing(v) for v in values)
 
 
 def _pandas() -> Any:

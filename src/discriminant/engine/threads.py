@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
+
 from ..data import Block, LabelledRows, Rows
 from ..errors import ParameterError
 from .blas import blas_threads, one_blas_thread
@@ -40,14 +42,16 @@ def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
 
     def of_span(span: range) -> S:
         partial = statistic.fresh()
-        for block in data.blocks(span):
-            partial.update(block)
+        with _quiet_numbers():
+            for block in data.blocks(span):
+                partial.update(block)
         return partial
 
     parts = _in_order(of_span, data.spans, n_jobs)
     total = next(parts)
-    for part in parts:
-        total.merge(part)
+    with _quiet_numbers():
+        for part in parts:
+            total.merge(part)
     return total
 
 
@@ -55,11 +59,17 @@ def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None
     """Call ``write(block, where)`` for every block of rows; each call owns its own slice of the result."""
 
     def over_span(span: range) -> None:
-        for start, stop in rows.edges(span):
-            write(rows.block(start, stop), slice(start, stop))
+        with _quiet_numbers():
+            for start, stop in rows.edges(span):
+                write(rows.block(start, stop), slice(start, stop))
 
     for _ in _in_order(over_span, rows.spans, n_jobs):
         pass
+
+
+def _quiet_numbers() -> Any:
+    """No warnings of overflow and NaN: results show them, and callers look. The setting is each thread's own."""
+    return np.errstate(over="ignore", invalid="ignore", under="ignore")
 
 
 def side_by_side(function: Callable[[T], R], tasks: list[T], n_jobs: int | None = None) -> list[R]:

@@ -20,6 +20,7 @@ from ..errors import (
     CollinearityWarning,
     ColumnError,
     DegenerateDataError,
+    DtypeError,
     InputError,
     LabelError,
     NotReadyError,
@@ -80,10 +81,14 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
         return self.classes_[codes]
 
-    def _rows(self, X: Any) -> Rows:
+    def _ready(self) -> None:
+        """Raise an error unless the model can be used."""
         check_is_fitted(self)
         if not hasattr(self, "rule_"):
             raise NotReadyError(f"{type(self).__name__} cannot predict yet: {self.not_ready_}")
+
+    def _rows(self, X: Any) -> Rows:
+        self._ready()
         return self._readable(X, first=False)
 
     def _readable(self, X: Any, first: bool) -> Rows:
@@ -95,6 +100,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     def _check_columns(self, X: Any, reset: bool) -> None:
         try:
             validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
+        except TypeError as error:
+            raise DtypeError(str(error)) from error
         except ValueError as error:
             raise ColumnError(
                 f"{error}\nGive the columns this model was fitted with, in their order"
@@ -109,8 +116,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             if not keep(self.rule_.scores(block), where):
                 unsound.append(where.start)
 
-        with np.errstate(invalid="ignore", over="ignore"):
-            map_rows(rows, write, self.n_jobs)
+        map_rows(rows, write, self.n_jobs)
         if unsound:
             rows.refuse_nonfinite()
             raise InputError(
@@ -391,11 +397,11 @@ def whole_of(moments: Any) -> Moments:
 
 def collected(data: LabelledRows, statistic: Any, n_jobs: int | None) -> Any:
     """The statistic of all rows; refuses NaN, infinity, and values whose squares overflow."""
+    total = reduce(data, statistic, n_jobs)
     with np.errstate(invalid="ignore", over="ignore"):
-        total = reduce(data, statistic, n_jobs)
-    moments = whole_of(total)
-    if moments.finite():
-        return total
+        moments = whole_of(total)
+        if moments.finite():
+            return total
     data.rows.refuse_nonfinite()
     j = int(np.argmin(np.isfinite(moments.column_scatter())))
     raise InputError(
@@ -421,7 +427,10 @@ def check_priors(priors: Any, classes: Array, weight: Array) -> Array:
         return weight / weight.sum()
     if isinstance(priors, dict):
         priors = _priors_by_name(priors, classes)
-    values = np.asarray(priors, dtype=np.float64)
+    try:
+        values = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"priors must be numbers, one for each class, got {priors!r}.") from error
     if values.shape != classes.shape:
         raise ParameterError(
             f"priors must give one probability for each of the {len(classes)} classes {classes.tolist()}, "

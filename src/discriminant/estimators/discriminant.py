@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.naming import shown
+from ..data.parameters import check_integer
 from ..engine import map_rows
 from ..errors import DegenerateDataError, ParameterError
 from ..moments import ClassMoments, Needs
@@ -90,6 +92,7 @@ class LinearDiscriminantAnalysis(
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows along the first ``n_components`` discriminant directions."""
+        self._ready()
         return self._projected(X, self.scalings_[:, : self.n_components])
 
     def sphere(self, X: Any) -> Array:
@@ -98,7 +101,7 @@ class LinearDiscriminantAnalysis(
         With ``S = U D U'`` these are ``D^-1/2 U' (x - m)``: uncorrelated within classes, so that LDA is the nearest
         class mean, corrected by the prior. Directions without variance are left out.
         """
-        check_is_fitted(self)
+        self._ready()
         axes, values = self._within().spectrum()
         variances = (1 - self.shrinkage_) * values / self._divisor()
         variances += self.shrinkage_ * self._within().mean_variance(self._divisor())
@@ -158,8 +161,8 @@ class LinearDiscriminantAnalysis(
         check_shrinkage(self.shrinkage, ("oas", "ledoit-wolf", "cv"), self.folds)
         for name in ("n_components", "rank"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ParameterError(f"{name} must be at least 1, got {value}.")
+            if value is not None:
+                check_integer(name, value, 1)
 
     def _read(self, reading: Reading) -> None:
         moments, n = reading.moments, reading.moments.total_weight
@@ -318,11 +321,12 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
 
 def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:
     """Refuse a shrinkage that is neither None, a number in [0, 1] nor one of the names."""
+    if shrinkage == "cv":
+        check_integer("folds", folds, 2)
     if shrinkage is None or (isinstance(shrinkage, str) and shrinkage in names):
-        if shrinkage == "cv" and folds < 2:
-            raise ParameterError(f"folds must be at least 2 for shrinkage='cv', got {folds}.")
         return
-    if isinstance(shrinkage, str) or not 0 <= shrinkage <= 1:
+    number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
+    if not number or not 0 <= shrinkage <= 1:
         allowed = ", ".join(map(repr, names))
         raise ParameterError(f"shrinkage must be None, a number from 0 to 1, or one of {allowed}; got {shrinkage!r}.")
 

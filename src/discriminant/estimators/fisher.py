@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from sklearn.utils.metaestimators import available_if
 
 from ..data import LabelledRows
+from ..data.parameters import check_integer
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, ParameterError
 from ..moments import ClassMoments, Moments, Needs
@@ -93,8 +94,7 @@ class FisherDiscriminant(MomentClassifier):
     def _check_parameters(self) -> None:
         if self.threshold not in _THRESHOLDS:
             raise ParameterError(f"threshold must be one of {_THRESHOLDS}, got {self.threshold!r}.")
-        if self.folds < 2:
-            raise ParameterError(f"folds must be at least 2, got {self.folds}.")
+        check_integer("folds", self.folds, 2)
 
     def _check_classes(self, classes: Array) -> None:
         super()._check_classes(classes)

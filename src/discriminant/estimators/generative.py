@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import LabelError, ParameterError
+from ..data.parameters import check_integer
+from ..errors import LabelError
 
 Array = np.ndarray[Any, Any]
 
@@ -36,8 +37,7 @@ class GenerativeMixin:
         y : array of shape (n_samples,)
         """
         check_is_fitted(self, "rule_")
-        if n_samples < 1:
-            raise ParameterError(f"n_samples must be at least 1, got {n_samples}.")
+        check_integer("n_samples", n_samples, 1)
         rng = np.random.default_rng(random_state)
         codes = self._drawn_codes(n_samples, label, rng)
         return self._drawn_rows(codes, rng), self.classes_[codes]

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..data.parameters import check_number
 from ..errors import LabelError, ParameterError
 from ..moments import Moments, Needs
 from ..moments.closed_form import indicator_products, least_squares_coefficients
@@ -54,8 +55,7 @@ class LeastSquaresClassifier(MomentClassifier):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        if not self.alpha >= 0 or not np.isfinite(self.alpha):
-            raise ParameterError(f"alpha must be 0 or a positive number, got {self.alpha!r}.")
+        check_number("alpha", self.alpha, 0)
         if self.coding not in ("one-hot", "fisher"):
             raise ParameterError(f"coding must be 'one-hot' or 'fisher', got {self.coding!r}.")
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
 from ..data.naming import shown
+from ..data.parameters import check_integer, check_number
 from ..data.rows import dense_rows
 from ..data.weights import check_offset
 from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
@@ -186,10 +187,8 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
 
     def _check_parameters(self) -> None:
         ElasticNet(self.alpha, self.l1_ratio)
-        if not 0 < self.tol < 1:
-            raise ParameterError(f"tol must be between 0 and 1, got {self.tol!r}.")
-        if self.max_iter < 1:
-            raise ParameterError(f"max_iter must be at least 1, got {self.max_iter!r}.")
+        check_number("tol", self.tol, 0, 1, open_below=True)
+        check_integer("max_iter", self.max_iter, 1)
         if self.firth and self.alpha:
             raise ParameterError("firth=True is a penalty of its own: set alpha=0.")
         if (

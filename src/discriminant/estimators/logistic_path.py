@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from ..data import LabelledRows
 from ..data.naming import shown
+from ..data.parameters import check_integer
 from ..data.weights import check_offset
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
@@ -231,8 +232,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.folds < 2:
-            raise ParameterError(f"folds must be at least 2, got {self.folds}.")
+        check_integer("folds", self.folds, 2)
         if self.rule not in ("one-se", "min"):
             raise ParameterError(f"rule must be 'one-se' or 'min', got {self.rule!r}.")
 

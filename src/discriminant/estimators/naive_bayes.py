@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import LabelledRows
 from ..data.mixed import MixedRows, as_table, plan_columns
-from ..errors import ParameterError
+from ..data.parameters import check_number
 from ..moments import Needs
 from ..moments.closed_form import gaussian_diagonal_rule
 from ..moments.tables import TableMoments, level_log_probabilities
@@ -29,11 +29,6 @@ def smoothed_variances(moments: Any, smoothing: float) -> Array:
     overall = (moments.scatter.sum(axis=0) + moments.weight @ steps**2) / moments.total_weight
     with np.errstate(invalid="ignore"):  # classes not seen yet have no variance
         return moments.scatter / moments.weight[:, None] + smoothing * overall
-
-
-def _check_smoothing(value: float) -> None:
-    if not value >= 0 or not np.isfinite(value):
-        raise ParameterError(f"var_smoothing must be 0 or a positive number, got {value!r}.")
 
 
 def _constant_column(smoothing: float) -> tuple[str, str]:
@@ -78,7 +73,7 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        _check_smoothing(self.var_smoothing)
+        check_number("var_smoothing", self.var_smoothing, 0)
 
     def _needs(self) -> Needs:
         return Needs("diagonal")
@@ -163,9 +158,8 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         return tags
 
     def _check_parameters(self) -> None:
-        _check_smoothing(self.var_smoothing)
-        if not self.alpha > 0 or not np.isfinite(self.alpha):
-            raise ParameterError(f"alpha must be a positive number, got {self.alpha!r}: use a small one, such as 1e-3.")
+        check_number("var_smoothing", self.var_smoothing, 0)
+        check_number("alpha", self.alpha, 0, open_below=True)
 
     def _needs(self) -> Needs:
         return Needs("diagonal")

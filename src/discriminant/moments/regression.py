@@ -58,7 +58,8 @@ def linear_regression(X: Any, response: Any, sample_weight: Any = None, n_jobs: 
 
 def _read(moments: ClassMoments) -> LinearFit:
     p = moments.n_columns - 1
-    scatter, cross, total = moments.scatter[:p, :p], moments.scatter[p, :p], float(moments.scatter[p, p])
+    joint = moments.within().as_matrix()
+    scatter, cross, total = joint[:p, :p], joint[p, :p], float(joint[p, p])
     mean, n = moments.mean[0], moments.total_weight
     coef, factor = least_squares_coefficients(DenseScatter(scatter), cross[None])
     explained = float(coef[0] @ cross)

@@ -41,6 +41,8 @@ _MOST_SWEEPS, _MOST_JUMPS = 50, 40
 _FIRST_MEMBERS = 256
 #: On a path it grows by at least one in this many.
 _GROWTH = 4
+#: The model's estimate of the excess may be too low by about this factor.
+_CAUTION = 2.0
 #: What a fresh Hessian gains: the excess shrinks to this share in a round.
 _USUAL_GAIN = 0.01
 #: A Gram matrix costs this many passes for a column's worth of columns (dense), from a measurement on 20,000 x 500.
@@ -64,8 +66,13 @@ def symmetric(objective: Objective) -> Objective:
 
 def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise loss plus penalty; with softmax the solution's ``theta`` has K rows, those of `symmetric`."""
-    theta = _in_scores(objective, theta)
-    objective = symmetric(objective)
+    # Vectors and small matrices between passes gain nothing from BLAS's threads, which would then be in our way.
+    with one_blas_thread():
+        return _minimise(symmetric(objective), _in_scores(objective, theta), tol, max_iter, trace)
+
+
+def _minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool) -> Solution:
+    """The same, with everything in K scores."""
     if not theta.any() and objective.fit_intercept and objective.offset is None:
         theta[:, -1] = null_intercepts(objective)
     start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
@@ -184,8 +191,8 @@ class WorkingHessian:
     def _gram(self, rows: Array) -> Array:
         """Rows of the Hessian: second derivatives in these parameters (a mask) and all members."""
         objective = self.objective
-        total = objective._reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
-        return total.matrix / objective.total_weight
+        total: _Gram = objective._reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
+        return total.finished()
 
     def _keep(self, matrix: Array) -> None:
         """Keep the matrix, and what is left of it once intercepts follow their optimum (the Schur complement)."""
@@ -193,9 +200,8 @@ class WorkingHessian:
         self.free = self.is_intercept[self.members]
         self.inverse = np.linalg.pinv(matrix[np.ix_(self.free, self.free)], rcond=1e-10, hermitian=True)
         border = matrix[np.ix_(~self.free, self.free)]
-        with one_blas_thread():
-            self.follow = border @ self.inverse
-            self.reduced = matrix[np.ix_(~self.free, ~self.free)] - self.follow @ border.T
+        self.follow = border @ self.inverse
+        self.reduced = matrix[np.ix_(~self.free, ~self.free)] - self.follow @ border.T
         # A column that the intercepts explain has no curvature of its own, only rounding.
         own = matrix.diagonal()[~self.free]
         flat = self.reduced.diagonal() <= 1e-12 * own
@@ -242,11 +248,10 @@ class WorkingHessian:
         support = np.flatnonzero(x)
         matrix = self.reduced[np.ix_(support, support)] + np.diag(ridge[support])
         slope = gradient[support] + l1[support] * np.sign(x[support])
-        with one_blas_thread():
-            try:
-                change = -cho_solve(cho_factor(matrix), slope)
-            except np.linalg.LinAlgError:
-                return x
+        try:
+            change = -cho_solve(cho_factor(matrix), slope)
+        except np.linalg.LinAlgError:
+            return x
         part = np.where(change * x[support] < 0, -x[support] / np.where(change == 0, 1.0, change), np.inf)
         length = min(1.0, part.min(initial=np.inf))
         new = x.copy()
@@ -261,12 +266,12 @@ class _Gram(Pass):
         super().__init__(objective, coef, intercept)
         self.rows, self.members = rows, members
         self.matrix = np.zeros((rows.sum(), members.sum()))
-        shape, width = objective.shape, objective.shape[1]
+        shape = objective.shape
         #: Place of each parameter in the matrix, -1 where it has none.
         self.row_of = np.where(rows, np.cumsum(rows) - 1, -1).reshape(shape)
         self.column_of = np.where(members, np.cumsum(members) - 1, -1).reshape(shape)
         self.columns = np.flatnonzero(members.reshape(shape).any(axis=0))
-        self.scale = np.append(self.standard.scale, 1.0)[:width]
+        self.unscaled = False
 
     def fresh(self) -> Self:
         return type(self)(self.objective, self.coef, self.intercept, self.rows, self.members)
@@ -319,13 +324,21 @@ class _Gram(Pass):
                 self.matrix[here] += (mine * factor[:, a, b, None]).T @ others
 
     def _add_sparse(self, X: Any, factor: Array) -> None:
-        matrix = np.zeros(self.matrix.shape)
         for a, row_of in enumerate(self._padded(self.row_of)):
             for b, column_of in enumerate(self._padded(self.column_of)):
                 weight = np.ascontiguousarray(factor[:, a, b])
-                kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, matrix)
-        scale = np.broadcast_to(self.scale, self.objective.shape).ravel()
-        self.matrix += matrix / scale[self.rows][:, None] / scale[self.members]
+                kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
+        self.unscaled = True
+
+    def finished(self) -> Array:
+        """The matrix in standardised columns, divided by the total weight."""
+        if self.unscaled:
+            scale = np.append(self.standard.scale, 1.0)[: self.objective.shape[1]]
+            scale = np.broadcast_to(scale, self.objective.shape).ravel()
+            self.matrix /= scale[self.rows][:, None]
+            self.matrix /= scale[self.members]
+        self.matrix /= self.objective.total_weight
+        return self.matrix
 
     def _padded(self, places: Array) -> Array:
         """Places with one for the intercept, even where there is none."""
@@ -399,7 +412,7 @@ class Descent:
         scale = max(abs(self.value), 1e-300)
         if not self.point.finite or not np.isfinite(self.gain):
             self._finish("not finite")
-        elif self.gain <= self.tol * scale and complete:
+        elif self.gain <= self.tol * scale / _CAUTION and complete:
             self._finish("optimal")
         elif self.iterations >= self.max_iter:
             self._finish("max_iter")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.blas import one_blas_thread
 from ..errors import ParameterError
 from ..objective import Objective
 from .coordinate import Descent, Point, WorkingHessian, advance, anchor_points, evaluate, null_intercepts, symmetric
@@ -67,7 +68,8 @@ def regularisation_path(
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError("alphas must be a decreasing sequence of at least one strength.")
     base = symmetric(objective(alphas[0]) if callable(objective) else objective)
-    return _Path(base, alphas, tol, max_iter, window).run()
+    with one_blas_thread():
+        return _Path(base, alphas, tol, max_iter, window).run()
 
 
 class _Path:
