@@ -23,7 +23,8 @@ import scipy.sparse as sp
 from scipy.linalg import helmert
 
 from .data import Block, LabelledRows
-from .engine import reduce, workspace
+from .engine import reduce as reduce_rows
+from .engine import workspace
 from .kernels import linear as kernels
 from .losses import Softmax
 from .penalties import NO_PENALTY, ElasticNet
@@ -129,7 +130,7 @@ class Objective:
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
-        total = self._reduce(_Gradient(self, *self.linear(theta)))
+        total = self.reduce(_Gradient(self, *self.linear(theta)))
         return self._value(total.value, theta), self._gradient(total.products, total.sums, theta)
 
     def gradient_of(self, block: Block, offset: Array | None, theta: Array) -> Array:
@@ -142,7 +143,7 @@ class Objective:
 
     def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
         """f, gradient and Hessian, a square matrix over ``theta.ravel()``."""
-        total = self._reduce(_Hessian(self, *self.linear(theta)))
+        total = self.reduce(_Hessian(self, *self.linear(theta)))
         scale = np.append(self.standardised.scale, 1.0)[: self.shape[1]]
         hessian = total.hessian / self.total_weight / np.tile(scale, self.n_functions)
         hessian /= np.tile(scale, self.n_functions)[:, None]
@@ -155,41 +156,41 @@ class Objective:
         coef, intercept = self.linear(theta)
 
         def product(direction: Array) -> Array:
-            total = self._reduce(_HessianProduct(self, coef, intercept, *self.linear(direction)))
-            return self._to_parameters(total.products, total.sums) + self.ridge * direction
+            total = self.reduce(_HessianProduct(self, coef, intercept, *self.linear(direction)))
+            return self.to_parameters(total.products, total.sums) + self.ridge * direction
 
         return product
 
     def column_curvatures(self, theta: Array) -> Array:
         """The diagonal of the Hessian, shape of ``theta``; cheap for sparse rows."""
-        total = self._reduce(_Curvature(self, *self.linear(theta)))
+        total = self.reduce(_Curvature(self, *self.linear(theta)))
         squares = total.squares.T / self.standardised.scale**2
         diagonal = np.concatenate((squares, total.sums[:, None]), axis=1)[:, : self.shape[1]]
         return diagonal / self.total_weight + self.ridge
 
     def mean_loss(self, theta: Array) -> float:
         """The loss alone, without the penalty."""
-        return float(self._reduce(_Gradient(self, *self.linear(theta))).value) / self.total_weight
+        return float(self.reduce(_Gradient(self, *self.linear(theta))).value) / self.total_weight
 
     def largest_score(self, theta: Array) -> float:
         """The largest distance of a row's scores from each other (from 0, if it has one)."""
-        return float(self._reduce(_Largest(self, *self.linear(theta))).value)
+        return float(self.reduce(_Largest(self, *self.linear(theta))).value)
 
     def _value(self, summed: float, theta: Array) -> float:
         return summed / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
 
     def _gradient(self, products: Array, sums: Array, theta: Array) -> Array:
-        return self._to_parameters(products, sums) + self.ridge * theta
+        return self.to_parameters(products, sums) + self.ridge * theta
 
-    def _to_parameters(self, products: Array, sums: Array) -> Array:
+    def to_parameters(self, products: Array, sums: Array) -> Array:
         """Sums of (derivative in the scores) x (columns), (scores, p) and (scores,), as a gradient in ``theta``."""
         scaled = products / self.standardised.scale
         whole = np.concatenate((scaled, sums[:, None]), axis=1) if self.fit_intercept else scaled
         return self.contrasts @ whole / self.total_weight
 
-    def _reduce(self, statistic: Any) -> Any:
+    def reduce(self, statistic: Any) -> Any:
         self.passes[0] += self.share
-        return reduce(self.data, statistic, self.n_jobs)
+        return reduce_rows(self.data, statistic, self.n_jobs)
 
 
 class Pass(ABC):

@@ -19,7 +19,7 @@ ROWS = RNG.normal(size=(5, 20))
         lambda s: s.as_matrix(),
         lambda s: s.diagonal(),
         lambda s: s.trace(),
-        lambda s: s.squared_norm(),
+        lambda s: s.relative_norm(),
         lambda s: s.mean_variance(7.0),
         lambda s: s.along(ROWS.T),
         lambda s: s.plus(ROWS).as_matrix(),

@@ -32,7 +32,7 @@ def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Ar
     return (found, codes) if classes is None else (classes, _positions(found, classes)[codes])
 
 
-def sorted_classes(classes: Iterable[Any]) -> Array:
+def sorted_classes(classes: Any) -> Array:
     """Declared classes, each once, in sorted order."""
     listed = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else None
     if not listed or np.ndim(classes) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -53,9 +53,12 @@ class MixedRows(Rows):
             0, len(chosen)
         )
 
-    def refuse_nonfinite(self) -> None:
+    def number_label(self, j: int) -> str:
+        return self.column_label(self.numeric_columns[j])
+
+    def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
         if self._numbers is not None:
-            self._numbers.refuse_nonfinite()
+            self._numbers.refuse_nonfinite(label or self.number_label)
 
     def _numeric_rows(self) -> Rows | None:
         if not self.numeric_columns:
@@ -126,7 +129,8 @@ def plan_columns(table: Any, distributions: Any) -> tuple[Distribution, ...]:
         listed = list(distributions) if isinstance(distributions, Iterable) else []
         if len(listed) != len(labels):
             raise ParameterError(
-                f"distributions must be 'auto', a name, or one name for each of the {len(labels)} columns, got {distributions!r}."
+                f"distributions must be 'auto', a name, or one name for each column; X has {len(labels)} columns, got "
+                f"{distributions!r} ({len(listed)} columns)."
             )
         asked = dict(zip(labels, listed, strict=True))
     for label, kind in asked.items():

@@ -7,7 +7,7 @@ float32 in memory and a frame never has a second, dense twin.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -49,6 +49,10 @@ class Rows(ABC):
     def take(self, chosen: Array) -> Any:
         """The chosen rows as a block."""
 
+    def number_label(self, j: int) -> str:
+        """How an error message calls the ``j``-th column of numbers."""
+        return self.column_label(j)
+
     def column_label(self, j: int) -> str:
         """How an error message calls column ``j``."""
         return f"column {self.names[j]!r}" if self.names else f"column {j}"
@@ -74,22 +78,23 @@ class Rows(ABC):
         for start in starts:
             yield start, min(start + self.block_rows, self.n_rows)
 
-    def refuse_nonfinite(self) -> None:
-        """Raise an `InputError` that names the first NaN or infinity, if there is one."""
+    def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
+        """Raise an `InputError` that names the first NaN or infinity, if there is one, and its column by ``label``."""
         for span in self.spans:
             for start, stop in self.edges(span):
                 block = self.block(start, stop)
                 bad = ~np.isfinite(block)
                 if bad.any():
                     i, j = np.argwhere(bad)[0]
-                    self._raise_nonfinite(block[i, j], start + int(i), int(j))
+                    _raise_nonfinite(block[i, j], start + int(i), (label or self.column_label)(int(j)))
 
-    def _raise_nonfinite(self, value: float, row: int, column: int) -> None:
-        what = "NaN" if np.isnan(value) else "infinity"
-        raise InputError(
-            f"Input X contains {what}: {self.column_label(column)}, row {row}. Every value must be a finite number: "
-            "drop such rows, or fill them in first (for example with sklearn.impute.SimpleImputer)."
-        )
+
+def _raise_nonfinite(value: float, row: int, column: str) -> None:
+    what = "NaN" if np.isnan(value) else "infinity"
+    raise InputError(
+        f"Input X contains {what}: {column}, row {row}. Every value must be a finite number: "
+        "drop such rows, or fill them in first (for example with sklearn.impute.SimpleImputer)."
+    )
 
 
 class DenseRows(Rows):
@@ -161,11 +166,12 @@ class SparseRows(Rows):
         """Statistics of sparse rows are of the size of a row: a few rows a span are enough."""
         return consecutive_runs(range(0, self.n_rows, self.block_rows), _MOST_SPANS)
 
-    def refuse_nonfinite(self) -> None:
+    def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
         bad = np.flatnonzero(~np.isfinite(self.values.data))
         if bad.size:
             row = int(np.searchsorted(self.values.indptr, bad[0], side="right")) - 1
-            self._raise_nonfinite(self.values.data[bad[0]], row, int(self.values.indices[bad[0]]))
+            column = (label or self.column_label)(int(self.values.indices[bad[0]]))
+            _raise_nonfinite(self.values.data[bad[0]], row, column)
 
 
 def rows_of_width(n_columns: int) -> int:

@@ -305,6 +305,10 @@ class MomentClassifier(RuleClassifier):
         if isinstance(self.rule_, LinearRule):
             self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
+    def _seen_codes(self) -> Array:
+        """The codes of the classes seen so far."""
+        return np.flatnonzero(whole_of(self.moments_).present)
+
     def _refuse_unweighted(self, whole: Moments) -> None:
         if not whole.present.all():
             label = self.classes_[int(np.argmin(whole.present))]
@@ -405,7 +409,7 @@ def collected(data: LabelledRows, statistic: Any, n_jobs: int | None) -> Any:
     data.rows.refuse_nonfinite()
     j = int(np.argmin(np.isfinite(moments.column_scatter())))
     raise InputError(
-        f"Values of {data.rows.column_label(j)} are too large: their squares overflow. Use larger units (divide it)."
+        f"Values of {data.rows.number_label(j)} are too large: their squares overflow. Use larger units (divide it)."
     )
 
 

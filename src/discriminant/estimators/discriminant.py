@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.naming import shown
 from ..data.parameters import check_integer
+from ..data.rows import dense_parts
 from ..engine import map_rows
 from ..errors import DegenerateDataError, ParameterError
 from ..moments import ClassMoments, Needs
@@ -22,6 +24,9 @@ from .base import MomentClassifier, PosteriorClassifier, Reading, constant_colum
 from .generative import GenerativeMixin
 
 Array = np.ndarray[Any, Any]
+
+#: Principal axes with less than this share of the largest variance are known to few digits.
+_ROUNDING = 1e-10
 
 
 class LinearDiscriminantAnalysis(
@@ -102,20 +107,31 @@ class LinearDiscriminantAnalysis(
         class mean, corrected by the prior. Directions without variance are left out.
         """
         self._ready()
-        axes, values = self._within().spectrum()
-        variances = (1 - self.shrinkage_) * values / self._divisor()
-        variances += self.shrinkage_ * self._within().mean_variance(self._divisor())
-        kept = variances > variances.max() * 1e-14
-        return self._projected(X, axes[:, kept] / np.sqrt(variances[kept]))
+        within, divisor = self._within(), self._divisor()
+        axes, values = within.spectrum()
+        variances = (1 - self.shrinkage_) * values / divisor + self.shrinkage_ * within.mean_variance(divisor)
+        if len(variances) == within.n_columns and variances.min() > _ROUNDING * variances.max():
+            return self._projected(X, axes / np.sqrt(variances))
+        # Units too different, or too few rows, for principal axes: any other sphering has the same distances.
+        covariance = within.covariance(divisor, self.shrinkage_)
+
+        def sphered(block: Any) -> Array:
+            return np.concatenate([covariance.to_sphere(part - self.xbar_) for part, _ in dense_parts(block)])
+
+        return self._mapped(X, sphered, covariance.rank)
 
     def _projected(self, X: Any, directions: Array) -> Array:
         """``(x - centre) @ directions`` of every row."""
-        rows = self._rows(X)
         rule = LinearRule(self.xbar_, directions.T, np.zeros(directions.shape[1]))
-        out = np.empty((rows.n_rows, directions.shape[1]))
+        return self._mapped(X, rule.scores, directions.shape[1])
+
+    def _mapped(self, X: Any, function: Callable[[Any], Array], width: int) -> Array:
+        """What ``function`` makes of every block of rows, ``width`` numbers a row."""
+        rows = self._rows(X)
+        out = np.empty((rows.n_rows, width))
 
         def write(block: Any, where: slice) -> None:
-            out[where] = rule.scores(block)
+            out[where] = function(block)
 
         map_rows(rows, write, self.n_jobs)
         if not np.isfinite(out).all():
@@ -139,7 +155,7 @@ class LinearDiscriminantAnalysis(
 
     def _eigenvalues(self) -> Array:
         check_is_fitted(self, "svd_")
-        return self.svd_**2 * (len(self.classes_) - 1) / self._divisor()
+        return self.svd_**2 * (len(self._seen_codes()) - 1) / self._divisor()
 
     def _within(self) -> Scatter:
         check_is_fitted(self, "rule_")
@@ -198,10 +214,13 @@ class LinearDiscriminantAnalysis(
         for name in ("n_components", "rank"):
             value = getattr(self, name)
             if value is not None and value > available:
-                raise ParameterError(
-                    f"{name}={value}, but there are only {available} discriminant directions "
-                    f"(at most one fewer than the {len(self.classes_)} classes, and no more than columns)."
+                message = (
+                    f"{name}={value}, but there are only {available} discriminant directions (at most one fewer than "
+                    f"the {len(self.classes_)} classes, and no more than columns)."
                 )
+                # More classes may be on their way.
+                waiting = value < len(self.classes_) and len(self._seen_codes()) < len(self.classes_)
+                raise DegenerateDataError(message) if waiting else ParameterError(message)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
         covariance = self._within().covariance(self._divisor(), self.shrinkage_)

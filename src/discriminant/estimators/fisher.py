@@ -12,7 +12,7 @@ from ..data import LabelledRows
 from ..data.parameters import check_integer
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, ParameterError
-from ..moments import ClassMoments, Moments, Needs
+from ..moments import Moments, Needs
 from ..moments.folds import fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading
@@ -66,7 +66,7 @@ class FisherDiscriminant(MomentClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = FisherDiscriminant(threshold="bayes").fit(X, y)
     >>> round(model.score(X, y), 3)
-    0.965
+    0.972
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class FisherDiscriminant(MomentClassifier):
         return covariance.solve(np.diff(moments.mean, axis=0))[0]
 
     def _spread(self, moments: Moments, direction: Array) -> Array:
-        if isinstance(moments, ClassMoments) and moments.grain == "class":
+        if self.threshold == "bayes":
             along = [moments.of_class(k).along(direction[:, None])[0] for k in range(2)]
             return np.sqrt(np.array(along) / np.maximum(moments.weight - 1, 1))
         pooled = moments.within().along(direction[:, None])[0]
@@ -192,8 +192,10 @@ def least_error_cut(means: Array, sds: Array, priors: Array) -> float:
 def _crossings(means: Array, sds: Array, priors: Array) -> Array:
     if (priors == 0).any():
         return np.empty(0)
-    if (sds == 0).any():
-        return np.array([means.mean()])
+    gaps = means[::-1] - means
+    flat = sds <= 1e-9 * np.abs(gaps)
+    if flat.any():  # the rows of such a class all lie at its mean: cut beside it, towards the other
+        return (means + 1e-6 * gaps)[flat]
     precision = 1 / sds**2
     quadratic = 0.5 * (precision[0] - precision[1])
     linear = means[1] * precision[1] - means[0] * precision[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ..data.naming import shown
 from ..data.parameters import check_integer
-from ..errors import LabelError
+from ..errors import LabelError, NotReadyError
 
 Array = np.ndarray[Any, Any]
 
@@ -20,6 +21,8 @@ class GenerativeMixin:
     classes_: Array
     priors_: Array
     n_features_in_: int
+    _ready: Callable[[], None]
+    _seen_codes: Callable[[], Array]
 
     def sample(self, n_samples: int = 1, random_state: Any = None, label: Any = None) -> tuple[Any, Array]:
         """Draw rows and their labels from the fitted distribution.
@@ -36,18 +39,22 @@ class GenerativeMixin:
         X : array of shape (n_samples, n_columns)
         y : array of shape (n_samples,)
         """
-        check_is_fitted(self, "rule_")
+        self._ready()
         check_integer("n_samples", n_samples, 1)
         rng = np.random.default_rng(random_state)
         codes = self._drawn_codes(n_samples, label, rng)
         return self._drawn_rows(codes, rng), self.classes_[codes]
 
     def _drawn_codes(self, n: int, label: Any, rng: np.random.Generator) -> Array:
+        seen = np.isin(np.arange(len(self.classes_)), self._seen_codes())
         if label is None:
-            return rng.choice(len(self.classes_), size=n, p=self.priors_ / self.priors_.sum())
+            priors = np.where(seen, self.priors_, 0.0)
+            return rng.choice(len(self.classes_), size=n, p=priors / priors.sum())
         found = np.flatnonzero(self.classes_ == label)
         if found.size == 0:
             raise LabelError(f"{label!r} is not a class of this model: {self.classes_.tolist()}.")
+        if not seen[found[0]]:
+            raise NotReadyError(f"Class {shown(label)} has not been seen yet: no row of it can be drawn.")
         return np.full(n, found[0])
 
     def _drawn_rows(self, codes: Array, rng: np.random.Generator) -> Any:

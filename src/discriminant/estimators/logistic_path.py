@@ -84,7 +84,7 @@ class LogisticRegressionPath(BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
     >>> [int((coef != 0).sum()) for coef in path.coefs_]
-    [0, 1, 2, 3, 5]
+    [0, 1, 1, 2, 4]
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class Summary:
     def to_frame(self, backend: Any = None) -> Any:
         """The rows as a pandas or polars frame, whichever is there (pandas first), or as ``backend`` says."""
         columns = {name: [getattr(row, name) for row in self.rows] for name in Coefficient.__dataclass_fields__}
-        return nw.from_dict(columns, backend=backend or _frame_backend()).to_native()
+        return nw.from_dict(columns, backend=backend if backend is not None else _frame_backend()).to_native()
 
     def __str__(self) -> str:
         lines = [self.title, "=" * max(len(self.title), 78), *self._fit_lines(), ""]
@@ -122,7 +122,7 @@ def _line(row: Coefficient, width: int) -> str:
     )
 
 
-def _frame_backend() -> str:
+def _frame_backend() -> Any:
     for name in ("pandas", "polars", "pyarrow"):
         try:
             __import__(name)

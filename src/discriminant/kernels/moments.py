@@ -12,14 +12,29 @@ from .compile import kernel
 
 
 @kernel
-def class_sums(X, codes, weight, origin, totals, sums):  # type: ignore[no-untyped-def]
-    """Add each class's weight to ``totals`` and its weighted sum of ``x - origin`` to ``sums``."""
+def class_means(X, codes, weight, totals, means):  # type: ignore[no-untyped-def]
+    """Add each class's weight to ``totals`` and write its mean to ``means``; classes without rows are left alone.
+
+    Sums are taken from the first row of the class: differences keep the digits that sums of large values would round
+    away, and the mean of equal values is that value.
+    """
+    first = np.full(means.shape[0], -1)
+    sums = np.zeros(means.shape)
     for i in range(X.shape[0]):
         c = codes[i]
         w = weight[i]
         totals[c] += w
-        for j in range(X.shape[1]):
-            sums[c, j] += w * (X[i, j] - origin[j])
+        if first[c] < 0:
+            first[c] = i
+            for j in range(X.shape[1]):
+                means[c, j] = X[i, j]
+        else:
+            for j in range(X.shape[1]):
+                sums[c, j] += w * (X[i, j] - means[c, j])
+    for c in range(means.shape[0]):
+        if totals[c] > 0:
+            for j in range(X.shape[1]):
+                means[c, j] += sums[c, j] / totals[c]
 
 
 @kernel
@@ -57,7 +72,7 @@ def class_squares(X, codes, weight, means, squares):  # type: ignore[no-untyped-
 
 @kernel
 def csr_class_sums(data, indices, indptr, codes, weight, totals, sums, stored):  # type: ignore[no-untyped-def]
-    """CSR twin of `class_sums` about the origin 0; ``stored`` gets the weight of the stored entries."""
+    """Add each class's weight to ``totals``, its weighted sum to ``sums`` and its stored entries' to ``stored``."""
     for i in range(indptr.size - 1):
         c = codes[i]
         w = weight[i]
@@ -68,11 +83,15 @@ def csr_class_sums(data, indices, indptr, codes, weight, totals, sums, stored): 
 
 
 @kernel
-def csr_class_squares(data, indices, indptr, codes, weight, means, squares):  # type: ignore[no-untyped-def]
-    """Add the stored entries' part of `class_squares`; the zeros' part is ``(total - stored) * mean**2``."""
+def csr_class_squares(data, indices, indptr, codes, weight, means, squares, left):  # type: ignore[no-untyped-def]
+    """Add the stored entries' part of `class_squares`, and to ``left`` the sums of their distances from the mean.
+
+    The zeros' parts are ``(total - stored) * mean**2`` and ``-(total - stored) * mean``.
+    """
     for i in range(indptr.size - 1):
         c = codes[i]
         w = weight[i]
         for e in range(indptr[i], indptr[i + 1]):
             d = data[e] - means[c, indices[e]]
             squares[c, indices[e]] += w * d * d
+            left[c, indices[e]] += w * d

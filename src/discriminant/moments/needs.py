@@ -66,4 +66,4 @@ def narrowed(moments: Any, needs: Needs) -> Any:
         if not needs.folds:
             return narrowed(moments.whole(), needs)
         return moments.with_cells(narrowed(moments.cells, needs))
-    return moments if needs.fourth else moments.at(needs.grain)
+    return moments if needs.fourth else moments.at(needs.grain).without_fourth()

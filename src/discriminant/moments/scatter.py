@@ -126,8 +126,8 @@ class Scatter(ABC):
         """The sums of squares of the columns."""
 
     @abstractmethod
-    def squared_norm(self) -> float:
-        """The sum of the squares of all entries, which is the trace of the square."""
+    def relative_norm(self) -> float:
+        """The sum of the squares of all entries (the trace of the square), in units of the squared trace."""
 
     @abstractmethod
     def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
@@ -184,8 +184,9 @@ class DenseScatter(Scatter):
     def diagonal(self) -> Array:
         return np.diagonal(self.matrix).copy()
 
-    def squared_norm(self) -> float:
-        return float(np.vdot(self.matrix, self.matrix))
+    def relative_norm(self) -> float:
+        relative = self.matrix / (self.trace() or 1.0)
+        return float(np.vdot(relative, relative))
 
     def spectrum(self) -> tuple[Array, Array]:
         values, basis = np.linalg.eigh(self.matrix)
@@ -222,8 +223,9 @@ class ThinScatter(Scatter):
     def diagonal(self) -> Array:
         return np.einsum("ij,ij->j", self.root, self.root)
 
-    def squared_norm(self) -> float:
-        gram = self.root @ self.root.T
+    def relative_norm(self) -> float:
+        relative = self.root / (np.sqrt(self.trace()) or 1.0)
+        gram = relative @ relative.T
         return float(np.vdot(gram, gram))
 
     def spectrum(self) -> tuple[Array, Array]:

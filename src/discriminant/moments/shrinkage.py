@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DegenerateDataError
 from .folds import FoldMoments
 from .scatter import Scatter
 from .statistic import ClassMoments
@@ -23,18 +24,23 @@ SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 def oas(scatter: Scatter, n: float) -> float:
     """Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero 2010), as scikit-learn computes it."""
     p = scatter.n_columns
-    mean_square = scatter.squared_norm() / n**2 / p**2
-    squared_mean = scatter.mean_variance(n) ** 2
+    mean_square = scatter.relative_norm() / p**2  # in units of the squared trace, which cancels
+    squared_mean = 1 / p**2
     distance = (n + 1) * (mean_square - squared_mean / p)
     return 1.0 if distance <= 0 else min((mean_square + squared_mean) / distance, 1.0)
 
 
 def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
     """Ledoit & Wolf (2004); ``mean_fourth_power`` is the mean of ``|z|^4`` over the centred rows."""
-    p = scatter.n_columns
-    squared_norm = scatter.squared_norm() / n**2
-    noise = (mean_fourth_power - squared_norm) / (n * p)
-    distance = squared_norm / p - scatter.mean_variance(n) ** 2
+    p, trace = scatter.n_columns, scatter.trace() / n
+    fourth = mean_fourth_power / trace / trace if trace > 0 else 0.0
+    if trace > 0 and not 0 < fourth < np.inf:
+        raise DegenerateDataError(
+            "Ledoit-Wolf shrinkage needs fourth powers of the values, which are too large or too small to be "
+            "represented. Use other units."
+        )
+    noise = (fourth - scatter.relative_norm()) / (n * p)
+    distance = scatter.relative_norm() / p - 1 / p**2
     return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)
 
 

@@ -54,6 +54,10 @@ class Moments(ABC):
         """The scatter about the class means, pooled over the classes."""
 
     @abstractmethod
+    def of_class(self, k: int) -> Scatter:
+        """The scatter of one class about its mean."""
+
+    @abstractmethod
     def column_scatter(self) -> Array:
         """Its diagonal."""
 
@@ -182,6 +186,12 @@ class ClassMoments(Moments):
             coarse.scatter = self._class_diagonals().copy()
         return coarse
 
+    def without_fourth(self) -> ClassMoments:
+        """The same moments without those of fourth order."""
+        plain = copy.copy(self)
+        plain.fourth = False
+        return plain
+
     def part(self, f: int) -> ClassMoments:
         """The moments of pool ``f`` by themselves."""
         classes, groups = (
@@ -203,7 +213,6 @@ class ClassMoments(Moments):
         return DenseScatter(self.at("pooled").scatter.sum(axis=0))
 
     def of_class(self, k: int) -> DenseScatter:
-        """The scatter of one class about its mean."""
         return DenseScatter(self.at("class").scatter[k])
 
     def column_scatter(self) -> Array:
@@ -238,11 +247,7 @@ class ClassMoments(Moments):
         """Add the block's scatter about its own class means; return those and their weights."""
         X, codes, weight = block.X, block.codes, block.weight
         totals, means = np.zeros(self.n_classes), np.zeros(self.mean.shape)
-        # The first row as origin: sums of differences keep the digits that sums of large values would round away.
-        origin = X[0].astype(np.float64)
-        kernels.class_sums(X, codes, weight, origin, totals, means)
-        _divide_where_seen(means, totals)
-        means += origin
+        kernels.class_means(X, codes, weight, totals, means)
         if self.grain == "diagonal":
             kernels.class_squares(X, codes, weight, means, self.scatter)
             return totals, means
@@ -266,8 +271,15 @@ class ClassMoments(Moments):
         totals, means, stored = np.zeros(self.n_classes), np.zeros(self.mean.shape), np.zeros(self.mean.shape)
         kernels.csr_class_sums(csr.data, csr.indices, csr.indptr, codes, weight, totals, means, stored)
         _divide_where_seen(means, totals)
-        kernels.csr_class_squares(csr.data, csr.indices, csr.indptr, codes, weight, means, self.scatter)
-        self.scatter += (totals[:, None] - stored) * means**2
+        squares, left = np.zeros(self.mean.shape), np.zeros(self.mean.shape)
+        kernels.csr_class_squares(csr.data, csr.indices, csr.indptr, codes, weight, means, squares, left)
+        absent = totals[:, None] - stored
+        squares += absent * means**2
+        left -= absent * means
+        # What rounding left between the sums' mean and the true one, so that equal values have no scatter.
+        _divide_where_seen(left, totals)
+        self.scatter += np.maximum(squares - totals[:, None] * left**2, 0.0)
+        means += left
         return totals, means
 
     def _absorb_means(self, counts: Array, weight: Array, mean: Array) -> None:
@@ -350,11 +362,17 @@ class ThinMoments(Moments):
         self._append(other.X, other.codes, other.row_weight)
 
     def at(self, grain: Grain) -> Moments:
-        if grain != "pooled":
+        if grain == "diagonal":
             return self.dense(grain)
-        pooled = copy.copy(self)
-        pooled.kind = (grain, False, self.kind[2])
-        return pooled
+        same = copy.copy(self)
+        same.kind = (grain, *self.kind[1:])
+        return same
+
+    def without_fourth(self) -> ThinMoments:
+        """The same moments, not to keep those of fourth order later."""
+        plain = copy.copy(self)
+        plain.kind = (self.kind[0], False, self.kind[2])
+        return plain
 
     def part(self, f: int) -> ThinMoments:
         """The moments of pool ``f`` by themselves."""
@@ -381,16 +399,36 @@ class ThinMoments(Moments):
         return some
 
     def within(self) -> ThinScatter:
-        return ThinScatter(np.sqrt(self.row_weight)[:, None] * (self.X - self.mean[self.codes]))
+        return ThinScatter(np.sqrt(self.row_weight)[:, None] * self._centred())
+
+    def total(self) -> ThinScatter:
+        centred = self.X - self.overall_mean()
+        centred -= self.row_weight @ centred / self.total_weight
+        return ThinScatter(np.sqrt(self.row_weight)[:, None] * centred)
+
+    def of_class(self, k: int) -> ThinScatter:
+        own = self.codes == k
+        return ThinScatter(np.sqrt(self.row_weight[own])[:, None] * self._centred()[own])
 
     def column_scatter(self) -> Array:
         root = self.within().root
         return np.einsum("ij,ij->j", root, root)
 
     def mean_fourth_power(self) -> float:
-        centred = self.X - self.mean[self.codes]
+        centred = self._centred()
         squared = np.einsum("ij,ij->i", centred, centred)
         return float(self.row_weight @ squared**2) / self.total_weight
+
+    def _centred(self) -> Array:
+        """The rows less their class means, centred twice.
+
+        A mean is rounded to the size of the values. What that leaves would be a direction of its own, and a
+        pseudo-inverse would blow it up.
+        """
+        centred = self.X - self.mean[self.codes]
+        left, totals = np.zeros(self.shape), np.zeros(self.shape[0])
+        kernels.class_means(centred, self.codes, self.row_weight, totals, left)
+        return centred - left[self.codes]
 
     def _append(self, X: Array, codes: Array, weight: Array) -> None:
         self.X = np.concatenate((self.X, X))
@@ -401,10 +439,7 @@ class ThinMoments(Moments):
     def _sum_up(self) -> None:
         self.counts = np.bincount(self.codes, minlength=self.shape[0])
         self.weight, self.mean = np.zeros(self.shape[0]), np.zeros(self.shape)
-        if self.n_rows:
-            kernels.class_sums(self.X, self.codes, self.row_weight, self.X[0], self.weight, self.mean)
-            _divide_where_seen(self.mean, self.weight)
-            self.mean += self.X[0]
+        kernels.class_means(self.X, self.codes, self.row_weight, self.weight, self.mean)
 
 
 def _divide_where_seen(sums: Array, totals: Array) -> None:

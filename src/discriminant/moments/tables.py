@@ -59,6 +59,7 @@ def level_log_probabilities(table: LevelCounts, weight: Array, alpha: float) -> 
 
     A last row of zeros stands for levels never seen: they say nothing for or against any class.
     """
+    table = {level: counts for level, counts in table.items() if counts.any()}  # not those of weightless rows
     levels = sorted(table, key=lambda level: (type(level).__name__, level))
     counts = np.stack([table[level] for level in levels])
     with np.errstate(divide="ignore"):

@@ -104,10 +104,10 @@ class Point:
 def evaluate(objective: Objective, thetas: list[Array]) -> list[Point]:
     """The points at these parameters, all in one pass."""
     coefs, intercepts = zip(*(objective.linear(theta) for theta in thetas), strict=True)
-    total = objective._reduce(_Points(objective, np.concatenate(coefs), np.concatenate(intercepts)))
+    total = objective.reduce(_Points(objective, np.concatenate(coefs), np.concatenate(intercepts)))
     products, sums = np.split(total.products, len(thetas)), np.split(total.sums, len(thetas))
     return [
-        Point(theta, float(value) / objective.total_weight, objective._to_parameters(product, total_slope))
+        Point(theta, float(value) / objective.total_weight, objective.to_parameters(product, total_slope))
         for theta, value, product, total_slope in zip(thetas, total.value, products, sums, strict=True)
     ]
 
@@ -191,7 +191,7 @@ class WorkingHessian:
     def _gram(self, rows: Array) -> Array:
         """Rows of the Hessian: second derivatives in these parameters (a mask) and all members."""
         objective = self.objective
-        total: _Gram = objective._reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
+        total: _Gram = objective.reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
         return total.finished()
 
     def _keep(self, matrix: Array) -> None:
