@@ -81,7 +81,8 @@ def _shrinkage_case(X: Any, y: Any, name: str, model: Callable[..., Any]) -> Cas
 _PEAK = """
 import resource, numpy as np
 import discriminant
-X = np.random.default_rng(0).normal(size=(500_000, 50)).astype("{dtype}")
+X = np.empty((500_000, 50), dtype="{dtype}")
+np.random.default_rng(0).standard_normal(out=X, dtype=X.dtype)  # no copy that would raise the peak beforehand
 y = np.arange(500_000) % 10
 small = slice(0, 2_000)
 model = discriminant.{model}()

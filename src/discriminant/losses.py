@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .kernels import logistic
 from .kernels import scores as kernels
 
 Array = np.ndarray[Any, Any]
@@ -72,13 +73,14 @@ class Logistic(MarginLoss):
     """``log(1 + e^-m)``."""
 
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
-        decay = np.exp(-np.abs(margin))  # never overflows
-        value = np.log1p(decay) + np.maximum(-margin, 0.0)
-        return value, -np.where(margin > 0, decay, 1.0) / (1.0 + decay)
+        value, slope = np.empty_like(margin), np.empty_like(margin)
+        logistic.logistic_values(margin, value, slope)
+        return value, slope
 
     def margin_curvature(self, margin: Array) -> Array:
-        decay = np.exp(-np.abs(margin))
-        return decay / (1.0 + decay) ** 2
+        out = np.empty_like(margin)
+        logistic.logistic_curvatures(margin, out)
+        return out
 
 
 class Squared(MarginLoss):

@@ -26,7 +26,8 @@ from .data import Block, LabelledRows
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import linear as kernels
-from .losses import Softmax
+from .kernels import logistic
+from .losses import Logistic, Softmax
 from .penalties import NO_PENALTY, ElasticNet
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +50,7 @@ class Standardisation:
         return bool((np.abs(self.centre) > _FAR * self.scale).any())
 
 
-def standardisation(data: LabelledRows, most: int = 20_000) -> Standardisation:
+def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
     """Centre and scale of the columns, from evenly spaced rows: the optimum does not depend on them."""
     rows = data.rows.every(max(1, data.n_rows // most))
     sample = rows.block(0, rows.n_rows)
@@ -267,6 +268,21 @@ class Pass(ABC):
 class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
+    def update(self, block: Block) -> None:
+        if isinstance(self.loss, Logistic) and not block.sparse:
+            total, slopes = logistic.logistic_gradient(*self._logistic_inputs(block), self.products[0])
+            self.value += total
+            self.sums += slopes
+        else:
+            super().update(block)
+
+    def _logistic_inputs(self, block: Block) -> tuple[Any, ...]:
+        """What the kernels that read every row once take."""
+        offset = self._offset(block.start, slice(0, block.n_rows))
+        known = np.zeros(block.n_rows) if offset is None else offset
+        centre, coef = self.standard.centre, np.ascontiguousarray(self.coef[0])
+        return block.X, centre, coef, float(self.intercept[0]), block.codes, block.weight, known
+
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
         values, slopes = self.loss.evaluate(self.scores(part, self.coef, self.intercept, offset), codes)
         self.value += float(weight @ values)
@@ -287,19 +303,28 @@ class _Hessian(_Gradient):
         super().merge(other)
         self.hessian += other.hessian
 
+    def update(self, block: Block) -> None:
+        if isinstance(self.loss, Logistic) and not block.sparse:
+            scaled = workspace((block.n_rows, self.objective.shape[1]))
+            total, slopes = logistic.logistic_newton(*self._logistic_inputs(block), self.products[0], scaled)
+            self.value += total
+            self.sums += slopes
+            self.hessian += scaled.T @ scaled
+        else:
+            Pass.update(self, block)
+
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
         super().add(part, codes, weight, offset)
         scores = self.scores(part, self.coef, self.intercept, offset)
-        p, width = part.shape[1], self.objective.shape[1]
-        scaled = workspace((len(part), width))
-        if self.objective.n_functions == 1:
-            root = np.sqrt(weight * self.loss.curvature(scores, codes))
-            self._centred(part, scaled)
-            scaled[:, :p] *= root[:, None]
-            scaled[:, p:] = root[:, None]
-            self.hessian += scaled.T @ scaled
+        if self.objective.n_functions > 1:
+            self._add_pairs(part, self.loss.probabilities(scores), weight)
             return
-        self._add_pairs(part, self.loss.probabilities(scores), weight)
+        root = np.sqrt(weight * self.loss.curvature(scores, codes))[:, None]
+        p, scaled = part.shape[1], workspace((len(part), self.objective.shape[1]))
+        self._centred(part, scaled)
+        scaled[:, :p] *= root
+        scaled[:, p:] = root
+        self.hessian += scaled.T @ scaled
 
     def _centred(self, part: Array, out: Array) -> None:
         if self.standard.far:

@@ -7,9 +7,11 @@ order: which worker did which span, and how many there were, leaves no trace in 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -98,13 +100,15 @@ def _in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) ->
     if len(tasks) == 1:
         yield function(tasks[0])
         return
+    # A worker that needs results itself computes them alone: waiting for other workers, all might wait.
+    alone = workers == 1 or getattr(_in_worker, "value", False)
     with one_blas_thread():
-        yield from map(function, tasks) if workers == 1 else _pooled(function, tasks, workers)
+        yield from map(function, tasks) if alone else _pooled(function, tasks, workers)
 
 
 def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
     """Like `map` on threads, but never more than a few results ahead of the one awaited, to bound memory."""
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="discriminant")
+    pool = _pool(workers)
     under_way: deque[Future[R]] = deque()
     try:
         for task in tasks:
@@ -114,4 +118,24 @@ def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Ite
         while under_way:
             yield under_way.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        for future in under_way:
+            future.cancel()
+        wait(under_way)
+
+
+_in_worker = threading.local()
+
+
+def _enter_worker() -> None:
+    _in_worker.value = True
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay for the next reduction: starting them costs as much as a pass over a few thousand rows."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="discriminant", initializer=_enter_worker)
+
+
+# A forked process inherits the pool but not its threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -16,6 +16,7 @@ from ..data.naming import shown
 from ..data.parameters import check_integer, check_number
 from ..data.rows import dense_rows
 from ..data.weights import check_offset
+from ..engine import quiet_blas
 from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.separation import Separation, separation
@@ -33,9 +34,9 @@ from .logistic_inference import LogisticInference
 Array = np.ndarray[Any, Any]
 
 #: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
-_FLAT, _LARGE_SCORE = 1e-4, 8.0
-#: Beyond this a Hessian is too large to look for collinear columns and separation.
-_MOST_PARAMETERS = 2_000
+_FLAT, _LARGE_SCORE = 1e-3, 8.0
+#: Beyond the first a Hessian costs too much to be looked at unasked, beyond the second to be looked at at all.
+_MANY, _MOST_PARAMETERS = 600, 2_000
 
 
 class LogisticRegression(LogisticInference, PosteriorClassifier):
@@ -147,10 +148,11 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
             refuse_weightless_classes(data)
             objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
             self._training = objective
-            if self.firth:
-                self._keep_firth(objective)
-            else:
-                self._keep(objective, self._solved(objective))
+            with quiet_blas(objective.n_columns):
+                if self.firth:
+                    self._keep_firth(objective)
+                else:
+                    self._keep(objective, self._solved(objective))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -267,11 +269,12 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
     def _looked_into(self, objective: Objective, solution: Solution) -> Solution:
         """The solution without aliased columns; sets ``aliased_`` and ``separation_`` where the fit shows signs.
 
-        Both show in flat directions of the objective, and a sample of the rows tells whether there are any.
+        Both show in directions without curvature, and a sample of the rows tells whether there are any.
         """
-        sample = objective.every(max(1, objective.data.n_rows // 20_000))
+        enough = max(4_000, 20 * objective.n_parameters)
+        sample = objective.every(max(1, objective.data.n_rows // enough))
         sound = solution.converged and solution.objective > 1e-6
-        if sound and smallest_curvature(sample, solution.theta) > _FLAT / len(self.classes_):
+        if sound and (objective.n_parameters > _MANY or lost_curvature(sample, solution.theta) > _FLAT):
             return solution
         theta, self.aliased_ = without_aliased(objective, solution.theta)
         if self.aliased_:
@@ -345,9 +348,13 @@ def refuse_weightless_classes(data: LabelledRows) -> None:
             raise WeightError(f"All rows of class {label} have weight zero. Leave them out, or give them weight.")
 
 
-def smallest_curvature(objective: Objective, theta: Array) -> float:
-    """The least second derivative of the objective in any direction, in standardised columns."""
-    return float(np.linalg.eigvalsh(objective.value_gradient_hessian(theta)[2])[0])
+def lost_curvature(objective: Objective, theta: Array) -> float:
+    """The least share of the curvature at 0 that is left at ``theta``, over all directions; 0 for collinear columns."""
+    before = factorised(objective.value_gradient_hessian(np.zeros(objective.shape))[2])
+    if before.rank < objective.n_parameters:
+        return 0.0
+    root = before.from_sphere(np.eye(before.rank))
+    return float(np.linalg.eigvalsh(root.T @ objective.value_gradient_hessian(theta)[2] @ root)[0])
 
 
 def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[int, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DegenerateDataError
+from ..errors import InputError
 from .folds import FoldMoments
 from .scatter import Scatter
 from .statistic import ClassMoments
@@ -35,7 +35,7 @@ def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
     p, trace = scatter.n_columns, scatter.trace() / n
     fourth = mean_fourth_power / trace / trace if trace > 0 else 0.0
     if trace > 0 and not 0 < fourth < np.inf:
-        raise DegenerateDataError(
+        raise InputError(
             "Ledoit-Wolf shrinkage needs fourth powers of the values, which are too large or too small to be "
             "represented. Use other units."
         )

@@ -22,6 +22,7 @@ _STEPS = (64, 8)
 #: A sample must have this many rows for each parameter, and this many at all.
 _ROWS_PER_PARAMETER = 20
 _LEAST_ROWS = 4_000
+_SMALL = 2_000_000
 
 
 def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
@@ -33,8 +34,10 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
             part = objective.every(step)
             # Closer than the sample is to the whole would be wasted.
             theta, metric = _descend(part, theta, 0.01 * part.n_parameters / part.data.n_rows, max_iter)
+    if objective.data.n_rows * objective.n_columns <= _SMALL:
+        tol = min(tol, 1e-14)  # all the digits there are cost next to nothing
     if metric is None:
-        theta, metric = _descend(objective, theta, 1e-4 if not trace else np.inf, max_iter if not trace else 0)
+        theta, metric = _descend(objective, theta, 1e-12, 0 if trace else max_iter)
     return quasi_newton.minimise(
         objective, theta, _as_metric(metric), tol, max_iter, trace, "newton", lambda point: _fresh(objective, point)
     )
@@ -58,8 +61,10 @@ def _descend(objective: Objective, theta: Array, enough: float, max_iter: int) -
         metric = factorised(hessian)
         direction = metric.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
         decrement = float(np.vdot(gradient, direction))
-        if not decrement > 0:
+        if not decrement > 0 or value < quasi_newton.VANISHING:
             return theta, metric
+        if (0.5 * decrement / max(abs(value), 1e-300)) ** 2 <= enough:
+            return theta - direction, metric  # Newton's error squares at each step: no second look is needed
         length, new_value = 1.0, np.inf
         while length > 1e-6:
             new = theta - length * direction
@@ -70,6 +75,4 @@ def _descend(objective: Objective, theta: Array, enough: float, max_iter: int) -
         else:
             return theta, metric
         theta, value, gradient, hessian = new, new_value, new_gradient, new_hessian
-        if 0.5 * decrement <= enough * max(abs(value), 1e-300):
-            break
     return theta, factorised(hessian)

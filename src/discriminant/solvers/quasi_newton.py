@@ -20,6 +20,8 @@ Metric = Callable[[Array], Array]
 
 _MEMORY = 12
 _SUFFICIENT = 1e-4
+#: A loss this small has no minimum but 0, at infinity: the classes are separated.
+VANISHING = 1e-9
 #: Beyond this many numbers a pass only to confirm a step is not worth its time.
 _LARGE = 2_000_000
 
@@ -74,9 +76,15 @@ def minimise(
         excess = 0.5 * decrement / max(abs(value), 1e-300)
         if not np.isfinite(value) or not np.isfinite(decrement):
             return finished(objective, theta, value, gradient, excess, iteration, "not finite", solver, steps)
-        if excess <= tol:
-            if slow is not None:  # a metric close to the Hessian: the step it suggests is all but free, and exact
-                theta, value, gradient = _last_step(objective, theta, value, gradient, direction)
+        if value < VANISHING:
+            return finished(objective, theta, value, gradient, excess, iteration, "vanishing loss", solver, steps)
+        gained = min(decrement / previous, 1.0) if np.isfinite(previous) else 1.0
+        if slow is not None and excess * gained <= 0.1 * tol:
+            # A metric close to the Hessian: the step it suggests costs nothing, and gains what the last one gained.
+            theta, value, gradient = _last_step(objective, theta, value, gradient, direction)
+            excess *= gained
+            return finished(objective, theta, value, gradient, excess, iteration, "optimal", solver, steps)
+        if slow is None and excess <= tol:
             return finished(objective, theta, value, gradient, excess, iteration, "optimal", solver, steps)
         if slow is not None and iteration and decrement > 0.1 * previous:
             corrections = Corrections(slow(theta))
