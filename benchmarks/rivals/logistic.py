@@ -23,7 +23,7 @@ class Rival:
 
     name: str
     fit: Fit
-    ladder: tuple[float, ...] = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+    ladder: tuple[float, ...] = (1e-4, 1e-6, 1e-8, 1e-10)
     multinomial: bool = False
     sparse: bool = False
 
@@ -61,7 +61,7 @@ def _snapml(X: Any, y: Any, alpha: float, tol: float) -> tuple[Array, Array]:
     import snapml
 
     model = snapml.LogisticRegression(
-        fit_intercept=True, regularizer=max(alpha * X.shape[0], 1e-6), tol=tol, max_iter=5000, n_jobs=2, normalize=False
+        fit_intercept=True, regularizer=max(alpha * X.shape[0], 1e-6), tol=tol, max_iter=500, n_jobs=2, normalize=False
     )
     model.fit(X, y)
     return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
@@ -75,8 +75,40 @@ RIVALS = [
     Rival("LIBLINEAR (through scikit-learn)", _sklearn("liblinear"), sparse=True),
     Rival("glum", _glum),
     Rival("statsmodels", _statsmodels),
-    Rival("snapml", _snapml, sparse=True),
+    Rival("snapml", _snapml, ladder=(1e-4, 1e-6), sparse=True),
 ]
+
+
+def adelie_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array, float]]:
+    """The lasso path of adelie, which wants its columns one after the other in memory."""
+    import adelie
+
+    state = adelie.grpnet(
+        X=X, glm=adelie.glm.binomial(y=y.astype(float)), lmda_path=alphas, n_threads=2,
+        early_exit=False, tol=tol, irls_tol=tol, progress_bar=False,
+    )  # fmt: skip
+    betas = state.betas.toarray()
+    return [(beta, float(intercept)) for beta, intercept in zip(betas, state.intercepts, strict=True)]
+
+
+def glum_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array, float]]:
+    """The lasso path of glum, each strength started from the one before."""
+    from glum import GeneralizedLinearRegressor
+
+    model = GeneralizedLinearRegressor(
+        family="binomial",
+        l1_ratio=1,
+        gradient_tol=tol,
+        warm_start=True,
+        scale_predictors=False,
+        alpha=1.0,
+        max_iter=300,
+    )
+    found = []
+    for alpha in alphas:
+        model.set_params(alpha=alpha).fit(X, y.astype(float))
+        found.append((model.coef_.copy(), float(model.intercept_)))
+    return found
 
 
 def quietly(fit: Fit, *arguments: Any) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, summing_kernel
+from .logistic import logistic_terms
 
 
 @kernel
@@ -55,10 +56,9 @@ def logistic(scores, codes, weight, values, slopes):  # type: ignore[no-untyped-
     for i in range(scores.shape[0]):
         sign = 2.0 * codes[i] - 1.0
         for k in range(scores.shape[1]):
-            margin = sign * scores[i, k]
-            decay = np.exp(-abs(margin))
-            values[k] += weight[i] * (np.log1p(decay) + max(-margin, 0.0))
-            slopes[i, k] = -sign * weight[i] * (decay if margin > 0 else 1.0) / (1.0 + decay)
+            value, slope, _ = logistic_terms(sign * scores[i, k])
+            values[k] += weight[i] * value
+            slopes[i, k] = sign * weight[i] * slope
 
 
 @summing_kernel
