@@ -60,6 +60,7 @@ def measure(case: Case) -> list[Measured]:
 
 def _seconds(run: Callable[[], Any], repeat: int) -> float:
     gc.collect()
+    time.sleep(0.1)  # BLAS threads of the contender before spin for a while, and would slow this one down
     start = time.perf_counter()
     for _ in range(repeat):
         run()

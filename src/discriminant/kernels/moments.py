@@ -18,19 +18,20 @@ def class_means(X, codes, weight, totals, means):  # type: ignore[no-untyped-def
     Sums are taken from the first row of the class: differences keep the digits that sums of large values would round
     away, and the mean of equal values is that value.
     """
-    first = np.full(means.shape[0], -1)
+    seen = np.zeros(means.shape[0], dtype=np.bool_)
+    for i in range(X.shape[0]):
+        c = codes[i]
+        if not seen[c]:
+            seen[c] = True
+            for j in range(X.shape[1]):
+                means[c, j] = X[i, j]
     sums = np.zeros(means.shape)
     for i in range(X.shape[0]):
         c = codes[i]
         w = weight[i]
         totals[c] += w
-        if first[c] < 0:
-            first[c] = i
-            for j in range(X.shape[1]):
-                means[c, j] = X[i, j]
-        else:
-            for j in range(X.shape[1]):
-                sums[c, j] += w * (X[i, j] - means[c, j])
+        for j in range(X.shape[1]):
+            sums[c, j] += w * (X[i, j] - means[c, j])
     for c in range(means.shape[0]):
         if totals[c] > 0:
             for j in range(X.shape[1]):
