@@ -33,6 +33,9 @@ from .scatter import DenseScatter, Scatter, ThinScatter
 Array = np.ndarray[Any, Any]
 Grain = Literal["diagonal", "pooled", "class"]
 
+#: Rows are centred and multiplied in parts of this many numbers.
+_CACHED_NUMBERS = 200_000
+
 
 class Moments(ABC):
     """Class weights and means, and the scatter of all rows about the means of their classes."""
@@ -251,20 +254,33 @@ class ClassMoments(Moments):
         if self.grain == "diagonal":
             kernels.class_squares(X, codes, weight, means, self.scatter)
             return totals, means
-        centred = workspace(X.shape)
+        if len(self.scatter) == 1 and not self.fourth:
+            self._add_pooled(X, codes, weight, means)
+        else:
+            self._add_by_group(X, codes, weight, means, counts)
+        return totals, means
+
+    def _add_pooled(self, X: Array, codes: Array, weight: Array, means: Array) -> None:
+        """Add the scatter of all rows, a part at a time that stays in a core's cache between its two steps."""
+        step = max(256, _CACHED_NUMBERS // self.n_columns)
+        for start in range(0, len(X), step):
+            part = slice(start, min(start + step, len(X)))
+            centred = workspace((part.stop - start, self.n_columns))
+            kernels.centred_rows(X[part], codes[part], weight[part], means, centred)
+            self.scatter[0] += centred.T @ centred
+
+    def _add_by_group(self, X: Array, codes: Array, weight: Array, means: Array, counts: Array) -> None:
+        """Add the scatter of each group of classes, their rows brought together first."""
         ends = np.cumsum(counts.reshape(len(self.scatter), -1).sum(axis=1))
         starts = np.concatenate(([0], ends[:-1]))
-        if len(self.scatter) == 1:
-            kernels.centred_rows(X, codes, weight, means, centred)
-        else:
-            size = self.n_classes // len(self.scatter)
-            kernels.centred_rows_by_group(X, codes, weight, means, size, starts.copy(), centred)
+        centred = workspace(X.shape)
+        size = self.n_classes // len(self.scatter)
+        kernels.centred_rows_by_group(X, codes, weight, means, size, starts.copy(), centred)
         for g in np.flatnonzero(ends > starts):
             own = centred[starts[g] : ends[g]]
             self.scatter[g] += own.T @ own
             if self.fourth:
                 self._start_fourth(int(g), own, weight[codes == g])
-        return totals, means
 
     def _add_sparse_squares(self, block: Block) -> tuple[Array, Array]:
         csr, codes, weight = block.X, block.codes, block.weight
