@@ -31,13 +31,13 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 .venv/.ready: $(INPUTS)
-	scripts/environment.sh
+	scripts/environment.sh demo
 	touch $@
 
 .venv/.ready-test: $(INPUTS)
-	scripts/environment.sh test
+	scripts/environment.sh demo test
 	touch $@ .venv/.ready
 
 .venv/.ready-bench: $(INPUTS)
-	scripts/environment.sh test bench
+	scripts/environment.sh demo test bench
 	touch $@ .venv/.ready .venv/.ready-test

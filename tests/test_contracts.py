@@ -20,8 +20,8 @@ from discriminant import (
 )
 from discriminant.errors import DegenerateDataError
 
-# Some of scikit-learn's data have a column that is constant within every class, or classes that are separated. Saying so
-# is right, and so is not converging within one iteration.
+# Some of scikit-learn's data have a column that is constant within every class, or classes that are separated. Saying
+# so is right, and so is not converging within one iteration.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::discriminant.errors.DiscriminantWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
