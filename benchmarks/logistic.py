@@ -104,7 +104,7 @@ def _objective(X: Any, y: Any, alpha: float, coef: Array, intercept: Array) -> f
 
 
 def _summary_case() -> Case:
-    X, y = logistic_rows(200_000, 30)
+    X, y = logistic_rows(500_000, 50)
 
     def mine() -> float:
         return ours.LogisticRegression().fit(X, y).summary().log_likelihood
@@ -117,7 +117,7 @@ def _summary_case() -> Case:
         return float(result.llf)
 
     contenders = [Contender("discriminant", mine, float, ours=True), Contender("statsmodels", theirs, float)]
-    title = "logistic regression with summary(), 200,000 x 30"
+    title = "logistic regression with summary(), 500,000 x 50"
     return Case(title, contenders, {"statsmodels": 8.0}, quality_name="log-likelihood", tolerance=1e-3, rounds=3)
 
 

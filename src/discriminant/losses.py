@@ -32,8 +32,6 @@ Array = np.ndarray[Any, Any]
 class Loss(Protocol):
     """A loss of ``n_scores`` scores."""
 
-    smooth: bool
-
     def n_scores(self, n_classes: int) -> int:
         """Scores the loss needs for this many classes."""
 
@@ -43,8 +41,6 @@ class Loss(Protocol):
 
 class MarginLoss(ABC):
     """A loss of one margin; a subclass gives f, f' and f''."""
-
-    smooth = True
 
     def n_scores(self, n_classes: int) -> int:
         if n_classes != 2:
@@ -96,8 +92,6 @@ class Squared(MarginLoss):
 class Hinge(MarginLoss):
     """``max(1 - m, 0)``."""
 
-    smooth = False
-
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         return np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, -1.0, 0.0)
 
@@ -116,16 +110,12 @@ class SquaredHinge(MarginLoss):
 class PerceptronLoss(MarginLoss):
     """``max(-m, 0)``."""
 
-    smooth = False
-
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         return np.maximum(-margin, 0.0), np.where(margin < 0.0, -1.0, 0.0)
 
 
 class Softmax:
     """``log(sum_k e^s_k) - s_y``."""
-
-    smooth = True
 
     def n_scores(self, n_classes: int) -> int:
         return n_classes
