@@ -1,0 +1,261 @@
+"""The Bayes error: what the best classifier there can be still gets wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri, softmax
+
+from ..data.parameters import check_integer
+from ..errors import ParameterError
+from .bayes import priors_of
+from .densities import ClassDensities, GaussianDensity, LineDensity, TableDensity, class_densities
+from .gaussians import Gaussian, GaussianPairs
+
+Array = np.ndarray[Any, Any]
+
+Method = Literal["auto", "exact", "quadrature", "monte-carlo"]
+
+#: Counts are summed up to where this share of every class remains.
+_TAIL = 1e-15
+#: The most values of a count that are summed up one by one.
+_MOST_VALUES = 10_000_000
+#: Values per class, at equal steps of probability, between which crossings of densities are looked for.
+_GRID = 400
+
+
+@dataclass(frozen=True)
+class BayesError:
+    """The error of the Bayes classifier and how it was found.
+
+    Attributes
+    ----------
+    error : float
+    method : "exact", "quadrature" or "monte-carlo"
+    standard_error : float
+        Of Monte Carlo; 0 for the others.
+    numerical_error : float
+        What the quadrature may be off by; 0 for the others.
+    """
+
+    error: float
+    method: str
+    standard_error: float = 0.0
+    numerical_error: float = 0.0
+
+    def __str__(self) -> str:
+        if self.method == "monte-carlo":
+            return f"Bayes error {self.error:.6g} (Monte Carlo, standard error {self.standard_error:.2g})"
+        return f"Bayes error {self.error:.6g} ({self.method})"
+
+
+def bayes_error(
+    distributions: Any,
+    priors: Any = None,
+    method: Method = "auto",
+    n: int = 100_000,
+    random_state: Any = 0,
+    classes: Any = None,
+) -> BayesError:
+    """The error of the Bayes classifier, ``1 - E[max_k p(k | x)]``: no classifier has a lower one.
+
+    Parameters
+    ----------
+    distributions, priors, classes
+        As in `BayesClassifier`.
+    method : "auto", "exact", "quadrature" or "monte-carlo"
+        Exact: tables, counts (up to a remainder of 1e-15), normal distributions of one column, and two of any number
+        of columns with the same covariance. Quadrature: any distributions of one column. Monte Carlo: all. "auto"
+        takes the first of these that applies.
+    n : int
+        Rows drawn by Monte Carlo, in all; classes get their share. Errors rarer than a few in n are not met by the
+        draws, and neither they nor their standard error can then be trusted.
+    random_state : int, numpy Generator or None
+        For Monte Carlo.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> print(bayes_error([norm(0, 1), norm(2, 1)]))
+    Bayes error 0.158655 (exact)
+    >>> print(bayes_error([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]], priors=[0.5, 0.5]))
+    Bayes error 0.3 (exact)
+    """
+    if method not in get_args(Method):
+        raise ParameterError(f"method must be one of {list(get_args(Method))}, got {method!r}.")
+    densities = class_densities(distributions, classes)
+    share = priors_of(priors, densities)
+    share = share / share.sum()
+    if method in ("auto", "exact"):
+        error = _exact(densities, share)
+        if error is not None:
+            return BayesError(float(error), "exact")
+    on_a_line = densities.dimension == 1 and not densities.discrete
+    if method == "exact" or (method == "quadrature" and not on_a_line):
+        raise ParameterError(f"No {method} result is known for these distributions: use method='auto'.")
+    if on_a_line and method != "monte-carlo":
+        return _quadrature(densities, share)
+    check_integer("n", n, 2)
+    return _monte_carlo(densities, share, n, np.random.default_rng(random_state))
+
+
+def _exact(densities: ClassDensities, share: Array) -> float | None:
+    """The error in closed form or as a finite sum, if there is one."""
+    parts = densities.densities
+    tables = [part.probabilities for part in parts if isinstance(part, TableDensity)]
+    gaussians = [part.gaussian for part in parts if isinstance(part, GaussianDensity)]
+    if len(tables) == len(parts):
+        return _left_over(share[:, None] * np.array(tables))
+    if len(gaussians) == len(parts):
+        if densities.dimension == 1:
+            return _normal_lines(gaussians, share)
+        return _equal_covariances(gaussians, share) if len(parts) == 2 else None
+    return _counts(densities, share) if densities.discrete and densities.dimension == 1 else None
+
+
+def _left_over(joint: Array) -> float:
+    """What all but the winning class put on each value, summed; ``joint`` has one row for each class."""
+    return float(np.delete(np.sort(joint, axis=0), -1, axis=0).sum())
+
+
+def _counts(densities: ClassDensities, share: Array) -> float | None:
+    """The sum over all counts that matter."""
+    ends = [part.quantiles([_TAIL, 1 - _TAIL]) for part in densities.densities if isinstance(part, LineDensity)]
+    if not sum(high - low for low, high in ends) < _MOST_VALUES:
+        return None
+    values = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in ends]))
+    return _left_over(np.exp(densities.log_joint(values[:, None], share)).T)
+
+
+def _equal_covariances(gaussians: list[Gaussian], share: Array) -> float | None:
+    """Two normal classes of the same covariance: the error depends on their Mahalanobis distance alone."""
+    first, second = gaussians
+    if not np.allclose(first.covariance, second.covariance, rtol=1e-12, atol=0):
+        return None
+    pair = GaussianPairs.of(gaussians, np.array([0]), np.array([1]))
+    return _two_normals(float(np.linalg.norm(pair.shift)), share)
+
+
+def _two_normals(distance: float, share: Array) -> float:
+    """Two normal classes of variance 1 whose means are ``distance`` apart."""
+    if distance == 0 or share.min() == 0:
+        return float(share.min())
+    cut = np.log(share[0] / share[1]) / distance
+    return float(share[0] * ndtr(-distance / 2 - cut) + share[1] * ndtr(-distance / 2 + cut))
+
+
+def _normal_lines(gaussians: list[Gaussian], share: Array) -> float:
+    """Normal classes of one column: between the points where two of them cross, the same class wins."""
+    present = np.flatnonzero(share > 0)
+    mean = np.array([gaussians[k].mean[0] for k in present])
+    deviation = np.sqrt([gaussians[k].covariance[0, 0] for k in present])
+    share = share[present]
+    pairs = [list(pair) for pair in combinations(range(len(share)), 2)]
+    crossings = [_crossings(mean[pair], deviation[pair], share[pair]) for pair in pairs]
+    cuts = np.unique(np.concatenate([[-np.inf, np.inf], *crossings]))
+    return sum(_lost_between(low, high, mean, deviation, share) for low, high in pairwise(cuts))
+
+
+def _crossings(mean: Array, deviation: Array, share: Array) -> Array:
+    """Where two normal densities, times their shares, are equal: the roots of a quadratic."""
+    centre, scale = mean.mean(), deviation.max()
+    m, s = (mean - centre) / scale, deviation / scale
+    quadratic = (s[0] - s[1]) * (s[0] + s[1]) / (2 * s[0] ** 2 * s[1] ** 2)
+    linear = m[0] / s[0] ** 2 - m[1] / s[1] ** 2
+    constant = 0.5 * ((m[1] / s[1]) ** 2 - (m[0] / s[0]) ** 2) + np.log(share[0] / share[1]) - np.log(s[0] / s[1])
+    return centre + scale * _real_roots(quadratic, linear, constant)
+
+
+def _real_roots(a: float, b: float, c: float) -> Array:
+    """The real roots of ``a x^2 + b x + c``, also where a is almost 0."""
+    discriminant = b * b - 4 * a * c
+    if discriminant < 0:
+        return np.array([])
+    q = -0.5 * (b + np.copysign(np.sqrt(discriminant), b))
+    roots = [numerator / denominator for numerator, denominator in ((q, a), (c, q)) if denominator != 0]
+    return np.array([root for root in roots if np.isfinite(root)])
+
+
+def _lost_between(low: float, high: float, mean: Array, deviation: Array, share: Array) -> float:
+    """The share of the losing classes in an interval that one class wins."""
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+    # In the upper tail differences of probabilities are taken from above, where they are small.
+    mass = share * np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
+    inside = _inside(low, high, mean, deviation)
+    joint = np.log(share) - 0.5 * ((inside - mean) / deviation) ** 2 - np.log(deviation)
+    return float(np.delete(mass, int(np.argmax(joint))).sum())
+
+
+def _inside(low: float, high: float, mean: Array, deviation: Array) -> float:
+    """A point between two ends, of which one or both may be infinite."""
+    if np.isfinite(low) and np.isfinite(high):
+        return (low + high) / 2
+    if np.isinf(low) and np.isinf(high):
+        return float(mean[0])
+    return high - deviation.max() if np.isinf(low) else low + deviation.max()
+
+
+def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
+    """Distributions of one column: the losing densities integrated piece by piece between their crossings."""
+
+    def lost(x: float) -> float:
+        joint = np.exp(densities.log_joint(np.array([[x]]), share)[0])
+        return float(np.sort(joint)[:-1].sum())
+
+    pieces = pairwise(_cuts(densities, share))
+    results = [quad(lost, low, high, epsabs=1e-13, epsrel=1e-11, limit=200) for low, high in pieces]
+    error, uncertainty = np.sum(results, axis=0)
+    return BayesError(float(error), "quadrature", numerical_error=float(uncertainty))
+
+
+def _cuts(densities: ClassDensities, share: Array) -> Array:
+    """Points between which the losing densities are smooth and none has a peak too narrow to be noticed."""
+    shares = np.concatenate(([0.0, 1e-12, 1e-6], np.linspace(0, 1, _GRID + 2)[1:-1], [1 - 1e-6, 1 - 1e-12, 1.0]))
+    quantiles = [_quantiles(part, shares) for part, prior in zip(densities.densities, share, strict=True) if prior > 0]
+    grid = np.unique(np.concatenate(quantiles))
+    finite = grid[np.isfinite(grid)]
+    coarse = np.concatenate([values[:: _GRID // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles])
+    return np.unique(np.concatenate((coarse, _crossings_on(densities, share, finite))))
+
+
+def _quantiles(part: Any, shares: Array) -> Array:
+    if isinstance(part, LineDensity):
+        return part.quantiles(shares)
+    return part.gaussian.mean[0] + np.sqrt(part.gaussian.covariance[0, 0]) * ndtri(shares)
+
+
+def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
+    """Where two densities, times their shares, cross between points of the grid."""
+    joint = densities.log_joint(grid[:, None], share)
+    found = []
+    for i, j in combinations(np.flatnonzero(share > 0).tolist(), 2):
+        with np.errstate(invalid="ignore"):
+            gap = joint[:, i] - joint[:, j]
+        changes = np.isfinite(gap[:-1]) & np.isfinite(gap[1:]) & (np.sign(gap[:-1]) * np.sign(gap[1:]) < 0)
+        for a in np.flatnonzero(changes):
+            found.append(brentq(_log_ratio, grid[a], grid[a + 1], args=(densities, share, i, j)))
+    return np.array(found)
+
+
+def _log_ratio(x: float, densities: ClassDensities, share: Array, i: int, j: int) -> float:
+    values = densities.log_joint(np.array([[x]]), share)[0]
+    return float(values[i] - values[j])
+
+
+def _monte_carlo(densities: ClassDensities, share: Array, n: int, rng: np.random.Generator) -> BayesError:
+    """The mean of ``1 - max posterior`` over rows drawn from each class by its share."""
+    error = variance = 0.0
+    for part, prior in zip(densities.densities, share, strict=True):
+        if prior == 0:
+            continue
+        rows = part.draw(max(2, round(n * prior)), rng)
+        # The losers' probabilities are summed: 1 minus the winner's would round small errors to 0.
+        lost = np.sort(softmax(densities.log_joint(rows, share), axis=1), axis=1)[:, :-1].sum(axis=1)
+        error += prior * lost.mean()
+        variance += prior**2 * lost.var(ddof=1) / len(lost)
+    return BayesError(float(error), "monte-carlo", standard_error=float(np.sqrt(variance)))

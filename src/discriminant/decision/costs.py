@@ -1,0 +1,177 @@
+"""Costs of actions: rows are true classes, columns are actions, whatever form they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from ..data.naming import plain
+from ..data.rows import as_frame
+from ..errors import ParameterError
+
+Array = np.ndarray[Any, Any]
+
+_ORIENTATION = "Rows are true classes, columns are actions"
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """Costs of shape (K, A), or (n_rows, K, A) where every row has its own; names where they were given."""
+
+    values: Array
+    classes: list[Any] | None
+    actions: list[Any] | None
+
+    def aligned(self, classes: Array) -> tuple[Array, list[Any]]:
+        """The costs with their true classes in this order, and the actions."""
+        wanted = [plain(label) for label in classes]
+        if self.classes is None:
+            self._refuse_other_count(wanted)
+            return self.values, self._action_names(wanted)
+        self._refuse_other_classes(wanted)
+        places = [self.classes.index(label) for label in wanted]
+        return self.values[..., places, :], self._action_names(self.classes)
+
+    def _action_names(self, classes: list[Any]) -> list[Any]:
+        """The actions, or where they have no names the classes, in the order of the columns."""
+        if self.actions is not None:
+            return self.actions
+        n_actions = self.values.shape[-1]
+        if n_actions != len(classes):
+            raise ParameterError(
+                f"costs has {n_actions} columns for {len(classes)} classes {classes}, so the actions are not the "
+                f"classes: name them with actions=[...]. {_ORIENTATION}."
+            )
+        return classes
+
+    def _refuse_other_count(self, wanted: list[Any]) -> None:
+        n_classes, n_actions = self.values.shape[-2:]
+        if n_classes == len(wanted):
+            return
+        message = f"costs has {n_classes} rows and {n_actions} columns for the {len(wanted)} classes {wanted}. "
+        remedy = " It fits transposed: give costs.T." if n_actions == len(wanted) else ""
+        raise ParameterError(f"{message}{_ORIENTATION}.{remedy}")
+
+    def _refuse_other_classes(self, wanted: list[Any]) -> None:
+        assert self.classes is not None
+        missing = [label for label in wanted if label not in self.classes]
+        unknown = [label for label in self.classes if label not in wanted]
+        if not missing and not unknown:
+            return
+        if self.actions is not None and missing and all(label in self.actions for label in wanted):
+            raise ParameterError(
+                f"costs looks transposed: its columns {self.actions} are the classes, its rows {self.classes} are not. "
+                f"{_ORIENTATION}: the entry [k, j] is the cost of action j when the truth is k. Transpose it."
+            )
+        wrong = (
+            f"misses the true class {missing[0]!r}" if missing else f"has a row {unknown[0]!r}, which is not a class"
+        )
+        raise ParameterError(f"costs {wrong}. Its rows: {self.classes}; classes: {wanted}. {_ORIENTATION}.")
+
+
+def read_costs(costs: Any, actions: Any = None, classes: Any = None) -> CostTable:
+    """The costs as a table, with the names that come with them or are given.
+
+    >>> read_costs({"ill": {"treat": 0, "wait": 10}, "healthy": {"treat": 1, "wait": 0}}).values
+    array([[ 0., 10.],
+           [ 1.,  0.]])
+    """
+    named_actions = None if actions is None else _names("actions", actions)
+    if isinstance(costs, Mapping):
+        table = _from_mapping(costs)
+    elif (frame := as_frame(costs)) is not None:
+        table = _from_frame(frame)
+    else:
+        return _from_array(costs, named_actions, None if classes is None else _names("classes", classes))
+    return table if named_actions is None else _columns_in_order(table, named_actions)
+
+
+def _names(what: str, given: Any) -> list[Any]:
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ParameterError(f"{what} must be a list of names, got {given!r}.")
+    listed = [plain(label) for label in given]
+    repeated = [label for i, label in enumerate(listed) if label in listed[:i]]
+    if repeated:
+        raise ParameterError(f"{what} names {repeated[0]!r} more than once: {listed}.")
+    return listed
+
+
+def _from_array(costs: Any, actions: list[Any] | None, classes: list[Any] | None) -> CostTable:
+    try:
+        values = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"costs must be numbers: {error}. {_ORIENTATION}.") from error
+    if values.ndim not in (2, 3) or 0 in values.shape:
+        raise ParameterError(
+            f"costs must have shape (n_classes, n_actions), or (n_rows, n_classes, n_actions) if each row has its own; "
+            f"got {values.shape}. {_ORIENTATION}."
+        )
+    for name, axis, names in (("classes", -2, classes), ("actions", -1, actions)):
+        if names is not None and values.shape[axis] != len(names):
+            fits = classes is not None and actions is not None and values.shape[-2:] == (len(actions), len(classes))
+            remedy = " It fits transposed: give costs.T." if fits else ""
+            raise ParameterError(
+                f"costs has {values.shape[-2]} rows and {values.shape[-1]} columns, but {name}={names}. "
+                f"{_ORIENTATION}.{remedy}"
+            )
+    _refuse_nonfinite(values, classes, actions)
+    return CostTable(values, classes, actions)
+
+
+def _from_mapping(costs: Mapping[Any, Any]) -> CostTable:
+    nested = [isinstance(inner, Mapping) for inner in costs.values()]
+    if nested and all(nested):
+        pairs = {(true, action): cost for true, row in costs.items() for action, cost in row.items()}
+    elif not any(nested) and all(isinstance(key, tuple) and len(key) == 2 for key in costs):
+        pairs = dict(costs)
+    else:
+        pairs = {}
+    if not pairs:
+        raise ParameterError(
+            "costs must be {true class: {action: cost}} or {(true class, action): cost}, got a dict with keys "
+            f"{list(costs)[:4]}."
+        )
+    classes = list(dict.fromkeys(plain(true) for true, _ in pairs))
+    actions = list(dict.fromkeys(plain(action) for _, action in pairs))
+    rows = [[_cost_of(pairs, true, action) for action in actions] for true in classes]
+    return _from_array(rows, actions, classes)
+
+
+def _cost_of(pairs: Mapping[Any, Any], true: Any, action: Any) -> Any:
+    """The cost of a pair; being right costs nothing unless it is said."""
+    if (true, action) not in pairs and true != action:
+        raise ParameterError(f"costs does not say what the action {action!r} costs when the truth is {true!r}.")
+    return pairs.get((true, action), 0.0)
+
+
+def _from_frame(frame: Any) -> CostTable:
+    index = nw.maybe_get_index(frame)
+    if index is None:
+        classes, frame = frame[:, 0].to_list(), frame[:, 1:]
+    else:
+        classes = list(index)
+    return _from_array(frame.to_numpy(), _names("actions", frame.columns), _names("classes", classes))
+
+
+def _columns_in_order(table: CostTable, wanted: list[Any]) -> CostTable:
+    assert table.actions is not None
+    if set(wanted) != set(table.actions):
+        raise ParameterError(f"costs has the actions {table.actions}, but actions={wanted}. {_ORIENTATION}.")
+    places = [table.actions.index(action) for action in wanted]
+    return CostTable(table.values[..., places], table.classes, wanted)
+
+
+def _refuse_nonfinite(values: Array, classes: list[Any] | None, actions: list[Any] | None) -> None:
+    if np.isfinite(values).all():
+        return
+    place = np.argwhere(~np.isfinite(values))[0]
+    k, j = int(place[-2]), int(place[-1])
+    true, action = (classes[k] if classes else k), (actions[j] if actions else j)
+    raise ParameterError(
+        f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For what "
+        "must never be done give a cost far above the others."
+    )

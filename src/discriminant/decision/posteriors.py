@@ -1,0 +1,312 @@
+"""Posterior probabilities with what is needed to use them: the names of the classes and the priors behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.naming import plain, shown
+from ..data.parameters import check_integer
+from ..data.rows import as_frame, as_rows
+from ..engine import map_rows
+from ..errors import DegenerateDataError, InputError, LabelError, ParameterError
+from .priors import check_priors
+
+Array = np.ndarray[Any, Any]
+
+#: How far from 1 the probabilities of a row may sum up: what float32 and six printed digits leave.
+_SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Class probabilities of some rows, with the names of the classes and the priors they were computed under.
+
+    Parameters
+    ----------
+    probabilities : array-like or frame of shape (n_rows, K)
+        Each row sums to 1 within 1e-6, and is divided by its sum so that it does to the last digit.
+    classes : array-like of shape (K,), optional
+        What the columns stand for. Default: the column names of a frame, else 0, ..., K - 1. The columns of a frame are
+        brought into this order.
+    priors : array-like or dict, optional
+        The class priors of the training rows; `with_priors` needs them.
+
+    Examples
+    --------
+    >>> found = Posterior([[0.9, 0.1], [0.4, 0.6]], classes=["healthy", "ill"], priors=[0.5, 0.5])
+    >>> found.labels()
+    array(['healthy', 'ill'], dtype='<U7')
+    >>> found.with_priors({"healthy": 0.9, "ill": 0.1}).probabilities.round(3)
+    array([[0.988, 0.012],
+           [0.857, 0.143]])
+    """
+
+    probabilities: Array
+    classes: Any = None
+    priors: Any = None
+
+    def __post_init__(self) -> None:
+        values, classes = _named_columns(self.probabilities, self.classes)
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "probabilities", _normalised(values, classes))
+        if self.priors is not None:
+            object.__setattr__(self, "priors", check_priors(self.priors, classes))
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def __getitem__(self, rows: Any) -> Posterior:
+        """The posterior of some rows; one row number gives a posterior of one row."""
+        return _sound(np.atleast_2d(self.probabilities[rows]), self.classes, self.priors)
+
+    def labels(self) -> Array:
+        """The most probable class of each row."""
+        return self.classes[self.probabilities.argmax(axis=1)]
+
+    def with_priors(self, new: Any) -> Posterior:
+        """The posterior where the classes have other shares than in training: proportional to ``p new / old``.
+
+        Exact as long as the classes look the same in both places and only their shares differ.
+
+        Parameters
+        ----------
+        new : array-like or dict
+            Class priors, in class order or by name.
+        """
+        priors = check_priors(new, self.classes)
+        weighted = self.probabilities * self._ratio(priors)
+        total = weighted.sum(axis=1, keepdims=True)
+        if not total.all():
+            row = int(np.argmin(total[:, 0]))
+            raise DegenerateDataError(
+                f"Row {row} has probability 0 for every class with a positive new prior. Give its class one."
+            )
+        return _sound(weighted / total, self.classes, priors)
+
+    def _ratio(self, new: Array) -> Array:
+        """New priors over those of training; a class that was absent there stays absent."""
+        if self.priors is None:
+            raise ParameterError(
+                "New priors need the priors of the training rows. Give them: Posterior(..., priors=...) or "
+                "posterior(model, X, priors=...)."
+            )
+        revived = np.flatnonzero((self.priors == 0) & (new > 0))
+        if revived.size:
+            raise ParameterError(
+                f"Class {shown(self.classes[revived[0]])} had prior 0 in training: its posterior is 0 whatever its new "
+                "prior. Fit the model on rows of that class too."
+            )
+        return np.divide(new, self.priors, out=np.zeros(len(new)), where=self.priors > 0)
+
+
+def _sound(probabilities: Array, classes: Array, priors: Array | None) -> Posterior:
+    """A posterior of what has been checked before, bit for bit."""
+    made = object.__new__(Posterior)
+    for name, value in (("probabilities", probabilities), ("classes", classes), ("priors", priors)):
+        object.__setattr__(made, name, value)
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class TopClasses:
+    """The k most probable classes of each row, most probable first, with their probabilities."""
+
+    labels: Array
+    probabilities: Array
+
+    @property
+    def mass(self) -> Array:
+        """How probable it is that the class is among them, for each row."""
+        return self.probabilities.sum(axis=1)
+
+    @property
+    def sets(self) -> list[frozenset[Any]]:
+        """The classes of each row as a set."""
+        return [frozenset(row) for row in self.labels.tolist()]
+
+
+def top_k(posterior: Any, k: int, classes: Any = None) -> TopClasses:
+    """The k most probable classes of each row with their probabilities.
+
+    Parameters
+    ----------
+    posterior : Posterior, or array or frame of shape (n_rows, K)
+    k : int
+    classes : array-like, optional
+        What the columns of an array stand for.
+
+    Examples
+    --------
+    >>> best = top_k([[0.2, 0.5, 0.3]], 2, classes=["a", "b", "c"])
+    >>> best.labels, best.probabilities, best.mass
+    (array([['b', 'c']], dtype='<U1'), array([[0.5, 0.3]]), array([0.8]))
+    """
+    found = as_posterior(posterior, classes)
+    check_integer("k", k, 1)
+    if k > len(found.classes):
+        raise ParameterError(f"k must be at most the number of classes, {len(found.classes)}, got {k}.")
+    order = np.argsort(-found.probabilities, axis=1, kind="stable")[:, :k]
+    return TopClasses(found.classes[order], np.take_along_axis(found.probabilities, order, axis=1))
+
+
+def posterior(model: Any, X: Any, priors: Any = None) -> Posterior:
+    """The posterior of rows by any fitted classifier with ``predict_proba``.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        One of this package, of scikit-learn, or a pipeline or search around one.
+    X : rows as the model takes them
+    priors : array-like or dict, optional
+        The class priors of its training rows. Default: those the model kept (``priors_``, ``class_prior_`` or
+        ``class_log_prior_``), if any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = posterior(GaussianNB().fit(X, y), X[:2])
+    >>> found.labels(), found.priors.round(2)
+    (array([0, 0]), array([0.33, 0.33, 0.33]))
+    """
+    refuse_margins(model)
+    return Posterior(model.predict_proba(X), model.classes_, kept_priors(model) if priors is None else priors)
+
+
+def as_posterior(values: Any, classes: Any = None) -> Posterior:
+    """What was given as a posterior: itself, or a table whose columns are ``classes``."""
+    if not isinstance(values, Posterior):
+        return Posterior(values, classes)
+    if classes is not None:
+        _refuse_other_classes(values.classes, class_array(classes))
+    return values
+
+
+def kept_priors(model: Any) -> Array | None:
+    """The class priors a fitted model, or the one inside a pipeline or search, kept, if any."""
+    inner = innermost(model)
+    for name in ("priors_", "class_prior_"):
+        if getattr(inner, name, None) is not None:
+            return np.asarray(getattr(inner, name), dtype=np.float64)
+    return np.exp(inner.class_log_prior_) if hasattr(inner, "class_log_prior_") else None
+
+
+def innermost(model: Any) -> Any:
+    """The classifier that a fitted search found, or that a pipeline ends in."""
+    if hasattr(model, "best_estimator_"):
+        return innermost(model.best_estimator_)
+    return innermost(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def refuse_margins(model: Any) -> None:
+    """Raise an error for a model whose scores are not probabilities."""
+    if not hasattr(model, "predict_proba"):
+        kind = "margins, which are not probabilities" if hasattr(model, "decision_function") else "no probabilities"
+        raise ParameterError(
+            f"{type(model).__name__} gives {kind}: expected costs cannot be computed. Calibrate it: "
+            "DecisionClassifier(model, calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def class_array(classes: Any) -> Array:
+    """Class names as an array, each of them once."""
+    if np.ndim(classes) != 1:
+        raise LabelError(f"classes must be a list of class labels, got {classes!r}.")
+    listed = [plain(label) for label in classes]
+    repeated = [label for i, label in enumerate(listed) if label in listed[:i]]
+    if repeated:
+        raise LabelError(f"Class {repeated[0]!r} is named more than once in {listed}. Name each class once.")
+    return classes if isinstance(classes, np.ndarray) else label_array(listed)
+
+
+def label_array(labels: list[Any]) -> Array:
+    """Labels as an array; text is not made of what is not text."""
+    kinds = {type(label) for label in labels}
+    return np.array(labels) if len(kinds) == 1 else np.array(labels, dtype=object)
+
+
+def _named_columns(given: Any, classes: Any) -> tuple[Array, Array]:
+    """The probabilities as an array, and the class of each column."""
+    frame = as_frame(given)
+    if frame is not None:
+        names = list(frame.columns)
+        chosen = label_array(names) if classes is None else class_array(classes)
+        return as_rows(given).block(0, len(frame))[:, _places(names, chosen)], chosen
+    values = _table(given)
+    chosen = np.arange(values.shape[1]) if classes is None else class_array(classes)
+    if values.shape[1] != len(chosen):
+        raise InputError(
+            f"Probabilities have {values.shape[1]} columns, expected {len(chosen)}: one for each of the classes "
+            f"{[plain(label) for label in chosen]}, in this order."
+        )
+    return values, chosen
+
+
+def _table(given: Any) -> Array:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Probabilities must be numbers, one row for each case: {error}.") from error
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(
+            f"Probabilities must have shape (n_rows, n_classes), got {values.shape}. For two classes give both "
+            "columns: np.column_stack([1 - p, p])."
+        )
+    return values
+
+
+def _places(names: list[Any], classes: Array) -> list[int]:
+    """Where the columns of the classes stand; frames that only know text name class 1 '1'."""
+    wanted = [plain(label) for label in classes]
+    if not set(wanted) <= set(names) and set(map(str, wanted)) == set(names):
+        wanted = list(map(str, wanted))
+    _refuse_other_classes(label_array(names), label_array(wanted))
+    return [names.index(label) for label in wanted]
+
+
+def _refuse_other_classes(found: Array, wanted: Array) -> None:
+    found_names, wanted_names = [plain(v) for v in found], [plain(v) for v in wanted]
+    missing = [label for label in wanted_names if label not in found_names]
+    unknown = [label for label in found_names if label not in wanted_names]
+    if missing or unknown:
+        wrong = f"have no class {missing[0]!r}" if missing else f"have a class {unknown[0]!r} that is not expected"
+        raise LabelError(f"The probabilities {wrong}. Classes there: {found_names}; expected: {wanted_names}.")
+
+
+def _normalised(values: Array, classes: Array) -> Array:
+    """Each row divided by its sum; refuses what are not probabilities."""
+    out, ones = np.empty(values.shape), np.ones(values.shape[1])
+    unsound = []
+
+    def write(block: Array, where: slice) -> None:
+        total = block @ ones
+        if not (np.abs(total - 1) <= _SUM_TOLERANCE).all() or not block.min() >= 0:
+            unsound.append(where)
+            return
+        np.divide(block, total[:, None], out=out[where])
+
+    map_rows(as_rows(values), write)
+    if unsound:
+        first = min(unsound, key=lambda where: where.start)
+        _refuse_first_unsound_row(values[first], first.start, classes)
+    return out
+
+
+def _refuse_first_unsound_row(values: Array, start: int, classes: Array) -> None:
+    sums = values.sum(axis=1)
+    sound = (np.abs(sums - 1) <= _SUM_TOLERANCE) & (values >= 0).all(axis=1)
+    row = int(np.argmin(sound))
+    for k, value in enumerate(values[row]):
+        if not 0 <= value < np.inf:
+            raise InputError(
+                f"Row {start + row} has {value:g} as the probability of class {shown(classes[k])}: expected a number "
+                "from 0 to 1."
+            )
+    raise InputError(
+        f"The probabilities of row {start + row} sum to {sums[row]:.8g}, expected 1 (within {_SUM_TOLERANCE:g}). If "
+        "they are only proportional to probabilities, divide each row by its sum."
+    )

@@ -1,0 +1,210 @@
+"""A classifier and what is done with its probabilities, in one estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils import get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from ..data.labels import encode_labels
+from ..data.weights import check_weights
+from ..decision.posteriors import Posterior, innermost, kept_priors, refuse_margins
+from ..decision.priors import check_priors
+from ..decision.rules import Decision
+from ..decision.words import Explanation
+from ..errors import InputError, ParameterError
+from .base import all_or_nothing
+
+Array = np.ndarray[Any, Any]
+
+
+class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that predicts the action of least expected cost.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``, or any with ``decision_function`` if ``calibration`` is asked for. Margins are not
+        probabilities, and are refused without.
+    decision : Decision, or costs as `Decision` takes them, optional
+        Default: the most probable class.
+    calibration : None, "sigmoid" or "isotonic"
+        Learn the probabilities from held-out rows (``sklearn.calibration.CalibratedClassifierCV``).
+    cv : int or splitter, optional
+        Folds of the calibration; without one it has no effect.
+    priors : array-like or dict, optional
+        Shares of the classes where decisions are made, if they are not those of the training rows.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    actions_ : array of shape (A,)
+    estimator_ : the fitted classifier
+    decision_ : Decision
+    training_priors_ : array of shape (K,)
+        The priors the classifier's posteriors rest on: its own where it keeps some, else the shares of the training
+        rows, multiplied by its ``class_weight`` where it has one.
+    priors_ : array of shape (K,)
+        The priors that `predict_proba` rests on.
+
+    Examples
+    --------
+    Missing a malignant tumour costs twenty times as much as a false alarm:
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y = np.where(y == 0, "malignant", "benign")
+    >>> costs = {("malignant", "benign"): 20, ("benign", "malignant"): 1}
+    >>> model = DecisionClassifier(LinearDiscriminantAnalysis(), costs).fit(X[:, :2], y)
+    >>> np.unique(model.predict(X[:100, :2]), return_counts=True)
+    (array(['benign', 'malignant'], dtype='<U9'), array([26, 74]))
+    >>> print(model.explain(X[19, :2]))
+    Decision: malignant, with expected cost 0.946; next best: benign, 1.081.
+    Probabilities: benign 0.946, malignant 0.05404.
+    It holds for P(benign) up to 0.9524 (now 0.946); above: benign.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        decision: Any = None,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
+        cv: Any = None,
+        priors: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.decision = decision
+        self.calibration = calibration
+        self.cv = cv
+        self.priors = priors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of the training rows."""
+        check_is_fitted(self)
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the columns, where the training rows had names."""
+        check_is_fitted(self)
+        return self.estimator_.feature_names_in_
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier and match its classes with the decision.
+
+        Parameters
+        ----------
+        X : rows as the classifier takes them
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+            Handed to the classifier, which must take it.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._check_parameters(sample_weight)
+            if getattr(getattr(X, "dtype", None), "kind", None) == "c":
+                raise InputError("Complex data not supported: X has complex values. Use real and imaginary parts.")
+            classes, codes = encode_labels(y, _num_samples(X))
+            decision = self._asked_for(classes)
+            options = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.estimator_ = self._prepared().fit(X, classes[codes], **options)
+            refuse_margins(self.estimator_)
+            self.classes_, self.decision_, self.actions_ = classes, decision, decision.actions_for(classes)
+            self.training_priors_ = self._training_priors(codes, check_weights(sample_weight, len(codes)))
+            anywhere = Posterior(self.training_priors_[None], classes, self.training_priors_)
+            self.priors_ = decision.posterior_used(anywhere).priors
+        return self
+
+    def posterior(self, X: Any) -> Posterior:
+        """The classifier's posterior of each row, with the priors it rests on."""
+        check_is_fitted(self)
+        return Posterior(self.estimator_.predict_proba(X), self.classes_, self.training_priors_)
+
+    def predict(self, X: Any) -> Array:
+        """The action for each row."""
+        found = self.posterior(X)
+        return self.decision_.decide(found)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class under the priors of the decision, columns in the order of ``classes_``."""
+        found = self.posterior(X)
+        return self.decision_.posterior_used(found).probabilities
+
+    def risk(self, X: Any) -> Array:
+        """The expected cost of every action for each row, columns in the order of ``actions_``."""
+        found = self.posterior(X)
+        return self.decision_.risk(found)
+
+    def explain(self, x: Any, row: int = 0) -> Explanation:
+        """Why the action of one row was chosen, and at which probability it would change.
+
+        Parameters
+        ----------
+        x : a single row, or rows
+        row : int
+            Which of several rows.
+        """
+        found = self.posterior(np.reshape(np.asarray(x), (1, -1)) if np.ndim(x) == 1 else x)
+        return self.decision_.explain(found, row)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Minus the mean cost of the actions; without costs 1 minus it, which is the accuracy (less abstentions)."""
+        found = self.posterior(X)
+        cost = self.decision_.total_risk(found, y, sample_weight)
+        return 1 - cost if self.decision_.costs is None else -cost
+
+    def _check_parameters(self, sample_weight: Any) -> None:
+        if self.calibration not in (None, "sigmoid", "isotonic"):
+            raise ParameterError(f"calibration must be None, 'sigmoid' or 'isotonic', got {self.calibration!r}.")
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ParameterError(f"{type(self.estimator).__name__} takes no sample_weight: leave it out.")
+
+    def _asked_for(self, classes: Array) -> Decision:
+        """The decision, with the priors of this estimator if it has some."""
+        decision = self.decision if isinstance(self.decision, Decision) else Decision(self.decision)
+        if self.priors is None:
+            return decision
+        if decision.priors is not None:
+            raise ParameterError("Both the decision and DecisionClassifier have priors: give them in one place.")
+        shares = check_priors(self.priors, classes).tolist()
+        return replace(decision, priors=dict(zip(classes.tolist(), shares, strict=True)))
+
+    def _prepared(self) -> Any:
+        inner = clone(self.estimator)
+        return inner if self.calibration is None else CalibratedClassifierCV(inner, method=self.calibration, cv=self.cv)
+
+    def _training_priors(self, codes: Array, weight: Array | None) -> Array:
+        """The priors that the probabilities of the fitted classifier rest on."""
+        share = np.bincount(codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
+        if self.calibration is None:
+            kept = kept_priors(self.estimator_)
+            if kept is not None:
+                return check_priors(kept, self.classes_)
+            share = _reweighted(share, self.classes_, getattr(innermost(self.estimator_), "class_weight", None))
+        return share / share.sum()
+
+
+def _reweighted(share: Array, classes: Array, class_weight: Any) -> Array:
+    """Shares of the classes as a classifier with this ``class_weight`` sees them; by name they are all balanced."""
+    if class_weight is None:
+        return share
+    if isinstance(class_weight, str):
+        return np.ones(len(share))
+    return share * [class_weight.get(label, 1.0) for label in classes.tolist()]
