@@ -1,0 +1,287 @@
+"""Calibration: do things that are said to happen with probability p happen in a share p of the cases?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import logit
+
+from ..data import LabelledRows, as_rows, check_weights
+from ..data.parameters import check_integer
+from ..errors import InputError, ParameterError
+from ..kernels import counting as kernels
+from ..losses import Logistic
+from ..objective import Objective
+from ..solvers.choose import named_solver
+from .coding import same_length
+from .frames import frame_of
+from .layout import aligned
+from .rates import ratio
+
+Array = np.ndarray[Any, Any]
+Binning = Literal["quantile", "width"]
+
+#: Equal bins that probabilities are collected in; coarser bins are made of them.
+FINE_BINS = 1_000
+#: Log-odds beyond this are rounding of the probability, not information.
+_MOST_LOG_ODDS = 36.0
+
+
+@dataclass(frozen=True)
+class BrierParts:
+    """The Brier score in parts: ``score = reliability - resolution + uncertainty + within``.
+
+    reliability: how far observed shares are from predicted ones (0 is best); resolution: how far they are from the
+    overall share (more is better); uncertainty: that of the outcome itself; within: what bins hide by their width.
+    """
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+
+    @property
+    def within(self) -> float:
+        return self.score - (self.reliability - self.resolution + self.uncertainty)
+
+
+class CalibrationBins:
+    """Predicted probabilities and outcomes in bins, which can be added to and merged.
+
+    Parameters
+    ----------
+    edges : array-like, optional
+        Ends of the bins, from 0 to 1. Default: 1,000 bins of equal width.
+
+    Attributes
+    ----------
+    weight : array of shape (bins,)
+        Rows in each bin, or the sum of their weights.
+    predicted, observed : arrays of shape (bins,)
+        The mean predicted probability and the share of rows for which the outcome came true; NaN in empty bins.
+
+    Examples
+    --------
+    >>> found = CalibrationBins.of([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.7, 0.8, 0.9])
+    >>> coarse = found.rebinned(2, by="width")
+    >>> coarse.predicted.round(3), coarse.observed.round(3)
+    (array([0.167, 0.8  ]), array([0.333, 0.667]))
+    >>> round(found.ece(2, by="width"), 3)
+    0.15
+    """
+
+    def __init__(self, edges: Any = None) -> None:
+        self.edges = np.linspace(0, 1, FINE_BINS + 1) if edges is None else np.asarray(edges, dtype=np.float64)
+        #: For each bin: weight, and weighted sums of p, y, p^2 and p y.
+        self.sums = np.zeros((len(self.edges) - 1, 5))
+
+    @classmethod
+    def of(cls, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
+        """The bins of these rows: whether the outcome came true, and how probable it was said to be."""
+        return cls().update(outcome, probability, sample_weight)
+
+    @classmethod
+    def from_sums(cls, edges: Array, sums: Array) -> CalibrationBins:
+        """Bins whose sums are known."""
+        made = cls(edges)
+        made.sums = sums
+        return made
+
+    def update(self, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
+        """Add rows; returns the bins themselves."""
+        came_true, p = np.asarray(outcome).astype(bool), check_probability(probability)
+        same_length(outcome=came_true, probability=p)
+        weight = check_weights(sample_weight, len(p))
+        if len(self.edges) != FINE_BINS + 1:
+            raise ParameterError("Coarse bins cannot be added to: update the fine ones they were made of.")
+        self.sums += posterior_bins(p[:, None], np.where(came_true, 0, 1), weight)[0]
+        return self
+
+    def merge(self, other: CalibrationBins) -> CalibrationBins:
+        """Add the rows of other bins; returns the bins themselves."""
+        if not np.array_equal(self.edges, other.edges):
+            raise ParameterError("Bins with different ends cannot be merged: merge the fine ones they were made of.")
+        self.sums = self.sums + other.sums
+        return self
+
+    def __add__(self, other: CalibrationBins) -> CalibrationBins:
+        if not isinstance(other, CalibrationBins):
+            return NotImplemented
+        return CalibrationBins.from_sums(self.edges, self.sums).merge(other)
+
+    @property
+    def weight(self) -> Array:
+        return self.sums[:, 0]
+
+    @property
+    def predicted(self) -> Array:
+        return ratio(self.sums[:, 1], self.weight)
+
+    @property
+    def observed(self) -> Array:
+        return ratio(self.sums[:, 2], self.weight)
+
+    def rebinned(self, n_bins: int = 10, by: Binning = "quantile") -> CalibrationBins:
+        """Coarser bins made of these: of about equally many rows, or of equal width. Empty bins are left out."""
+        check_integer("n_bins", n_bins, 1)
+        if by not in ("quantile", "width"):
+            raise ParameterError(f"by must be 'quantile' or 'width', got {by!r}.")
+        if by == "width":
+            position = self.edges[:-1]
+        else:
+            position = (np.cumsum(self.weight) - self.weight / 2) / max(self.weight.sum(), 1e-300)
+        # A bin's own rounding must not move it into the next coarse bin.
+        target = np.minimum(np.floor(position * n_bins + 1e-9).astype(int), n_bins - 1)
+        filled = np.unique(target[self.weight > 0])
+        sums = np.stack([self.sums[target == b].sum(axis=0) for b in filled]) if filled.size else self.sums[:0]
+        firsts = [int(np.flatnonzero(target == b)[0]) for b in filled]
+        return CalibrationBins.from_sums(self.edges[[*firsts, len(self.edges) - 1]], sums)
+
+    def ece(self, n_bins: int = 10, by: Binning = "quantile") -> float:
+        """The expected calibration error: the mean distance of predicted and observed shares over bins."""
+        weight, distance = self.rebinned(n_bins, by)._distances()
+        return float(weight @ distance / weight.sum()) if weight.size else math.nan
+
+    def mce(self, n_bins: int = 10, by: Binning = "quantile") -> float:
+        """The largest distance of predicted and observed shares over bins."""
+        distance = self.rebinned(n_bins, by)._distances()[1]
+        return float(distance.max()) if distance.size else math.nan
+
+    def _distances(self) -> tuple[Array, Array]:
+        filled = self.weight > 0
+        return self.weight[filled], np.abs(self.predicted - self.observed)[filled]
+
+    def brier(self, n_bins: int | None = None, by: Binning = "quantile") -> BrierParts:
+        """The Brier score of the outcome and its parts, by these bins or by coarser ones."""
+        bins = self if n_bins is None else self.rebinned(n_bins, by)
+        weight, p, y, p_squared, p_y = bins.sums[bins.weight > 0].T
+        total = weight.sum()
+        if not total > 0:
+            return BrierParts(math.nan, math.nan, math.nan, math.nan)
+        share = y.sum() / total
+        score = (p_squared - 2 * p_y + y).sum() / total
+        reliability = (np.square(p - y) / weight).sum() / total
+        resolution = (weight * np.square(y / weight - share)).sum() / total
+        return BrierParts(float(score), float(reliability), float(resolution), float(share * (1 - share)))
+
+    def to_frame(self) -> Any:
+        """The bins as a pandas frame, or a dict of arrays without pandas."""
+        return frame_of(
+            {
+                "from": self.edges[:-1],
+                "to": self.edges[1:],
+                "rows": self.weight,
+                "predicted": self.predicted,
+                "observed": self.observed,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The filled bins as plain values for JSON."""
+        filled = self.weight > 0
+        columns = {"from": self.edges[:-1], "to": self.edges[1:], "rows": self.weight}
+        columns |= {"predicted": self.predicted, "observed": self.observed}
+        return {name: values[filled].tolist() for name, values in columns.items()}
+
+    def __str__(self) -> str:
+        shown = self if len(self.weight) <= 20 else self.rebinned(10)
+        columns = shown.to_dict()
+        cells = [["from", "to", "rows", "predicted", "observed"]]
+        cells += [
+            [f"{a:.3f}", f"{b:.3f}", f"{n:,.6g}", f"{p:.4f}", f"{o:.4f}"]
+            for a, b, n, p, o in zip(*columns.values(), strict=True)
+        ]
+        head = (
+            f"calibration: error {self.ece():.4f} on average, {self.mce():.4f} at most (10 bins of equally many rows)"
+        )
+        return "\n".join([head, *aligned(cells, left=0)])
+
+    __repr__ = __str__
+
+
+def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Array:
+    """The sums (K, bins, 5) of `CalibrationBins` of each class, from one pass over the rows."""
+    out = np.zeros((posterior.shape[1], FINE_BINS, 5))
+    weights = np.ones(len(codes)) if weight is None else weight
+    kernels.bin_posterior(np.ascontiguousarray(posterior, dtype=np.float64), np.asarray(codes, np.int64), weights, out)
+    return out
+
+
+def check_probability(probability: Any) -> Array:
+    """One probability for each row as float64."""
+    p = np.asarray(probability)
+    if p.ndim != 1 or p.dtype.kind not in "fiub":
+        raise InputError(f"probability must be one number for each row, got shape {p.shape}, dtype {p.dtype}.")
+    sound = (p >= 0) & (p <= 1)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise InputError(f"probability must be from 0 to 1, row {row} has {p[row]:g}.")
+    return p.astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class CalibrationLine:
+    """Log-odds of the outcome as ``intercept + slope * log-odds predicted``; 0 and 1 where the model is right.
+
+    A slope below 1 means probabilities that are too extreme (overfitting), above 1 too timid ones; the intercept tells
+    whether the outcome is more (above 0) or less frequent than predicted.
+    """
+
+    intercept: float
+    slope: float
+    intercept_error: float
+    slope_error: float
+
+    def __str__(self) -> str:
+        return (
+            f"calibration line: intercept {self.intercept:.4f} (standard error {self.intercept_error:.4f}), "
+            f"slope {self.slope:.4f} ({self.slope_error:.4f})"
+        )
+
+
+def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationLine:
+    """The logistic regression of an outcome on the log-odds it was predicted with.
+
+    NaN where it has no finite solution: an outcome that never or always came true, constant probabilities, or
+    probabilities that separate the outcomes perfectly.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=5_000)
+    >>> too_sure = p**2 / (p**2 + (1 - p) ** 2)
+    >>> round(calibration_line(rng.uniform(size=5_000) < p, too_sure).slope, 2)
+    0.51
+    """
+    came_true, p = np.asarray(outcome).astype(bool), check_probability(probability)
+    same_length(outcome=came_true, probability=p)
+    x = np.clip(logit(p), -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+    if not _overlap(x[came_true], x[~came_true]):
+        return CalibrationLine(math.nan, math.nan, math.nan, math.nan)
+    rows = LabelledRows(
+        as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), check_weights(sample_weight, len(p))
+    )
+    return _line(Objective(rows, Logistic()))
+
+
+def _overlap(one: Array, other: Array) -> bool:
+    """Whether both sides are there and neither lies wholly above the other."""
+    return bool(one.size and other.size and one.min() < other.max() and other.min() < one.max())
+
+
+def _line(objective: Objective) -> CalibrationLine:
+    theta = named_solver("newton", objective)(objective, np.zeros(objective.shape), 1e-12, 100).theta
+    covariance = np.linalg.inv(objective.total_weight * objective.value_gradient_hessian(theta)[2])
+    coef, intercept = objective.linear(theta)
+    centre, scale = float(objective.standardised.centre[0]), float(objective.standardised.scale[0])
+    slope = float(coef[0, 0])
+    to_intercept = np.array([-centre / scale, 1.0])
+    return CalibrationLine(
+        float(intercept[0]) - slope * centre,
+        slope,
+        math.sqrt(float(to_intercept @ covariance @ to_intercept)),
+        math.sqrt(float(covariance[0, 0])) / scale,
+    )

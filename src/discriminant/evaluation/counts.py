@@ -1,0 +1,390 @@
+"""The confusion matrix: rows are the truth, columns the prediction; every rate of it, defined or not."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..data.labels import sorted_classes
+from ..data.naming import shown
+from ..decision.risks import ABSTAIN
+from ..errors import LabelError, ParameterError
+from . import rates
+from .coding import CrossTable, as_labels, cross_table, ordered, unknown_label
+from .frames import matrix_frame
+from .intervals import Interval, check_level
+from .layout import confusion_lines
+from .measures import table_interval
+from .sampling import TableSample
+
+Array = np.ndarray[Any, Any]
+
+
+class ConfusionMatrix:
+    """How often each class (rows: truth) was predicted as each class or action (columns: prediction).
+
+    Parameters
+    ----------
+    classes : array-like, optional
+        All classes; a label that is not among them is then an error. Without it the matrix grows with the labels it
+        sees, truth and prediction together.
+    actions : array-like, optional
+        What may be predicted besides the classes. "abstain" needs no mention, unless it is a class.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+    predictions : array of shape (A,)
+        What the columns stand for: the classes, then the actions that are none.
+    counts : array of shape (K, A)
+        int64, or float64 sums of weights.
+
+    Notes
+    -----
+    Rates are those of each class against all others, one for each class. Where one has no denominator it is NaN, and
+    `undefined` says why. Averages over classes are then NaN too; ``undefined="skip"`` averages the others. Abstaining
+    is neither right nor left out: it lowers accuracy and recall, not precision.
+
+    Examples
+    --------
+    >>> found = ConfusionMatrix.of(["cat", "cat", "dog", "dog"], ["cat", "dog", "dog", "abstain"])
+    >>> print(found)
+    confusion matrix: rows = truth, columns = prediction
+                 prediction
+    truth        cat  dog  abstain  total
+    cat            1    1        0      2
+    dog            0    1        1      2
+    total          1    2        1      4
+    >>> found.recall, found.precision
+    (array([0.5, 0.5]), array([1. , 0.5]))
+    >>> found.merge(ConfusionMatrix.of(["dog"], ["dog"])).counts
+    array([[1, 1, 0],
+           [0, 2, 1]])
+    """
+
+    def __init__(self, classes: Any = None, actions: Any = None) -> None:
+        self.declared = None if classes is None else sorted_classes(classes).tolist()
+        self.extra = [] if actions is None else list(actions)
+        names = self.declared or []
+        columns = [*names, *self.extra]
+        self._table = CrossTable(names, columns, np.zeros((len(names), len(columns)), dtype=np.int64))
+
+    @property
+    def classes(self) -> Array:
+        return as_labels(self._table.truth)
+
+    @property
+    def predictions(self) -> Array:
+        return as_labels(self._table.prediction)
+
+    @property
+    def counts(self) -> Array:
+        return self._table.counts
+
+    @classmethod
+    def of(
+        cls, y: Any, predicted: Any, classes: Any = None, sample_weight: Any = None, actions: Any = None
+    ) -> ConfusionMatrix:
+        """The confusion matrix of these rows.
+
+        Parameters
+        ----------
+        y, predicted : array-like of shape (n_rows,)
+            True labels, and predicted labels or actions.
+        classes, actions : array-like, optional
+            As for the class.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies: weight 3 counts as three rows.
+        """
+        return cls(classes, actions).update(y, predicted, sample_weight)
+
+    @classmethod
+    def from_counts(cls, counts: Any, classes: Any, actions: Any = None) -> ConfusionMatrix:
+        """The matrix of counts that were made elsewhere: rows truth, columns prediction, in the order of the names."""
+        made = cls(classes, actions)
+        values, names = np.asarray(counts), list(classes)
+        columns = [*names, *made.extra]
+        if values.shape != (len(names), len(columns)):
+            raise ParameterError(
+                f"counts must have {len(names)} rows (truth) and {len(columns)} columns (prediction), got shape "
+                f"{values.shape}."
+            )
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all() or values.min() < 0:
+            raise ParameterError("counts must be finite numbers, 0 or more.")
+        made._take(CrossTable(names, columns, values.astype(np.float64 if values.dtype.kind == "f" else np.int64)))
+        return made
+
+    def update(self, y: Any, predicted: Any, sample_weight: Any = None) -> Self:
+        """Count more rows; returns the matrix itself."""
+        self._take(cross_table(y, predicted, sample_weight))
+        return self
+
+    def merge(self, other: ConfusionMatrix) -> Self:
+        """Add what another matrix has counted; returns the matrix itself."""
+        joined = ConfusionMatrix(self.declared, list(dict.fromkeys([*self.extra, *other.extra])))
+        joined._take(self._table)
+        joined._take(other._table)
+        self.extra, self._table = joined.extra, joined._table
+        return self
+
+    def __add__(self, other: ConfusionMatrix) -> ConfusionMatrix:
+        if not isinstance(other, ConfusionMatrix):
+            return NotImplemented
+        return self.copy().merge(other)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConfusionMatrix):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> ConfusionMatrix:
+        """A matrix with the same counts that can be updated by itself."""
+        made = ConfusionMatrix(self.declared, self.extra)
+        made._table = self._table
+        return made
+
+    def _take(self, table: CrossTable) -> None:
+        """Add a cross table; nothing changes if a label is refused."""
+        classes, extra = self._sorted_out(table)
+        columns = [*classes, *extra]
+        counts = self._table.arranged(classes, columns) + table.arranged(classes, columns)
+        self.extra, self._table = extra, CrossTable(classes, columns, counts)
+
+    def _sorted_out(self, table: CrossTable) -> tuple[list[Any], list[Any]]:
+        """All classes and all actions that are none, with those of a new table."""
+        truth = ordered(self._table.truth, table.truth) if self.declared is None else self.declared
+        extra = list(self.extra)
+        if ABSTAIN in table.prediction and ABSTAIN not in truth and ABSTAIN not in extra:
+            extra.append(ABSTAIN)
+        both = [label for label in table.truth if label in extra]
+        if both:
+            raise LabelError(f"{shown(both[0])} is a true label in y, but stood for an action that is not a class.")
+        predicted = [label for label in table.prediction if label not in extra]
+        if self.declared is None:
+            return ordered(truth, predicted), extra
+        self._refuse_undeclared(table.truth, predicted)
+        return self.declared, extra
+
+    def _refuse_undeclared(self, truth: list[Any], predicted: list[Any]) -> None:
+        assert self.declared is not None
+        remedy = "declare predictions that are not classes: actions=[...]"
+        for name, labels, more in (("y", truth, ""), ("predicted", predicted, remedy)):
+            for label in labels:
+                if label not in self.declared:
+                    raise unknown_label(name, label, self.declared, more)
+
+    @property
+    def total(self) -> float:
+        """All rows, or the sum of their weights."""
+        return self.counts.sum().item()
+
+    @property
+    def _margins(self) -> rates.Margins:
+        return rates.margins(self.counts)
+
+    @property
+    def tp(self) -> Array:
+        """Rows of the class predicted as the class."""
+        return np.diagonal(self.counts)
+
+    @property
+    def fn(self) -> Array:
+        """Rows of the class predicted as anything else."""
+        return self.counts.sum(axis=1) - self.tp
+
+    @property
+    def fp(self) -> Array:
+        """Rows of other classes predicted as the class."""
+        return self.counts.sum(axis=0)[: len(self.counts)] - self.tp
+
+    @property
+    def tn(self) -> Array:
+        """Rows of other classes predicted as anything else."""
+        return self.counts.sum() - self.tp - self.fn - self.fp
+
+    @property
+    def recall(self) -> Array:
+        """TP / (TP + FN): the share of the class's rows that were found. Also sensitivity, producer's accuracy."""
+        return self.rate("recall")
+
+    sensitivity = producers_accuracy = recall
+
+    @property
+    def precision(self) -> Array:
+        """TP / (TP + FP): the share of the predictions of the class that were right. Also user's accuracy."""
+        return self.rate("precision")
+
+    users_accuracy = precision
+
+    @property
+    def specificity(self) -> Array:
+        """TN / (TN + FP): the share of the other classes' rows that were not taken for the class."""
+        return self.rate("specificity")
+
+    @property
+    def fnr(self) -> Array:
+        """FN / (TP + FN): the share of the class's rows that were missed."""
+        return self.rate("fnr")
+
+    @property
+    def fpr(self) -> Array:
+        """FP / (FP + TN): the share of the other classes' rows that were taken for the class."""
+        return self.rate("fpr")
+
+    @property
+    def npv(self) -> Array:
+        """TN / (TN + FN): the share of the predictions of other classes that were right not to name the class."""
+        return self.rate("npv")
+
+    def f(self, m: float = 1.0) -> Array:
+        """F_m = (m + 1) P R / (R + m P) of each class; m = 1 is F1, and m is beta squared in the other convention."""
+        return self.rate("f", m)
+
+    def rate(self, metric: str, m: float = 1.0) -> Array:
+        """A rate of each class by its name, NaN where it is undefined."""
+        return rates.named_rate(metric, m).of(self._margins)
+
+    def overall(self, metric: str) -> float:
+        """A measure of the whole matrix by its name, such as "balanced accuracy" or "kappa"."""
+        if metric not in rates.OVERALL:
+            raise ParameterError(f"Unknown measure {metric!r}. Measures: {', '.join(map(repr, rates.OVERALL))}.")
+        return float(rates.OVERALL[metric](self._margins))
+
+    def average(
+        self,
+        metric: str,
+        how: rates.Average = "macro",
+        undefined: rates.Undefined = "nan",
+        m: float = 1.0,
+    ) -> float:
+        """A rate averaged over classes.
+
+        Parameters
+        ----------
+        metric : str
+            "recall", "precision", "specificity", "fnr", "fpr", "npv", "jaccard", "f1" or "f".
+        how : {"macro", "micro", "weighted"}
+            Every class alike; counts added before dividing; by the rows of each class.
+        undefined : {"nan", "skip"}
+            Whether a class for which the rate is undefined makes the average NaN or is left out of it.
+        m : float
+            For "f".
+        """
+        return float(rates.averaged(self._margins, rates.named_rate(metric, m), how, undefined))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of all rows given their own class."""
+        return self.overall("accuracy")
+
+    @property
+    def error_rate(self) -> float:
+        """The share of all rows not given their own class."""
+        return self.overall("error rate")
+
+    @property
+    def coverage(self) -> float:
+        """The share of all rows given any class."""
+        return self.overall("coverage")
+
+    @property
+    def accuracy_when_decided(self) -> float:
+        """The share given their own class among the rows given any."""
+        return self.overall("accuracy when decided")
+
+    def balanced_accuracy(self, undefined: rates.Undefined = "nan") -> float:
+        """The mean recall of all classes."""
+        return self.average("recall", "macro", undefined)
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's kappa."""
+        return self.overall("kappa")
+
+    @property
+    def mcc(self) -> float:
+        """Matthews's correlation coefficient, for two classes or many."""
+        return self.overall("mcc")
+
+    def undefined(self, metric: str) -> dict[Any, str]:
+        """Why the measure is undefined, by class; a measure of the whole matrix has the key "overall".
+
+        >>> ConfusionMatrix.of(["a", "b"], ["a", "a"]).undefined("precision")
+        {'b': "precision of class 'b': no row was predicted 'b'"}
+        """
+        if metric in rates.OVERALL:
+            reason = self._why_undefined(metric)
+            return {"overall": reason} if reason else {}
+        rate, names = rates.named_rate(metric), self.classes.tolist()
+        return {
+            label: f"{metric} of class {shown(label)}: {rate.undefined.format(label=shown(label))}"
+            for label, value in zip(names, self.rate(metric), strict=True)
+            if np.isnan(value)
+        }
+
+    def _why_undefined(self, metric: str) -> str:
+        if not np.isnan(self.overall(metric)):
+            return ""
+        if self.total == 0:
+            return f"{metric}: no row has been counted"
+        if metric == "balanced accuracy":
+            return f"{metric}: {'; '.join(self.undefined('recall').values())}"
+        if metric == "accuracy when decided":
+            return f"{metric}: no row was given a class"
+        return f"{metric}: truth or prediction is the same for every row"
+
+    def interval(
+        self, metric: str, of: Any = None, level: float = 0.95, random_state: Any = 0, m: float = 1.0
+    ) -> Interval:
+        """A confidence interval of a measure of this matrix, for rows that were drawn independently.
+
+        Parameters
+        ----------
+        metric : str
+            A rate of a class, or "accuracy", "error rate", "coverage", "accuracy when decided", "balanced accuracy",
+            "kappa" or "mcc".
+        of : a class, "macro", "micro" or "weighted", optional
+            For the rate of a class: which class, or which average.
+        level : float
+        random_state : int or Generator
+            For measures that are bootstrapped.
+        m : float
+            For "f".
+
+        Examples
+        --------
+        >>> found = ConfusionMatrix.of([0] * 40 + [1] * 60, [0] * 36 + [1] * 64)
+        >>> print(found.interval("recall", of=0))
+        0.7695 to 0.9604 (95 %, Wilson)
+        """
+        sample = TableSample(self.counts)
+        return table_interval(sample, self._table.truth, metric, of, check_level(level), random_state, m)
+
+    def normalised(self, by: Literal["truth", "prediction", "all"] = "truth") -> Array:
+        """The counts as shares of their row (truth), column (prediction) or all rows; NaN where there are none."""
+        axes: dict[str, Any] = {"truth": -1, "prediction": -2, "all": (-2, -1)}
+        if by not in axes:
+            raise ParameterError(f"by must be 'truth', 'prediction' or 'all', got {by!r}.")
+        return rates.ratio(self.counts, self.counts.sum(axis=axes[by], keepdims=True))
+
+    def to_frame(self) -> Any:
+        """The counts as a pandas frame with named axes, or as ``{truth: {prediction: count}}`` without pandas."""
+        return matrix_frame(self.counts, self.classes.tolist(), self.predictions.tolist(), "truth", "prediction")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The matrix as plain values for JSON."""
+        return {
+            "rows": "truth",
+            "columns": "prediction",
+            "classes": self.classes.tolist(),
+            "predictions": self.predictions.tolist(),
+            "counts": self.counts.tolist(),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(confusion_lines(self.counts, self.classes.tolist(), self.predictions.tolist()))
+
+    __repr__ = __str__

@@ -1,0 +1,164 @@
+"""Confidence intervals: of a proportion, of a mean, on a transformed scale, and from resamples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
+
+from ..data.parameters import check_number
+from ..errors import ParameterError
+
+Array = np.ndarray[Any, Any]
+Scale = Literal["linear", "logit", "fisher"]
+
+#: What a measure may be transformed by: there and back, and how steep it is there.
+_SCALES: dict[str, tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]] = {
+    "linear": (lambda v: v, lambda t: t, lambda _: 1.0),
+    "logit": (logit, expit, lambda v: 1 / (v * (1 - v))),
+    "fisher": (math.atanh, math.tanh, lambda v: 1 / (1 - v * v)),
+}
+_BOUNDS = {"linear": (-math.inf, math.inf), "logit": (0.0, 1.0), "fisher": (-1.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval: its ends, its level and how it was made.
+
+    Where there is none, the ends are NaN and ``method`` says why.
+
+    Examples
+    --------
+    >>> found = wilson_interval(0.9, 50)
+    >>> low, high = found
+    >>> print(found)
+    0.7864 to 0.9565 (95 %, Wilson)
+    >>> 0.8 in found
+    True
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if math.isnan(self.low):
+            return self.method
+        return f"{self.low:.4g} to {self.high:.4g} ({100 * self.level:g} %, {self.method})"
+
+    def mapped(self, function: Callable[[float], float], method: str) -> Interval:
+        """The interval of an increasing function of the measure."""
+        return Interval(function(self.low), function(self.high), self.level, method)
+
+
+def no_interval(level: float, reason: str) -> Interval:
+    """An interval that could not be made, with the reason."""
+    return Interval(math.nan, math.nan, level, f"not available: {reason}")
+
+
+def check_level(level: Any) -> float:
+    """The level as a float between 0 and 1."""
+    check_number("level", level, 0, 1, open_below=True)
+    if level == 1:
+        raise ParameterError("level must be below 1: an interval that is always right says nothing.")
+    return float(level)
+
+
+def quantile(level: float, degrees: float = math.inf) -> float:
+    """How many standard errors an interval of this level reaches to either side."""
+    upper = 0.5 + level / 2
+    return float(ndtri(upper) if math.isinf(degrees) else stdtrit(degrees, upper))
+
+
+def wilson_interval(
+    share: float, n: float, level: float = 0.95, degrees: float = math.inf, method: str = "Wilson"
+) -> Interval:
+    """Wilson's score interval of a proportion.
+
+    Parameters
+    ----------
+    share : float
+        The proportion found.
+    n : float
+        How many independent rows it is a proportion of. Weights are frequencies: their sum.
+    level : float
+    degrees : float
+        Degrees of freedom of the variance behind ``n``, where it was estimated from clusters.
+    method : str
+        What the interval is called.
+    """
+    if math.isnan(share) or not n > 0:
+        return no_interval(level, "the measure is undefined")
+    square = quantile(level, degrees) ** 2
+    centre = (share + square / (2 * n)) / (1 + square / n)
+    reach = math.sqrt(square * (share * (1 - share) / n + square / (4 * n * n))) / (1 + square / n)
+    low, high = (0.0 if share == 0 else centre - reach), (1.0 if share == 1 else centre + reach)
+    return Interval(max(low, 0.0), min(high, 1.0), level, method)
+
+
+def normal_interval(
+    value: float,
+    variance: float,
+    level: float,
+    method: str,
+    degrees: float = math.inf,
+    scale: Scale = "linear",
+) -> Interval:
+    """The interval ``value +- quantile * sd``, reached on a scale on which the measure has no bounds."""
+    if scale not in _SCALES:
+        raise ParameterError(f"scale must be one of {', '.join(map(repr, _SCALES))}, got {scale!r}.")
+    if not (math.isfinite(value) and math.isfinite(variance) and variance >= 0):
+        return no_interval(level, "the measure or its variance is undefined")
+    low, high = _BOUNDS[scale]
+    if not low < value < high:
+        return no_interval(level, f"the measure is {value:g}, at the end of its range")
+    there, back, slope = _SCALES[scale]
+    reach = quantile(level, degrees) * math.sqrt(variance) * slope(value)
+    return Interval(float(back(there(value) - reach)), float(back(there(value) + reach)), level, method)
+
+
+def newcombe_interval(auc: float, n_positive: float, n_negative: float, level: float) -> Interval:
+    """Newcombe's score interval of an AUC (his method 5), which has a width also where no pair is misordered."""
+    z = quantile(level)
+    extra = (n_positive + n_negative) / 2 - 1
+
+    def excess(true: float) -> float:
+        factor = 1 + extra * ((1 - true) / (2 - true) + true / (1 + true))
+        return (auc - true) ** 2 - z * z * true * (1 - true) * factor / (n_positive * n_negative)
+
+    low = 0.0 if auc == 0 else float(brentq(excess, 0.0, auc - 1e-12))
+    high = 1.0 if auc == 1 else float(brentq(excess, auc + 1e-12, 1.0))
+    return Interval(low, high, level, "Newcombe's score interval: no two rows of a pair are misordered")
+
+
+def bca_interval(value: float, resampled: Array, acceleration: float, level: float, method: str) -> Interval:
+    """The bias-corrected and accelerated bootstrap interval (Efron 1987).
+
+    Resamples in which the measure is undefined are left out; with more than a tenth of them there is no interval.
+    """
+    kept = resampled[np.isfinite(resampled)]
+    if math.isnan(value):
+        return no_interval(level, "the measure is undefined")
+    if kept.size < 0.9 * resampled.size:
+        return no_interval(level, f"undefined in {1 - kept.size / resampled.size:.0%} of the resamples")
+    if np.ptp(kept) < 1e-12 * max(1.0, abs(value)):
+        return no_interval(level, "every resample gives the same value")
+    # Ties count half: measures of counts have few values. The bias is kept within what resamples can tell.
+    below = np.count_nonzero(kept < value - 1e-12) + 0.5 * np.count_nonzero(np.abs(kept - value) <= 1e-12)
+    bias = float(ndtri(np.clip(below / kept.size, 0.5 / kept.size, 1 - 0.5 / kept.size)))
+    reach = quantile(level)
+    tails = [bias + (bias + z) / (1 - acceleration * (bias + z)) for z in (-reach, reach)]
+    low, high = np.quantile(kept, ndtr(tails))
+    return Interval(float(low), float(high), level, method)

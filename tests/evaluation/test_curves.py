@@ -1,0 +1,346 @@
+"""ROC and precision-recall curves: against scikit-learn, brute force over all pairs, and laws."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from discriminant.errors import DegenerateDataError, DtypeError, InputError, LabelError, ParameterError
+from discriminant.evaluation import PrecisionRecalls, Rocs, compare_auc, precision_recall, roc
+
+
+def scored(n=200, seed=0, digits=1, share=0.4):
+    """Rows with many tied scores, and weights that are small whole numbers."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    y[:4] = [0, 0, 1, 1]
+    return y, np.round(y + rng.normal(size=n), digits), rng.integers(0, 4, n).astype(float)
+
+
+def pairs(y, score):
+    """For every positive row (first axis) and negative row, whether they are in order; ties half."""
+    positive, negative = score[y == 1][:, None], score[y == 0][None]
+    return (positive > negative) + 0.5 * (positive == negative)
+
+
+def delong_covariance(y, scores):
+    """DeLong's covariance of AUCs from all pairs."""
+    tables = [pairs(y, score) for score in scores]
+    of_positive = np.cov([table.mean(axis=1) for table in tables])
+    of_negative = np.cov([table.mean(axis=0) for table in tables])
+    return of_positive / (y == 1).sum() + of_negative / (y == 0).sum()
+
+
+def joint_score(n=300, K=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    scores = np.round(rng.normal(size=(n, K)) + 1.2 * (y[:, None] == np.arange(K)), 1)
+    return y, scores, rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 12])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_roc_curve_is_scikit_learns_to_the_last_bit(digits, dtype):
+    y, score, _ = scored(digits=digits)
+    score = score.astype(dtype)
+    curve = roc(y, score)
+    fpr, tpr, thresholds = metrics.roc_curve(y, score, drop_intermediate=False)
+    np.testing.assert_array_equal(curve.fpr, fpr)
+    np.testing.assert_array_equal(curve.tpr, tpr)
+    np.testing.assert_array_equal(curve.thresholds, thresholds)
+    assert curve.ranked.values.dtype == dtype
+
+
+@pytest.mark.parametrize("digits", [0, 1, 12])
+def test_the_precision_recall_curve_is_scikit_learns(digits):
+    y, score, _ = scored(digits=digits)
+    curve = precision_recall(y, score)
+    precision, recall, thresholds = metrics.precision_recall_curve(y, score)
+    np.testing.assert_array_equal(curve.precision, precision)
+    np.testing.assert_array_equal(curve.recall, recall)
+    np.testing.assert_array_equal(curve.thresholds, thresholds)
+    np.testing.assert_allclose(curve.average_precision, metrics.average_precision_score(y, score), rtol=1e-12)
+
+
+def test_weighted_curves_are_scikit_learns():
+    y, score, weight = scored(seed=3)
+    weight = weight + 0.3
+    curve = roc(y, score, sample_weight=weight)
+    fpr, tpr, _ = metrics.roc_curve(y, score, sample_weight=weight, drop_intermediate=False)
+    np.testing.assert_allclose(curve.fpr, fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.tpr, tpr, atol=1e-12)
+    np.testing.assert_allclose(curve.auc, metrics.roc_auc_score(y, score, sample_weight=weight), rtol=1e-12)
+    expected = metrics.average_precision_score(y, score, sample_weight=weight)
+    np.testing.assert_allclose(precision_recall(y, score, sample_weight=weight).average_precision, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 12])
+def test_auc_and_its_variance_are_those_of_all_pairs(digits):
+    y, score, _ = scored(digits=digits, seed=1)
+    curve = roc(y, score)
+    np.testing.assert_allclose(curve.auc, pairs(y, score).mean(), rtol=1e-12)
+    np.testing.assert_allclose(curve.auc, metrics.roc_auc_score(y, score), rtol=1e-12)
+    np.testing.assert_allclose(curve.auc_variance, delong_covariance(y, [score]), rtol=1e-12)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(-2, 2)), min_size=2, max_size=10))
+def test_auc_counts_pairs(rows):
+    y, score = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    curve = roc(y, score, positive=1.0, classes=[0.0, 1.0])
+    if y.any() and not y.all():
+        np.testing.assert_allclose(curve.auc, pairs(y, score).mean(), rtol=1e-12)
+        assert curve.undefined == ""
+    else:
+        assert np.isnan(curve.auc)
+        assert "class 1.0" in curve.undefined
+        assert "class 1.0" in curve.auc_interval().method
+        assert np.isnan(curve.best_threshold().threshold)
+
+
+def test_weights_are_repeated_rows():
+    y, score, weight = scored()
+    times = weight.astype(int)
+    weighted = roc(y, score, sample_weight=weight)
+    repeated = roc(np.repeat(y, times), np.repeat(score, times))
+    np.testing.assert_allclose(weighted.auc_variance, repeated.auc_variance, rtol=1e-12)
+    np.testing.assert_allclose([*weighted.auc_interval()], [*repeated.auc_interval()], rtol=1e-12)
+    variances = [curve.precision_recall.average_precision_variance for curve in (weighted, repeated)]
+    np.testing.assert_allclose(variances[0], variances[1], rtol=1e-12)
+    y, scores, weight = joint_score()
+    times = weight.astype(int)
+    weighted, repeated = (
+        roc(y, scores, sample_weight=weight),
+        roc(np.repeat(y, times), np.repeat(scores, times, axis=0)),
+    )
+    np.testing.assert_allclose([*weighted.auc_interval()], [*repeated.auc_interval()], rtol=1e-12)
+    np.testing.assert_allclose([*weighted.micro.auc_interval()], [*repeated.micro.auc_interval()], rtol=1e-9)
+    a = compare_auc(y == 1, scores[:, 1], -scores[:, 2], sample_weight=weight)
+    b = compare_auc(np.repeat(y == 1, times), np.repeat(scores[:, 1], times), -np.repeat(scores[:, 2], times))
+    np.testing.assert_allclose([*a.interval], [*b.interval], rtol=1e-12)
+
+
+def test_auc_depends_on_the_order_of_scores_alone():
+    y, score, _ = scored()
+    curve = roc(y, score)
+    moved, turned = roc(y, np.exp(score)), roc(y, -score)
+    assert moved.auc == curve.auc
+    assert moved.auc_variance == curve.auc_variance
+    np.testing.assert_allclose(turned.auc, 1 - curve.auc, rtol=1e-12)
+    np.testing.assert_allclose(roc(y, -score, positive=0).auc, curve.auc, rtol=1e-12)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert roc(y[order], score[order]).auc_variance == curve.auc_variance
+
+
+def test_two_columns_are_read_like_one():
+    y, score, _ = scored()
+    both = np.column_stack((-score, score))
+    assert roc(y, both).auc == roc(y, score).auc
+    assert roc(y, both, positive=0).auc == roc(y, -score, positive=0).auc
+
+
+@pytest.mark.parametrize("max_fpr", [0.05, 0.2, 0.77, 1.0])
+def test_partial_areas_are_scikit_learns(max_fpr):
+    y, score, _ = scored(seed=5)
+    expected = metrics.roc_auc_score(y, score, max_fpr=max_fpr)
+    found = roc(y, score).partial_auc(max_fpr, standardised=True)
+    # scikit-learn does not standardise the whole area.
+    np.testing.assert_allclose(found if max_fpr < 1 else roc(y, score).partial_auc(1.0), expected, rtol=1e-12)
+
+
+def test_partial_areas_add_up():
+    y, score, _ = scored(seed=6)
+    curve = roc(y, score)
+    ends = sorted([0, 0.1, float(curve.fpr[30]), 0.5, 0.731, 1])
+    parts = [curve.partial_auc(fpr_range=(a, b)) for a, b in pairwise(ends)]
+    np.testing.assert_allclose(sum(parts), curve.auc, rtol=1e-12)
+    with pytest.raises(ParameterError, match="one of them"):
+        curve.partial_auc()
+    with pytest.raises(ParameterError, match="max_fpr"):
+        curve.partial_auc(1.5)
+
+
+def test_the_interval_of_a_perfect_auc_has_a_width():
+    found = roc([0] * 20 + [1] * 10, np.arange(30.0)).auc_interval()
+    assert found.high == 1.0
+    assert 0.75 < found.low < 0.95
+    assert "Newcombe" in found.method
+    lower = roc([0] * 20 + [1] * 10, -np.arange(30.0)).auc_interval()
+    np.testing.assert_allclose([lower.low, lower.high], [0, 1 - found.low], atol=1e-9)
+
+
+def test_the_linear_interval_is_delongs():
+    y, score, _ = scored()
+    curve = roc(y, score)
+    reach = 1.959963984540054 * np.sqrt(delong_covariance(y, [score]))
+    expected = [curve.auc - reach, curve.auc + reach]
+    np.testing.assert_allclose([*curve.auc_interval(scale="linear")], expected, rtol=1e-12)
+    low, high = curve.auc_interval()
+    assert 0 < low < curve.auc < high < 1
+
+
+def test_the_variance_of_average_precision_is_that_of_its_derivatives():
+    y, score, _ = scored(n=60, seed=2)
+    n, step = len(y), 1e-5
+    moved = [
+        [metrics.average_precision_score(y, score, sample_weight=1 + sign * step * np.eye(n)[i]) for sign in (1, -1)]
+        for i in range(n)
+    ]
+    derivatives = np.subtract(*np.transpose(moved)) / (2 * step)
+    expected = n / (n - 1) * np.square(derivatives).sum()
+    np.testing.assert_allclose(precision_recall(y, score).average_precision_variance, expected, rtol=1e-6)
+
+
+def test_comparison_is_delongs_test():
+    y, first, _ = scored(seed=7)
+    second = np.round(first + np.random.default_rng(1).normal(size=len(y)), 1)
+    found = compare_auc(y, first, second)
+    covariance = delong_covariance(y, [first, second])
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    np.testing.assert_allclose(found.standard_error**2, variance, rtol=1e-12)
+    np.testing.assert_allclose(found.difference, roc(y, first).auc - roc(y, second).auc, rtol=1e-12)
+    np.testing.assert_allclose(found.z, found.difference / np.sqrt(variance), rtol=1e-12)
+    reverse = compare_auc(y, second, first)
+    np.testing.assert_allclose([reverse.difference, reverse.p_value], [-found.difference, found.p_value], rtol=1e-12)
+    assert compare_auc(y, first, 2 * first).p_value == 1.0
+
+
+def test_curves_of_classes_are_those_against_the_rest():
+    y, scores, weight = joint_score()
+    names = np.array(["x", "y", "z"])
+    curves = roc(names[y], scores, sample_weight=weight)
+    assert isinstance(curves, Rocs)
+    assert list(curves) == ["x", "y", "z"]
+    for k, label in enumerate(names):
+        np.testing.assert_allclose(curves[label].auc, roc(y == k, scores[:, k], sample_weight=weight).auc, rtol=1e-12)
+    np.testing.assert_allclose(curves.auc, np.mean([curve.auc for curve in curves.values()]), rtol=1e-12)
+    flat = (y[:, None] == np.arange(3)).ravel()
+    expected = metrics.roc_auc_score(flat, scores.ravel(), sample_weight=np.repeat(weight, 3))
+    np.testing.assert_allclose(curves.micro.auc, expected, rtol=1e-12)
+    with pytest.raises(LabelError, match="'w' is not among"):
+        curves["w"]
+
+
+def test_the_mean_auc_is_scikit_learns():
+    y, scores, _ = joint_score()
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(roc(y, p).auc, metrics.roc_auc_score(y, p, multi_class="ovr"), rtol=1e-12)
+    found = precision_recall(y, p)
+    assert isinstance(found, PrecisionRecalls)
+    one_hot = y[:, None] == np.arange(3)
+    np.testing.assert_allclose(found.average_precision, metrics.average_precision_score(one_hot, p), rtol=1e-12)
+    expected = metrics.average_precision_score(one_hot, p, average="micro")
+    np.testing.assert_allclose(found.micro.average_precision, expected, rtol=1e-12)
+
+
+def test_the_mean_auc_of_two_opposite_columns_varies_like_one_of_them():
+    y, score, _ = scored()
+    columns = np.column_stack((-score, score, np.where(y == 2, 1.0, 0.0)))
+    rows = np.append(y, [2, 2, 2])
+    scores = np.vstack((columns, [[-9, -9, 9]] * 3))
+    curves = roc(rows, scores)
+    expected = (np.sqrt(curves[0].auc_variance) + np.sqrt(curves[1].auc_variance)) / 3
+    np.testing.assert_allclose(np.sqrt(curves.average.variance), expected, rtol=0.05)
+
+
+def test_clusters_of_one_row_are_rows():
+    y, score, _ = scored()
+    own = roc(y, score, groups=np.arange(len(y)))
+    np.testing.assert_allclose(own.auc_variance, roc(y, score).auc_variance, rtol=1e-12)
+    n = len(y)
+    expected = precision_recall(y, score).average_precision_variance
+    np.testing.assert_allclose(own.precision_recall.average_precision_variance, expected, rtol=1e-9)
+    assert f"{n} clusters" in own.auc_interval().method
+
+
+def test_copies_of_rows_in_a_cluster_add_nothing():
+    y, score, _ = scored()
+    groups = np.arange(len(y))
+    single = roc(y, score, groups=groups)
+    tripled = roc(np.tile(y, 3), np.tile(score, 3), groups=np.tile(groups, 3))
+    weighted = roc(y, score, sample_weight=np.full(len(y), 3.0), groups=groups)
+    np.testing.assert_allclose(tripled.auc_variance, single.auc_variance, rtol=1e-12)
+    np.testing.assert_allclose(weighted.auc_variance, single.auc_variance, rtol=1e-12)
+    compared = [
+        compare_auc(np.tile(y, times), np.tile(score, times), -np.tile(score, times), groups=np.tile(groups, times))
+        for times in (1, 3)
+    ]
+    np.testing.assert_allclose(compared[0].standard_error, compared[1].standard_error, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("cost_fp", "cost_fn", "prior"), [(1, 1, None), (5, 1, None), (1, 3, 0.1)])
+def test_the_best_threshold_is_found_by_trying_all(cost_fp, cost_fn, prior):
+    y, score, _ = scored(seed=8)
+    found = roc(y, score).best_threshold(cost_fp, cost_fn, prior)
+    share = y.mean() if prior is None else prior
+    tried = {}
+    for threshold in np.append(np.inf, np.unique(score)):
+        called = score >= threshold
+        miss, alarm = 1 - called[y == 1].mean(), called[y == 0].mean()
+        tried[threshold] = share * cost_fn * miss + (1 - share) * cost_fp * alarm
+    np.testing.assert_allclose(found.cost, min(tried.values()), rtol=1e-12)
+    np.testing.assert_allclose(tried[found.threshold], found.cost, rtol=1e-12)
+    np.testing.assert_allclose(found.tpr, (score >= found.threshold)[y == 1].mean(), rtol=1e-12)
+    assert found.interval.low <= found.threshold <= found.interval.high
+    table = [[0, cost_fp], [cost_fn, 0]]
+    assert roc(y, score).best_threshold(costs=table, prior=prior) == found
+
+
+def test_false_alarms_that_cost_too_much_call_nothing_positive():
+    y, score, _ = scored()
+    score[np.argmin(y)] = 9
+    found = roc(y, score).best_threshold(cost_fp=1e6, cost_fn=1e-6)
+    assert found.threshold == np.inf
+    assert found.fpr == 0
+
+
+def test_the_interval_of_a_threshold_is_that_of_many_rows_too():
+    rng = np.random.default_rng(0)
+    y = np.arange(40_000) % 2
+    found = roc(y, y + rng.normal(size=len(y))).best_threshold()
+    assert found.interval.low < 0.5 < found.interval.high
+    assert found.interval.high - found.interval.low < 0.3
+
+
+@pytest.mark.parametrize(
+    ("y", "score", "options", "error", "words"),
+    [
+        ([0, 1], [0.1, np.nan], {}, InputError, "score contains NaN: row 1"),
+        ([0, 1, 2], [[0, 1, 2], [0, np.inf, 2], [0, 1, 2]], {}, InputError, "infinity: row 1, column 1"),
+        ([0, 1], [0.1], {}, InputError, "y has 2, score has 1"),
+        ([0, 1], ["a", "b"], {}, DtypeError, "must be numbers"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], {}, LabelError, "3 class"),
+        ([1, 1], [0.1, 0.2], {}, LabelError, "1 class"),
+        ([0, 1], [0.1, 0.2], {"positive": 2}, LabelError, "positive=2"),
+        ([0, 1, 2], [[0, 1], [0, 1], [0, 1]], {}, InputError, "2 columns, expected 3"),
+        ([0, 1], [0.1, 0.2], {"groups": [1]}, InputError, "groups has 1 values for 2 rows"),
+        ([0, 1], [0.1, 0.2], {"groups": ["x", "x"]}, DegenerateDataError, "one group, 'x'"),
+        ([0, 3], [0.1, 0.2], {"classes": [0, 1]}, LabelError, "y has the label 3"),
+    ],
+)
+def test_bad_input_is_named(y, score, options, error, words):
+    with pytest.raises(error, match=words):
+        roc(y, score, **options)
+
+
+def test_bad_costs_and_levels_are_named():
+    curve = roc([0, 1, 0, 1], [1, 2, 3, 4])
+    with pytest.raises(ParameterError, match="four numbers"):
+        curve.best_threshold(costs=[1, 2])
+    with pytest.raises(ParameterError, match="prior"):
+        curve.best_threshold(prior=2)
+    for level in (0, 1, 95):
+        with pytest.raises(ParameterError, match="level"):
+            curve.auc_interval(level)
+    with pytest.raises(ParameterError, match="scale"):
+        curve.auc_interval(scale="probit")
+
+
+def test_curves_become_frames():
+    curve = roc([0, 1, 0, 1], [1, 2, 3, 4])
+    assert list(curve.to_frame().columns) == ["threshold", "fpr", "tpr"]
+    assert list(curve.precision_recall.to_frame().columns) == ["threshold", "precision", "recall"]
+    assert "AUC 0.7500" in repr(curve)
+    assert "average precision" in repr(curve.precision_recall)
