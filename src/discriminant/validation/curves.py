@@ -1,0 +1,263 @@
+"""Learning curves: the error as the number of training rows grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar, nnls
+
+from ..errors import ParameterError
+from ..evaluation.frames import frame_of
+from .answers import Scoring
+from .models import named_models, refuse_weightless_models
+from .resampled import Estimate, corrected_mean
+from .scoring import Judge, scored_models
+from .splits import Round, Split, plan_rounds, shuffled_by_class
+from .table import Table, labelled_table
+from .text import aligned, jsonable
+
+Array = np.ndarray[Any, Any]
+
+#: Powers of n at which the error can approach its limit: 1/2 is the slowest rate that bounds on finite classes of
+#: rules allow, 1 the rate of a regular model with a fixed number of parameters.
+_SLOWEST, _FASTEST = 0.5, 1.0
+_DEFAULT_STEPS = 8
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """``limit + scale * n**-power``, fitted to errors by least squares."""
+
+    limit: float
+    scale: float
+    power: float
+
+    def at(self, n: Any) -> Any:
+        """The error at n training rows."""
+        return self.limit + self.scale * np.asarray(n, dtype=np.float64) ** -self.power
+
+
+def fit_power_law(sizes: Array, errors: Array) -> PowerLaw:
+    """The power law of least squares with a limit and a scale of at least 0 and a power from 1/2 to 1.
+
+    >>> law = fit_power_law(np.array([50, 100, 200, 400]), 0.1 + 3 / np.array([50, 100, 200, 400]))
+    >>> round(law.limit, 4), round(law.scale, 3), round(law.power, 3)
+    (0.1, 3.0, 1.0)
+    """
+
+    def coefficients(power: float) -> tuple[Array, float]:
+        # Rows are counted in units of the smallest size: the two columns then are of like size.
+        found, distance = nnls(np.column_stack((np.ones(len(sizes)), (sizes / sizes[0]) ** -power)), errors)
+        return found, float(distance)
+
+    inner = minimize_scalar(lambda power: coefficients(power)[1], bounds=(_SLOWEST, _FASTEST), method="bounded").x
+    power = min((_SLOWEST, float(inner), _FASTEST), key=lambda power: coefficients(power)[1])
+    limit, scale = coefficients(power)[0]
+    return PowerLaw(float(limit), float(scale * sizes[0] ** power), power)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Errors on training rows and on held-out rows for a growing number of training rows.
+
+    Attributes
+    ----------
+    model : str
+    sizes : array of shape (S,)
+        Training rows.
+    validation_errors, train_errors : arrays of shape (splits, S)
+    ratio : float
+        Held-out rows of a split over all its training rows, on average. It corrects the standard errors for the rows
+        the splits share; smaller sizes share fewer, so that theirs are cautious.
+    """
+
+    model: str
+    sizes: Array
+    validation_errors: Array
+    train_errors: Array
+    ratio: float
+
+    def validation(self, step: int = -1) -> Estimate:
+        """The error on held-out rows at one of the sizes, with its standard error."""
+        return corrected_mean(self.validation_errors[:, step], self.ratio)
+
+    def train(self, step: int = -1) -> Estimate:
+        """The error on the training rows at one of the sizes, with its standard error."""
+        return corrected_mean(self.train_errors[:, step], self.ratio)
+
+    @cached_property
+    def power_law(self) -> PowerLaw:
+        """``limit + scale * n**-power`` fitted to the mean error on held-out rows."""
+        return fit_power_law(self.sizes, self.validation_errors.mean(axis=0))
+
+    @cached_property
+    def limit(self) -> Estimate:
+        """The error that endless rows would lead to, by extrapolation.
+
+        The standard error comes from leaving out one split at a time (jackknife), with the correction for the rows the
+        splits share. That the curve is a power law is an assumption it does not cover.
+        """
+        return replace(corrected_mean(self._limits, self.ratio), value=self.power_law.limit)
+
+    @cached_property
+    def estimation(self) -> Estimate:
+        """What more rows could remove: the error on held-out rows at the largest size minus the limit."""
+        found = corrected_mean(self.validation_errors[:, -1] - self._limits, self.ratio)
+        return replace(found, value=self.validation().value - self.power_law.limit)
+
+    @cached_property
+    def _limits(self) -> Array:
+        """The jackknife's pseudo-values of the limit, which behave like scores of the splits."""
+        splits = len(self.validation_errors)
+        if splits == 1:
+            return np.array([self.power_law.limit])
+        others = (self.validation_errors.sum(axis=0) - self.validation_errors) / (splits - 1)
+        without = np.array([fit_power_law(self.sizes, errors).limit for errors in others])
+        return splits * self.power_law.limit - (splits - 1) * without
+
+    def to_frame(self) -> Any:
+        """A frame with one row for each size: mean errors and their 95 % intervals."""
+        return frame_of({name: [row[name] for row in self._rows()] for name in self._rows()[0]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and text."""
+        law = self.power_law
+        return jsonable(
+            {
+                "model": self.model,
+                "sizes": self._rows(),
+                "limit": {"value": law.limit, "scale": law.scale, "power": law.power},
+            }
+        )
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for step, size in enumerate(self.sizes.tolist()):
+            row: dict[str, Any] = {"size": size}
+            for name, estimate in (("train", self.train(step)), ("validation", self.validation(step))):
+                low, high = estimate.interval()
+                row |= {f"{name}_error": estimate.value, f"{name}_low": max(low, 0.0), f"{name}_high": min(high, 1.0)}
+            rows.append(row)
+        return rows
+
+    def __str__(self) -> str:
+        rows = [["training rows", "error in training", "error on held-out rows"]]
+        for step, size in enumerate(self.sizes.tolist()):
+            rows.append([str(size), *(str(e) for e in (self.train(step), self.validation(step)))])
+        law = self.power_law
+        formula = f"{law.limit:.4f} + {law.scale:.4g} n^-{law.power:.2f}"
+        return "\n".join([*aligned(rows), f"{self.model}: limit {self.limit} by extrapolation ({formula})"])
+
+    __repr__ = __str__
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    sizes: Any = None,
+    folds: Any = 5,
+    repeats: int = 1,
+    groups: Any = None,
+    sample_weight: Any = None,
+    stratify: bool = True,
+    random_state: Any = 0,
+    progress: bool | None = None,
+    n_jobs: int | None = None,
+) -> LearningCurve:
+    """The error of a model for a growing number of training rows, each set of rows holding the one before.
+
+    Models that are read from class moments read each split's rows once, whatever the number of sizes.
+
+    Parameters
+    ----------
+    model : classifier
+    X, y, folds, repeats, groups, sample_weight, stratify, random_state, progress, n_jobs
+        As in `cross_validate`. Each split's training rows are brought into a random order in which every beginning
+        has about the same share of each class.
+    sizes : list of int or float, optional
+        Numbers of training rows, or shares of them. By default eight sizes, each larger by the same factor.
+
+    Returns
+    -------
+    LearningCurve
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(learning_curve(LinearDiscriminantAnalysis(), X, y, sizes=[15, 30, 60, 120]))
+    training rows  error in training  error on held-out rows
+    15               0.0000 ± 0.0000         0.0733 ± 0.1020
+    30               0.0200 ± 0.0555         0.0400 ± 0.0680
+    60               0.0167 ± 0.0219         0.0267 ± 0.0519
+    120              0.0200 ± 0.0085         0.0200 ± 0.0340
+    LinearDiscriminantAnalysis: limit 0.0113 ± 0.0341 by extrapolation (0.0113 + 0.9183 n^-1.00)
+    """
+    named, table = named_models(model), labelled_table(X, y, sample_weight)
+    if len(named) > 1:
+        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
+    if table.weight is not None:
+        refuse_weightless_models(named)
+    rng = np.random.default_rng(random_state)
+    rounds = plan_rounds(table, folds, repeats, groups, stratify, rng)
+    splits = [split for part in rounds for split in part.splits]
+    steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
+    ladders = [_ladder(table, split, steps, rng) for split in splits]
+    judge = Judge(table, Scoring(("error",)), train_scores=True, keep=None)
+    (outcomes,) = scored_models(named, ladders, judge, progress, n_jobs)
+    held_out = np.array([outcome.held_out.values[0] for outcome in outcomes]).reshape(len(splits), -1)
+    train = np.array([outcome.train.values[0] for outcome in outcomes if outcome.train]).reshape(len(splits), -1)
+    ratio = sum(len(split.test) for split in splits) / sum(split.n_train for split in splits)
+    return LearningCurve(next(iter(named)), np.array(steps), held_out, train, ratio)
+
+
+def _ladder(table: Table, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
+    """Splits that learn from the first rows of a random order of the training rows, a few more each time."""
+    order = split.train[evenly_mixed(table.codes[split.train], rng)]
+    step = np.full(table.n_rows, len(steps), dtype=np.int32)
+    step[order[: steps[-1]]] = np.repeat(np.arange(len(steps)), np.diff([0, *steps]))
+    nested = [Split(table.n_rows, split.test, np.sort(order[:size])) for size in steps]
+    return Round(nested, step=step)
+
+
+def evenly_mixed(codes: Array, rng: np.random.Generator) -> Array:
+    """A random order of rows every beginning of which has about the same share of each class."""
+    order, sizes = shuffled_by_class(codes, rng), np.bincount(codes)
+    place = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order[np.argsort((place + 0.5) / np.repeat(sizes, sizes), kind="stable")]
+
+
+def _checked_sizes(sizes: Any, table: Table, available: int) -> list[int]:
+    if sizes is None:
+        return _default_sizes(table, available)
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+        raise ParameterError(f"sizes must be a list of numbers of training rows, got {sizes!r}.")
+    steps = []
+    for size in sizes:
+        if not isinstance(size, Real) or isinstance(size, bool) or not float(size) > 0:
+            raise ParameterError(f"sizes must be numbers of rows, or shares of them up to 1, got {size!r}.")
+        share = not isinstance(size, Integral) and float(size) <= 1
+        steps.append(round(float(size) * available) if share else int(float(size)))
+    steps = sorted(set(steps))
+    if len(steps) < 2 or steps[0] < len(table.classes) or steps[-1] > available:
+        raise ParameterError(
+            f"sizes must be at least two different numbers from {len(table.classes)} (one row of each class) to "
+            f"{available} (the smallest training part), got {list(sizes)}."
+        )
+    return steps
+
+
+def _default_sizes(table: Table, available: int) -> list[int]:
+    """Sizes from where the rarest class has more rows than there are columns, if there are that many, up to all."""
+    rarest = np.bincount(table.codes).min() / table.n_rows
+    wanted = max((table.n_columns + 2) / rarest, 10 * len(table.classes), available / 50)
+    first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
+    return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))

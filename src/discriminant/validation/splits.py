@@ -1,0 +1,241 @@
+"""Which rows are held out, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
+
+from ..data.naming import shown
+from ..data.parameters import check_integer
+from ..errors import InputError, LabelError, ParameterError
+from .table import Table
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to score, and rows to learn from: all others, unless others are ``given``."""
+
+    n_rows: int
+    test: Array
+    given: Array | None = None
+
+    @property
+    def train(self) -> Array:
+        if self.given is not None:
+            return self.given
+        others = np.ones(self.n_rows, dtype=bool)
+        others[self.test] = False
+        return np.flatnonzero(others)
+
+    @property
+    def n_train(self) -> int:
+        return self.n_rows - len(self.test) if self.given is None else len(self.given)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Splits that belong together, and how their rows overlap.
+
+    ``fold``: the number of each row's split, where every row is held out once and learned from in all other splits.
+    ``step``: the number of the first split a row is learned from in, where each split learns from all that the one
+    before did; the number of splits for rows that are never learned from.
+    """
+
+    splits: list[Split]
+    fold: Array | None = None
+    step: Array | None = None
+
+    @property
+    def fewest_rows(self) -> int:
+        """Rows of the smallest training part."""
+        return min(split.n_train for split in self.splits)
+
+
+def round_of(fold: Array, n_folds: int) -> Round:
+    """The round in which each row is held out in the fold of its number."""
+    order = np.argsort(fold.astype(np.int16) if n_folds < 1 << 15 else fold, kind="stable")
+    edges = np.cumsum(np.bincount(fold, minlength=n_folds))[:-1]
+    return Round([Split(len(fold), test) for test in np.split(order, edges)], fold)
+
+
+def plan_rounds(table: Table, folds: Any, repeats: int, groups: Any, stratify: bool, random_state: Any) -> list[Round]:
+    """The rounds that ``folds`` asks for.
+
+    A whole number of folds, or a share of the rows to hold out, is dealt here; a splitter or a list of (train, test)
+    is taken as it is.
+    """
+    check_integer("repeats", repeats, 1)
+    rng = np.random.default_rng(random_state)
+    groups = None if groups is None else group_codes(groups, table.n_rows)
+    if isinstance(folds, Integral) and not isinstance(folds, bool):
+        _check_fold_count(table, int(folds), groups, stratify)
+        return [round_of(_dealt(table, int(folds), groups, stratify, rng), int(folds)) for _ in range(repeats)]
+    if isinstance(folds, Real) and not isinstance(folds, bool):
+        share = _checked_share(float(folds))
+        return [Round([held_out_share(table, share, groups, stratify, rng) for _ in range(repeats)])]
+    if repeats > 1:
+        raise ParameterError(f"repeats={repeats} needs a number of folds; a splitter or list of splits repeats itself.")
+    return _rounds_among(_given_splits(table, folds, groups), table.n_rows)
+
+
+def held_out_share(table: Table, share: float, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Split:
+    """One split that holds out a share of the rows: of each class, if stratified; of the groups, if there are any."""
+    if groups is not None:
+        splitter = GroupShuffleSplit(1, test_size=share, random_state=_seed(rng))
+        train, test = next(splitter.split(groups, groups=groups))
+        return Split(table.n_rows, test, train)
+    strata = table.codes if stratify else np.zeros_like(table.codes)
+    order, sizes = shuffled_by_class(strata, rng), np.bincount(strata)
+    held = np.rint(share * sizes).astype(int)
+    if stratify and ((held < 1) | (held >= sizes)).any():
+        k = int(np.argmin(np.minimum(held, sizes - held)))
+        raise LabelError(
+            f"Class {shown(table.classes[k])} has {sizes[k]} rows: a share of {share:g} held out leaves a part without "
+            "it. Hold out another share, or add rows."
+        )
+    place = np.arange(table.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return Split(table.n_rows, np.sort(order[place < np.repeat(held, sizes)]))
+
+
+def shuffled_by_class(codes: Array, rng: np.random.Generator) -> Array:
+    """Row numbers class by class, in random order within each."""
+    order = rng.permutation(len(codes))
+    small = codes.max() < 1 << 15
+    return order[np.argsort(codes[order].astype(np.int16) if small else codes[order], kind="stable")]
+
+
+def _dealt(table: Table, n_folds: int, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Array:
+    """The fold of each row: shuffled rows dealt one to each fold in turn, class after class if stratified."""
+    fold = np.empty(table.n_rows, dtype=np.int32)
+    if groups is None:
+        order = shuffled_by_class(table.codes, rng) if stratify else rng.permutation(table.n_rows)
+        fold[order] = np.arange(table.n_rows) % n_folds
+        return fold
+    splitter = (StratifiedGroupKFold if stratify else GroupKFold)(n_folds, shuffle=True, random_state=_seed(rng))
+    for f, (_, test) in enumerate(splitter.split(table.codes, table.codes, groups)):
+        fold[test] = f
+    return fold
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(1 << 31))
+
+
+def _checked_share(share: float) -> float:
+    if not 0 < share < 1:
+        raise ParameterError(f"folds as a share of the rows to hold out must lie between 0 and 1, got {share:g}.")
+    return share
+
+
+def _check_fold_count(table: Table, n_folds: int, groups: Array | None, stratify: bool) -> None:
+    check_integer("folds", n_folds, 2)
+    if n_folds > table.n_rows:
+        raise ParameterError(f"folds={n_folds}, but X has only {table.n_rows} rows. Use at most as many folds as rows.")
+    counts = np.bincount(table.codes)
+    k = int(np.argmin(counts))
+    if stratify and counts[k] < n_folds:
+        raise LabelError(
+            f"Class {shown(table.classes[k])} has {counts[k]} rows, fewer than the {n_folds} folds: not every fold "
+            "could hold it out. Use fewer folds, add rows of the class, leave it out, or set stratify=False."
+        )
+    if groups is not None:
+        _check_groups(table, n_folds, groups)
+
+
+def _check_groups(table: Table, n_folds: int, groups: Array) -> None:
+    n_groups = int(groups.max()) + 1
+    if n_groups < n_folds:
+        raise ParameterError(f"folds={n_folds}, but there are only {n_groups} groups. Use at most as many folds.")
+    pairs = np.unique(np.column_stack((table.codes, groups)), axis=0)
+    k = int(np.argmin(np.bincount(pairs[:, 0])))
+    if np.count_nonzero(pairs[:, 0] == k) < 2:
+        raise LabelError(
+            f"Class {shown(table.classes[k])} occurs in one group only: whenever that group is held out, no model has "
+            "seen the class. Collect more groups, or leave out the class."
+        )
+
+
+def group_codes(groups: Any, n_rows: int) -> Array:
+    """The groups of the rows as numbers from 0."""
+    values = np.asarray(groups)
+    if values.shape != (n_rows,):
+        raise InputError(f"groups must have one entry for each of the {n_rows} rows, got shape {values.shape}.")
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise InputError(f"groups contains NaN: row {int(np.argmax(np.isnan(values)))}. Give every row a group.")
+    try:
+        return np.unique(values, return_inverse=True)[1]
+    except TypeError as error:
+        raise InputError(f"groups mixes types that have no common order: {error}. Use one type.") from error
+
+
+def _given_splits(table: Table, folds: Any, groups: Array | None) -> list[Split]:
+    if isinstance(folds, (str, bytes)) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+        raise ParameterError(
+            "folds must be a number of folds, a share of rows to hold out, a splitter or a list of (train, test), "
+            f"got {folds!r}."
+        )
+    if hasattr(folds, "split"):
+        try:
+            folds = list(folds.split(np.zeros((table.n_rows, 1)), table.classes[table.codes], groups))
+        except ValueError as error:
+            raise InputError(f"{folds!r} cannot split these rows: {error}") from error
+    splits = [_checked_split(pair, number, table.n_rows) for number, pair in enumerate(folds)]
+    if not splits:
+        raise ParameterError("folds is empty: give at least one pair of training and test rows.")
+    return splits
+
+
+def _checked_split(pair: Any, number: int, n_rows: int) -> Split:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ParameterError(f"Split {number} of folds must be a pair (training rows, test rows), got {pair!r}.")
+    train, test = (_row_numbers(part, number, n_rows) for part in pair)
+    both = np.intersect1d(train, test)
+    if both.size:
+        raise InputError(
+            f"Split {number} of folds has row {both[0]} among both its training and its test rows: its score would "
+            "flatter the model. Score training rows with train_scores=True."
+        )
+    return Split(n_rows, test, train)
+
+
+def _row_numbers(part: Any, number: int, n_rows: int) -> Array:
+    index = np.asarray(part)
+    if index.dtype == bool and index.shape == (n_rows,):
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+        raise InputError(f"Split {number} of folds must hold row numbers in both parts, got {part!r}.")
+    if index.min() < 0 or index.max() >= n_rows:
+        wrong = index[(index < 0) | (index >= n_rows)][0]
+        raise InputError(f"Split {number} of folds names row {wrong}; rows are numbered 0 to {n_rows - 1}.")
+    return index
+
+
+def _rounds_among(splits: list[Split], n_rows: int) -> list[Round]:
+    """The splits in rounds that hold out every row once, if they are of that kind; else all in one round."""
+    remaining, rounds = iter(splits), []
+    while members := list(_one_round(remaining, n_rows)):
+        fold = np.full(n_rows, -1, dtype=np.int32)
+        for f, split in enumerate(members):
+            fold[split.test] = f
+        if fold.min() < 0 or sum(len(split.test) for split in members) != n_rows:
+            return [Round(splits)]
+        rounds.append(round_of(fold, len(members)))
+    return rounds
+
+
+def _one_round(splits: Iterator[Split], n_rows: int) -> Iterator[Split]:
+    """Splits up to the one with which as many rows have been held out as there are."""
+    held = 0
+    for split in splits:
+        complement = len(split.test) + split.n_train == n_rows == len(np.union1d(split.test, split.train))
+        held += len(split.test) if complement else n_rows + 1
+        yield split
+        if held >= n_rows:
+            return

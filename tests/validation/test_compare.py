@@ -1,0 +1,219 @@
+"""Comparisons: the corrected t-test, Holm's rule, McNemar's test, and what is said in words."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.dummy import DummyClassifier
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
+from tests.helpers import normal_classes
+
+from discriminant import GaussianNB, LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from discriminant.errors import InputError, LabelError, ParameterError
+from discriminant.validation.compare import compare
+from discriminant.validation.cross import cross_validate
+from discriminant.validation.mcnemar import mcnemar
+from discriminant.validation.resampled import Estimate, corrected_mean, holm
+
+MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = normal_classes(300)
+    return compare(MODELS, X, y, folds=5, repeats=2)
+
+
+def test_t_test_is_the_hand_formula(found):
+    scores = found.cross_validation.scores("LDA") - found.cross_validation.scores("NB")
+    t = scores.mean() / np.sqrt((1 / 10 + 60 / 240) * scores.var(ddof=1))
+    pair = found.difference("LDA", "NB")
+    assert pair.p_value == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-9)
+    reach = stats.t.ppf(0.975, 9) * abs(scores.mean() / t)
+    assert (pair.lower, pair.upper) == pytest.approx((scores.mean() - reach, scores.mean() + reach), rel=1e-9)
+
+
+def test_holms_rule_is_that_of_statsmodels(found):
+    p_values = [pair.p_value for pair in found.differences]
+    assert len(p_values) == 6
+    expected = multipletests(p_values, method="holm")[1]
+    np.testing.assert_allclose([pair.p_adjusted for pair in found.differences], expected, rtol=1e-12)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_agrees_for_any_p_values(p_values):
+    np.testing.assert_allclose(holm(np.array(p_values)), multipletests(p_values, method="holm")[1], rtol=1e-12)
+
+
+def test_the_same_folds_for_all_and_for_cross_validation(found):
+    X, y = normal_classes(300)
+    alone = cross_validate({"QDA": MODELS["QDA"]}, X, y, folds=5, repeats=2)
+    np.testing.assert_array_equal(found.cross_validation.scores("QDA"), alone.scores("QDA"))
+    dummy = cross_validate({"d": DummyClassifier(strategy="prior")}, X, y, folds=5, repeats=2)
+    np.testing.assert_array_equal(found.cross_validation.scores("baseline"), dummy.scores("d"))
+
+
+def test_statement_names_what_is_best_and_what_is_beaten(found):
+    assert found.best == found.ranking[0]
+    assert found.as_good_as_best[0] == found.best
+    assert found.ranking[-1] == "baseline"
+    assert "baseline" not in found.as_good_as_best
+    assert "better than" in found.sentence
+    assert "the baseline" in found.sentence
+    assert found.sentence in str(found)
+
+
+def masked_problem():
+    """Three classes in a row, of which least squares never sees the one in the middle."""
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], 150)
+    return (rng.normal(size=(450, 2)) * 0.8 + 3 * y[:, None]), y
+
+
+def test_a_real_difference_is_said_to_be_one():
+    X, y = masked_problem()
+    found = compare({"LDA": LinearDiscriminantAnalysis(), "LS": LeastSquaresClassifier()}, X, y)
+    assert found.as_good_as_best == ["LDA"]
+    assert found.sentence.startswith("LDA has the best accuracy (")
+    assert "It is better than LS (LDA by" in found.sentence
+    assert found.is_real("LS", "LDA")
+
+
+def test_equal_models_cannot_be_told_apart():
+    X, y = masked_problem()
+    found = compare({"a": LinearDiscriminantAnalysis(), "b": LinearDiscriminantAnalysis()}, X, y)
+    pair = found.difference("a", "b")
+    assert (pair.difference, pair.p_value) == (0.0, 1.0)
+    assert found.sentence.startswith("a and b cannot be told apart (difference 0.0 points, 95 % interval 0.0 to 0.0).")
+
+
+def test_noise_is_told_from_nothing_learned():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [90, 60])
+    found = compare({"NB": GaussianNB(), "LDA": LinearDiscriminantAnalysis()}, rng.normal(size=(150, 3)), y)
+    assert "baseline" in found.as_good_as_best
+    assert "has learned nothing that shows" in found.sentence
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "brier", "error"])
+def test_less_is_better_where_it_is(metric):
+    X, y = masked_problem()
+    found = compare(MODELS, X, y, metric=metric)
+    means = {name: found.cross_validation.mean(name, metric) for name in found.cross_validation.models}
+    assert found.best == min(means, key=means.get)
+    assert list(found.ranking) == sorted(means, key=means.get)
+
+
+def test_costs_are_what_is_compared_if_given():
+    X, y = masked_problem()
+    found = compare(MODELS, X, y, costs=np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
+    assert found.metric == "cost"
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_hold_out_is_judged_by_mcnemar_after_fitting_to_all_others(pair):
+    X, y = normal_classes(300)
+    held = np.arange(300) >= 220
+    holdout = (X[held], y[held]) if pair else 0.25
+    rows = (X[~held], y[~held]) if pair else (X, y)
+    found = compare(MODELS, *rows, holdout=holdout, random_state=4)
+    test = found.difference("LDA", "NB").holdout
+    if pair:
+        first, second = (MODELS[name].fit(*rows).predict(X[held]) for name in ("LDA", "NB"))
+        assert test == mcnemar(y[held], first, second)
+    assert test.n_rows == (80 if pair else 75)
+    assert "McNemar" in str(found)
+    assert {"holdout_p_value"} <= set(found.to_frame().columns)
+
+
+def test_exports(found):
+    exported = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert exported["best"] == found.best
+    assert exported["sentence"] == found.sentence
+    assert len(exported["differences"]) == len(found.to_frame()) == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"models": {"baseline": GaussianNB()}}, ParameterError, "'baseline' is kept"),
+        ({"models": LeastSquaresClassifier(), "metric": "log_loss"}, ParameterError, "'LeastSquaresClassifier' has no"),
+        ({"metric": "speed"}, ParameterError, "got 'speed'"),
+        ({"folds": 0.3}, ParameterError, "One split does not show"),
+        ({"holdout": 2}, ParameterError, "holdout must be a share"),
+        ({"holdout": 0.001}, LabelError, "leaves a part without it"),
+        ({"level": 95}, ParameterError, "level must be"),
+        ({"groups": [1, 2]}, InputError, "groups must have one entry"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(given, error, words):
+    X, y = normal_classes(90)
+    with pytest.raises(error, match=words):
+        compare(**{"models": MODELS, "X": X, "y": y, **given})
+
+
+@given(first_only=st.integers(0, 30), second_only=st.integers(0, 30), both=st.integers(0, 20), none=st.integers(1, 20))
+def test_mcnemar_is_the_binomial_test(first_only, second_only, both, none):
+    truth = np.zeros(first_only + second_only + both + none, dtype=int)
+    right = np.repeat([[0, 1], [1, 0], [0, 0], [1, 1]], [first_only, second_only, both, none], axis=0)
+    exact = mcnemar(truth, right[:, 0], right[:, 1], method="exact")
+    assert (exact.first_only, exact.second_only, exact.n_rows) == (first_only, second_only, len(truth))
+    table = [[both, first_only], [second_only, none]]
+    if first_only + second_only:
+        binomial = stats.binomtest(first_only, first_only + second_only)
+        assert exact.p_value == pytest.approx(binomial.pvalue, rel=1e-9)
+        assert exact.p_value == pytest.approx(float(statsmodels_mcnemar(table, exact=True).pvalue), rel=1e-9)
+    tosses, fewer = first_only + second_only, min(first_only, second_only)
+    middle = mcnemar(truth, right[:, 0], right[:, 1])
+    expected = 2 * stats.binom.cdf(fewer, tosses, 0.5) - stats.binom.pmf(fewer, tosses, 0.5)
+    assert middle.p_value == pytest.approx(min(expected, 1.0), rel=1e-9)
+    assert middle.p_value <= exact.p_value + 1e-12
+    assert middle.lower <= middle.difference * (middle.n_rows / (middle.n_rows + 2)) <= middle.upper
+    swapped = mcnemar(truth, right[:, 1], right[:, 0])
+    assert swapped.p_value == pytest.approx(middle.p_value, rel=1e-12)
+    assert (swapped.lower, swapped.upper) == pytest.approx((-middle.upper, -middle.lower), rel=1e-12)
+
+
+def test_mcnemars_interval_covers_the_difference():
+    rng = np.random.default_rng(0)
+    cells = rng.multinomial(120, [0.5, 0.22, 0.12, 0.16], size=400)
+    covered = 0
+    for both, first_only, second_only, none in cells:
+        right = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [both, first_only, second_only, none], axis=0)
+        test = mcnemar(np.zeros(120), right[:, 0], right[:, 1])
+        covered += test.lower <= 0.10 <= test.upper
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_mcnemar_in_words_and_what_it_refuses():
+    test = mcnemar(["a", "b", "b"], ["a", "b", "a"], ["b", "b", "a"])
+    assert "1 rows only the first gets right, 0 only the second, of 3" in str(test)
+    with pytest.raises(InputError, match="same length"):
+        mcnemar([0, 1], [0, 1], [0])
+    with pytest.raises(ParameterError, match="method must be"):
+        mcnemar([0, 1], [0, 1], [0, 0], method="chi2")
+
+
+def test_corrected_mean_of_hand_figures():
+    estimate = corrected_mean(np.array([0.8, 0.9, 1.0]), 0.5)
+    assert estimate.value == pytest.approx(0.9)
+    assert estimate.standard_error == pytest.approx(np.sqrt((1 / 3 + 1 / 2) * 0.01))
+    assert estimate.degrees == 2
+    partly = corrected_mean(np.array([0.8, np.nan, 1.0]), 0.5)
+    assert (partly.value, partly.degrees) == (pytest.approx(0.9), 1)
+    assert np.isnan(corrected_mean(np.array([0.8]), 0.5).interval().low)
+
+
+def test_constant_scores_have_no_variance_and_no_doubt():
+    certain = corrected_mean(np.full(7, 0.1), 0.2)
+    assert (certain.standard_error, certain.p_value) == (0.0, 0.0)
+    assert Estimate(0.0, 0.0, 5).p_value == 1.0
+
+
+def test_ordinary_t_where_nothing_is_shared():
+    values = np.random.default_rng(0).normal(size=12)
+    assert corrected_mean(values, 0.0).p_value == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
