@@ -1,0 +1,314 @@
+"""Delimited text, read by pyarrow in blocks and on threads.
+
+A block may contradict what the blocks before made of the file: a word in a column of numbers, a byte that is not
+UTF-8, a line break inside quotes. Reading then starts again with a `Plan` that allows for it; only what no plan can
+cure is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+from ..errors import InputError, ParameterError
+from .dialect import Dialect, is_number, squeezed, text_records
+from .sources import Source
+from .table import Table, is_text
+
+_BLOCK_BYTES = 1 << 20
+_MOST_BLOCK_BYTES = 1 << 26
+#: Blocks of wide tables hold about this many rows, or a block would be many columns of next to nothing.
+_BLOCK_ROWS = 512
+#: After so many contradictions every column that is not declared is read as text.
+_MOST_CONTRADICTIONS = 8
+#: Text columns with at most this many levels are kept as codes.
+_MOST_CODED_LEVELS = 1000
+
+_UNICODE = ("utf-8", "utf-8-sig")
+_OTHER_ENCODING = {"utf-8": "cp1252", "utf-8-sig": "cp1252", "cp1252": "latin-1"}
+_CONTRADICTION = re.compile(
+    r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to ([^:]+): (?:invalid value '(.*?)')?", re.S
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pyarrow is told to read a text table."""
+
+    encoding: str
+    block_bytes: int
+    line_breaks: bool  #: whether quoted values may hold line breaks
+    types: dict[str, str] = field(default_factory=dict)  #: by column; the others are inferred
+    contradictions: int = 0
+
+
+class DelimitedTable(Table):
+    """A text table whose dialect is known."""
+
+    def __init__(
+        self, source: Source, dialect: Dialect, target: Any, columns: Any, types: Any, on_ragged: str, fixed: bool
+    ) -> None:
+        if on_ragged not in ("refuse", "skip"):
+            raise ParameterError(f"on_ragged must be 'refuse' or 'skip', got {on_ragged!r}.")
+        super().__init__(source.label, dialect.names, target, columns, types)
+        self.source = source
+        self.dialect: Dialect = dialect
+        self.on_ragged = on_ragged
+        self._fixed_encoding = fixed
+        self._ragged: list[Any] = []
+        self._counting = Lock()
+        self._first_plan = Plan(
+            encoding=dialect.encoding,
+            block_bytes=min(max(_BLOCK_BYTES, 8 * _BLOCK_ROWS * len(dialect.names)), _MOST_BLOCK_BYTES),
+            line_breaks=dialect.line_breaks or (on_ragged == "skip" and dialect.quote is not None),
+            types={name: "string" for name in dialect.codes if name not in self.types}
+            | {name: "double" if kind == "number" else "string" for name, kind in self.types.items()},
+        )
+        self._plan = self._first_plan
+
+    def _read(self) -> Any:
+        import pyarrow.csv as arrow_csv
+
+        self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
+        while True:
+            try:
+                with self.source.plainly("read as a text table"):
+                    data = self._attempt(arrow_csv.read_csv)
+            except InputError as error:
+                self._replan(error)
+                continue
+            if self._holds_bytes(data.schema):
+                self._change_encoding()
+            elif self._blocks_were_cut(data):
+                self._plan = replace(self._plan, line_breaks=True)
+            else:
+                return data
+
+    def _stream(self) -> Iterator[Any]:
+        """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
+        import pyarrow.csv as arrow_csv
+
+        line_breaks = self.dialect.quote is not None
+        self._plan = replace(self._first_plan, encoding=self.dialect.encoding, line_breaks=line_breaks)
+        out = 0
+        while True:
+            skip = out
+            try:
+                with self.source.plainly("read as a text table"):
+                    reader = self._attempt(arrow_csv.open_csv)
+                    if self._holds_bytes(reader.schema):
+                        self._change_encoding()
+                        continue
+                    self._plan = replace(self._plan, types=self._plan.types | _settled(reader.schema))
+                    for batch in reader:
+                        fresh = batch.slice(min(skip, batch.num_rows))
+                        skip -= batch.num_rows - fresh.num_rows
+                        out += fresh.num_rows
+                        yield fresh
+                return
+            except InputError as error:
+                self._replan(error)
+
+    def _fingerprint(self) -> str:
+        return self.source.sha256()
+
+    def _why_empty(self) -> str:
+        if self.skipped:
+            return f"{self.label} has no row left: all {self.skipped:,} are ragged. Check the delimiter and the quotes."
+        return (
+            f"{self.label} has a header but no rows. Give at least one row, or header=False if the first line is one."
+        )
+
+    def _attempt(self, read: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.csv as arrow_csv
+
+        self.skipped, self._ragged = 0, []
+        dialect, plan = self.dialect, self._plan
+        codes = list(dialect.missing)
+        return read(
+            self._bytes(),
+            read_options=arrow_csv.ReadOptions(
+                block_size=plan.block_bytes,
+                column_names=list(dialect.names),
+                skip_rows=dialect.blank_lines,
+                skip_rows_after_names=int(dialect.header),
+                encoding="utf8" if dialect.runs or plan.encoding in _UNICODE else plan.encoding,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote or False,
+                newlines_in_values=plan.line_breaks,
+                invalid_row_handler=self._note_ragged,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                null_values=[*codes, *(f" {code}" for code in codes)],
+                column_types={name: pa.type_for_alias(kind) for name, kind in plan.types.items()},
+                include_columns=list(self.columns),
+                decimal_point=dialect.decimal,
+                auto_dict_encode=True,
+                auto_dict_max_cardinality=_MOST_CODED_LEVELS,
+            ),
+        )
+
+    def _bytes(self) -> Any:
+        if self.dialect.runs:
+            return _squeezed_stream(self.source.open(), self._plan.encoding)
+        return self.source.open() if self.source.compression else str(self.source.path)
+
+    def _note_ragged(self, row: Any) -> str:
+        with self._counting:
+            self.skipped += 1
+            if not self._ragged:
+                self._ragged.append(row)
+        return "error" if self.on_ragged == "refuse" else "skip"
+
+    def _holds_bytes(self, schema: Any) -> bool:
+        """Whether a column is left as bytes because they are not of the encoding."""
+        import pyarrow as pa
+
+        types = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
+        return any(pa.types.is_binary(kind) for kind in types)
+
+    @property
+    def _blocks_may_be_cut(self) -> bool:
+        return self.dialect.quote is not None and not self._plan.line_breaks
+
+    def _blocks_were_cut(self, data: Any) -> bool:
+        """Whether a block may have ended within quotes: then a line break or a quote is left in some text.
+
+        Looking for it afterwards is cheaper than having blocks cut with an eye on quotes.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as compute
+
+        if not self._blocks_may_be_cut:
+            return False
+        signs = ("\n", "\r", self.dialect.quote)
+        for column in data.columns:
+            for chunk in column.chunks if is_text(column.type) else ():
+                texts = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+                if any(compute.any(compute.match_substring(texts, sign)).as_py() for sign in signs):
+                    return True
+        return False
+
+    def _replan(self, error: InputError) -> None:
+        """Change the plan so that this error does not come again, or raise the error that it means."""
+        reason = str(error.__cause__ or error)
+        if "invalid UTF8" in reason or isinstance(error.__cause__, UnicodeError):
+            self._change_encoding()
+        elif "straddling" in reason:
+            self._enlarge_blocks(error)
+        elif (self._ragged or "newlines_in_values" in reason) and self._blocks_may_be_cut:
+            self._plan = replace(self._plan, line_breaks=True)
+        elif self._ragged and self.on_ragged == "refuse":
+            raise self._ragged_error() from error
+        elif (found := _CONTRADICTION.search(reason)) is not None:
+            self._widen(self._column_of(int(found[1])), found[2], found[3] or "", error)
+        else:
+            raise error
+
+    def _enlarge_blocks(self, error: InputError) -> None:
+        """A block has to hold a whole row."""
+        if self._plan.block_bytes == _MOST_BLOCK_BYTES:
+            raise InputError(
+                f"{self.label} has a row of more than {_MOST_BLOCK_BYTES >> 20} megabytes. Is a quote left open? Give "
+                "quote='' if quotes mean nothing here."
+            ) from error
+        larger = min(8 * self._plan.block_bytes, _MOST_BLOCK_BYTES)
+        self._plan = replace(self._plan, block_bytes=larger, line_breaks=self.dialect.quote is not None)
+
+    def _column_of(self, number: int) -> str:
+        return self.dialect.names[number] if number < len(self.dialect.names) else self.columns[-1]
+
+    def _change_encoding(self) -> None:
+        """Tables that are not Unicode are mostly cp1252; Latin-1 reads any byte."""
+        other = _OTHER_ENCODING.get(self._plan.encoding)
+        if self._fixed_encoding or other is None:
+            raise InputError(
+                f"{self.label} is not written in {self._plan.encoding} throughout. Give another encoding, or save it "
+                "as UTF-8."
+            )
+        self._plan = replace(self._plan, encoding=other)
+        self.dialect = replace(self.dialect, encoding=other)
+
+    def _widen(self, name: str, kind: str, value: str, error: InputError) -> None:
+        if name in self.types or kind == "string":
+            raise InputError(
+                f"Column {name!r} of {self.label} should be a number, but holds {value!r}. Correct the value, add it "
+                f"to missing=, or declare the column a category."
+            ) from error
+        number = kind in ("null", "int64") and is_number(value)
+        types = self._plan.types | {name: "double" if number else "string"}
+        if self._plan.contradictions >= _MOST_CONTRADICTIONS:
+            types = {column: "string" for column in self.columns if column not in self.types} | {
+                column: kind for column, kind in types.items() if column in self.types
+            }
+        self._plan = replace(self._plan, types=types, contradictions=self._plan.contradictions + 1)
+
+    def _ragged_error(self) -> InputError:
+        """The error that names the first line with another number of values."""
+        expected, (first, *_) = len(self.dialect.names), self._ragged
+        where, found, text = self._ragged_line(expected) or ("A line", first.actual_columns, first.text)
+        return InputError(
+            f"{where} of {self.label} has {found} value{'s' if found != 1 else ''}, expected {expected}: "
+            f"{text[:80]!r}. Check the delimiter ({self.dialect.delimiter!r}) and the quotes, or leave such "
+            "lines out with on_ragged='skip'."
+        )
+
+    def _ragged_line(self, expected: int) -> tuple[str, int, str] | None:
+        """The first such line by number, how many values it has, and what it says."""
+        with self.source.open() as stream:
+            lines: Any = io.TextIOWrapper(stream, self._plan.encoding, errors="replace", newline="")
+            if self.dialect.runs:
+                lines = map(squeezed, lines)
+            records = text_records(lines, self.dialect.delimiter, self.dialect.quote)
+            before = 0
+            try:
+                for record in records:
+                    if record and len(record) != expected:
+                        return f"Line {before + 1:,}", len(record), self.dialect.delimiter.join(record)
+                    before = records.line_num
+            except csv.Error:
+                return None
+        return None
+
+
+def _settled(schema: Any) -> dict[str, str]:
+    """The types of a first block by name, so that a second reading makes the same of it."""
+    import pyarrow as pa
+
+    plain = {pa.int64(): "int64", pa.float64(): "double", pa.bool_(): "bool", pa.null(): "null"}
+    return {name: plain[kind] for name, kind in zip(schema.names, schema.types, strict=True) if kind in plain}
+
+
+def _squeezed_stream(stream: Any, encoding: str) -> Any:
+    """The stream in UTF-8 with one space between values and none at the ends of lines."""
+    import pyarrow as pa
+
+    return pa.PythonFile(_Squeezed(io.TextIOWrapper(stream, encoding, newline="")), "r")
+
+
+class _Squeezed(io.RawIOBase):
+    """The text of another stream, squeezed, as bytes."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        parts, left = [self._rest], (size if size >= 0 else _MOST_BLOCK_BYTES) - len(self._rest)
+        while left > 0 and (lines := self._text.readlines(left)):
+            parts.append("".join(map(squeezed, lines)).encode())
+            left -= len(parts[-1])
+        whole = b"".join(parts)
+        self._rest = whole[size:] if size >= 0 else b""
+        return whole[:size] if size >= 0 else whole

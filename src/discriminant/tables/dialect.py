@@ -1,0 +1,379 @@
+"""How a delimited text file is written: found out from its first megabyte, and open to correction."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from ..errors import ColumnError, InputError, ParameterError
+from .sources import listed
+
+#: What stands for a missing value in a text file unless told otherwise.
+MISSING_CODES = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?", "-", ".")
+DELIMITERS = (",", ";", "\t", "|", " ")
+_DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
+_ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte-order mark", "cp1252": "Latin-1 (cp1252)"}
+
+_MOST_COLUMNS = 100_000
+#: The delimiter is judged on this many characters, everything else on this many values.
+_JUDGED_CHARACTERS = 1 << 16
+_JUDGED_VALUES = 200_000
+
+_POINT_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d+,\d+|,\d+)([eE][-+]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(,\d{3})+\s*")
+_CODE_DIGITS = re.compile(r"\d{2,}")
+
+Records = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written.
+
+    Attributes
+    ----------
+    delimiter, encoding, quote, decimal : str
+        ``quote`` is None where nothing is quoted.
+    header : bool
+        Whether the first line names the columns.
+    names : tuple of str
+        The columns; without a header ``column_1``, ``column_2``, and so on.
+    missing : tuple of str
+        What stands for a missing value.
+    seen : tuple of str
+        Those of them that occur in the part that was looked at.
+    codes : tuple of str
+        Columns of digits with leading zeros: they are codes, and stay text.
+
+    Examples
+    --------
+    >>> from discriminant.tables.dialect import find_dialect
+    >>> print(find_dialect(b"age;dose\\n31;0,5\\n?;1,25\\n").describe())
+    2 columns separated by semicolons, UTF-8, a header, no quotes, decimal commas, missing values written '?'
+    """
+
+    delimiter: str
+    encoding: str
+    header: bool
+    quote: str | None
+    decimal: str
+    names: tuple[str, ...]
+    missing: tuple[str, ...] = MISSING_CODES
+    seen: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    blank_lines: int = 0  #: empty lines before the first one
+    runs: bool = False  #: whether several spaces count as one delimiter
+    quotes_seen: bool = False
+    line_breaks: bool = False  #: whether quoted values with line breaks were seen
+
+    def describe(self) -> str:
+        """One line that says all this in words."""
+        width = f"{len(self.names)} column{'s' if len(self.names) > 1 else ''}"
+        if self.seen:
+            missing = "missing values written " + ", ".join(repr(code) if code else "as nothing" for code in self.seen)
+        else:
+            missing = "no missing values in its first part"
+        return ", ".join(
+            [
+                f"{width} separated by {_DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))}",
+                _ENCODING_NAMES.get(self.encoding, self.encoding.upper()),
+                "a header" if self.header else "no header",
+                f"quotes {self.quote}" if self.quote and self.quotes_seen else "no quotes",
+                f"decimal {'commas' if self.decimal == ',' else 'points'}",
+                missing,
+            ]
+        )
+
+
+def find_dialect(
+    sample: bytes,
+    whole: bool = True,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    quote: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] | None = None,
+    known: Collection[str] = (),
+    label: str = "The table",
+) -> Dialect:
+    """The dialect of a text table, from its first bytes; what is given is taken as given.
+
+    ``whole`` says that the sample is the whole text; ``known`` are names that the header has, if there is one.
+    """
+    _check_asked(delimiter, header, quote, decimal)
+    codes = _missing_codes(missing)
+    encoding, text = decoded(sample, whole, encoding, label)
+    _refuse_binary(text, label)
+    quote = _found_quote(text) if quote is None else (quote or None)
+    if delimiter is None:
+        delimiter = _found_delimiter(text, whole, quote)
+    runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
+    records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
+    header = _has_header(records, codes, known) if header is None else header
+    names = _names(records[0], header, label)
+    rows = records[1:] if header else records
+    values = {value.strip() for row in rows for value in row}
+    return Dialect(
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        quote=quote,
+        decimal=_found_decimal(rows, delimiter) if decimal is None else decimal,
+        names=names,
+        missing=codes,
+        seen=tuple(code for code in codes if code in values),
+        codes=tuple(names[j] for j in _padded_columns(rows, len(names), codes)),
+        blank_lines=blank_lines,
+        runs=runs,
+        quotes_seen=quote is not None and quote in text,
+        line_breaks=any("\n" in value or "\r" in value for value in values.union(records[0])),
+    )
+
+
+def _check_asked(delimiter: Any, header: Any, quote: Any, decimal: Any) -> None:
+    if delimiter is not None and (
+        not isinstance(delimiter, str) or len(delimiter.encode()) != 1 or delimiter in '\r\n"'
+    ):
+        raise ParameterError(f"delimiter must be one plain character such as ',', ';' or '\\t', got {delimiter!r}.")
+    if header not in (None, True, False):
+        raise ParameterError(f"header must be True, False or None (find out), got {header!r}.")
+    if quote is not None and (not isinstance(quote, str) or len(quote.encode()) > 1 or quote in ("\r", "\n")):
+        raise ParameterError(f"quote must be one plain character, or '' for none, got {quote!r}.")
+    if decimal not in (None, ".", ","):
+        raise ParameterError(f"decimal must be '.' or ',', got {decimal!r}.")
+    if delimiter is not None and delimiter in (quote, decimal):
+        raise ParameterError(f"{delimiter!r} cannot be the delimiter and the quote or decimal sign as well.")
+
+
+def _missing_codes(missing: Any) -> tuple[str, ...]:
+    if missing is None:
+        return MISSING_CODES
+    codes = [missing] if isinstance(missing, str) else list(missing)
+    if not all(isinstance(code, str) for code in codes):
+        raise ParameterError(f"missing must list the texts that stand for a missing value, got {missing!r}.")
+    return tuple(dict.fromkeys(["", *codes]))
+
+
+def decoded(sample: bytes, whole: bool, encoding: str | None, label: str) -> tuple[str, str]:
+    """The encoding and the text of the sample; the last character may be cut if the sample is not whole."""
+    tried = [encoding] if encoding is not None else [_marked_encoding(sample), "utf-8", "cp1252", "latin-1"]
+    for name in filter(None, tried):
+        try:
+            return name, codecs.getincrementaldecoder(name)().decode(sample, whole)
+        except LookupError as error:
+            raise ParameterError(f"encoding {name!r} is not known. Use for example 'utf-8' or 'cp1252'.") from error
+        except (UnicodeError, TypeError, AttributeError, ValueError) as error:
+            if encoding is not None:
+                raise InputError(f"{label} is not written in {encoding}: {error}. Give another encoding.") from error
+    raise InputError(f"{label} has no encoding that is known here. Save it as UTF-8.")
+
+
+def _marked_encoding(sample: bytes) -> str | None:
+    """The encoding that a byte-order mark or the places of zero bytes tell."""
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    head = sample[:2048]
+    half = len(head) // 2
+    if head[1::2].count(0) > 0.6 * half and not head[::2].count(0):
+        return "utf-16-le"
+    if head[::2].count(0) > 0.6 * half and not head[1::2].count(0):
+        return "utf-16-be"
+    return None
+
+
+def _refuse_binary(text: str, label: str) -> None:
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(
+            f"{label} has a zero byte in line {line}: it is not a text table, or it is damaged. Export it again as CSV."
+        )
+    head = text[:4096]
+    strange = sum(1 for character in head if character < " " and character not in "\t\r\n\f\v")
+    if strange > 0.01 * len(head) + 1:
+        raise InputError(f"{label} is not text: its first part is full of control characters. Save the table as CSV.")
+    if not text.strip():
+        raise InputError(f"{label} is empty: nothing but blank lines. Give a table with a header and rows.")
+
+
+def _found_quote(text: str) -> str:
+    """The double quote, unless only single ones stand around values."""
+    single = re.search(r"(?:^|[,;\t|])'[^'\r\n]*'(?:[,;\t|]|$)", text[:_JUDGED_CHARACTERS], re.MULTILINE)
+    return "'" if single and '"' not in text else '"'
+
+
+def _first_lines(text: str) -> str:
+    """As many whole lines as the delimiter is judged on, at least three."""
+    ends = re.compile(r"\r\n?|\n")
+    third = next(islice(ends.finditer(text), 2, None), None)
+    if third is None:
+        return text
+    last = ends.search(text, max(third.start(), _JUDGED_CHARACTERS))
+    return text if last is None else text[: last.end()]
+
+
+def _found_delimiter(text: str, whole: bool, quote: str | None) -> str:
+    """The character that cuts most lines into the same number of values, none of which holds another delimiter."""
+    head = _first_lines(text)
+    best, best_score = ",", 0.0
+    for delimiter in DELIMITERS:
+        try:
+            records = [r for r in _parsed(head, delimiter, quote, delimiter == " ") if r]
+        except csv.Error:
+            continue
+        if len(records) > 1 and (not whole or len(head) < len(text)):
+            del records[-1]
+        score = _evenness(records, delimiter)
+        if score > best_score + 0.01:
+            best, best_score = delimiter, score
+    return best
+
+
+def _evenness(records: Records, delimiter: str) -> float:
+    width, lines = Counter(map(len, records)).most_common(1)[0] if records else (1, 0)
+    if width == 1:
+        return 0.0
+    values = [value for record in records if len(record) == width for value in record]
+    if delimiter == " ":
+        fit = sum(map(is_number, values)) / len(values)
+        return 0.0 if fit < 0.4 else lines / len(records) * (0.5 + 0.5 * fit)
+    others = [other for other in DELIMITERS[:4] if other != delimiter]
+    clean = sum(not any(other in value for other in others) or is_number(value) for value in values)
+    return lines / len(records) * clean / len(values)
+
+
+def is_number(value: str) -> bool:
+    """Whether the text is a number, with a decimal point or comma."""
+    return bool(_POINT_NUMBER.fullmatch(value) or _COMMA_NUMBER.fullmatch(value))
+
+
+def _parsed(text: str, delimiter: str, quote: str | None, runs: bool) -> csv._reader:  # type: ignore[name-defined]
+    lines = io.StringIO(text, newline="")
+    return text_records(map(squeezed, lines) if runs else lines, delimiter, quote)
+
+
+def text_records(lines: Any, delimiter: str, quote: str | None) -> Any:
+    """The records of some lines, as the standard library reads them."""
+    if quote is None:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote)
+
+
+def squeezed(line: str) -> str:
+    """The line with single spaces between values and none around them."""
+    return re.sub(" +", " ", line.strip(" ")).replace(" \n", "\n").replace(" \r", "\r")
+
+
+def _records(text: str, whole: bool, delimiter: str, quote: str | None, runs: bool, label: str) -> tuple[Records, int]:
+    """The records of the sample, and how many blank lines come before them."""
+    records: Records = []
+    blank, left = 0, _JUDGED_VALUES
+    try:
+        for record in _parsed(text, delimiter, quote, runs):
+            if not record:
+                blank += not records
+                continue
+            records.append(record)
+            left -= len(record)
+            if left < 0 and len(records) > 1:
+                return records[:-1], blank
+    except csv.Error as error:
+        if len(records) < 2:
+            raise InputError(
+                f"The first lines of {label} cannot be cut into values: {error}. Is a quote left open? Give quote='' "
+                "if quotes mean nothing here."
+            ) from error
+    if not whole and len(records) > 1:
+        del records[-1]
+    if not records:
+        raise InputError(f"{label} is empty: nothing but blank lines. Give a table with a header and rows.")
+    return records, blank
+
+
+def _has_header(records: Records, missing: Sequence[str], known: Collection[str]) -> bool:
+    """Whether the first record names the columns: it holds no number, and does not look like the others."""
+    first = [value.strip() for value in records[0]]
+    if not set(known).isdisjoint(first):
+        return True
+    counted = [str(j) for j in range(len(first) + 1)]
+    if len(first) > 2 and first in (counted[1:], counted[:-1], ["", *counted[:-2]]):
+        return True
+    if any(is_number(value) for value in first) or not any(first):
+        return False
+    if len(first) > 1 and sum(value in missing for value in first) > 1:
+        return False
+    rows = records[1:]
+    below = [{row[j].strip() for row in rows if j < len(row)} for j in range(len(first))]
+    if any(values and all(is_number(v) or v in missing for v in values) for values in below):
+        return True
+    again = sum(value in values for value, values in zip(first, below, strict=True))
+    return again <= len(first) / 2
+
+
+def _names(first: list[str], header: bool, label: str) -> tuple[str, ...]:
+    if len(first) > _MOST_COLUMNS:
+        raise InputError(
+            f"{label} has {len(first):,} columns; at most {_MOST_COLUMNS:,} are read from a text table. Check the "
+            "delimiter, or write sparse data as SVMlight."
+        )
+    names = [value.strip() if header else "" for value in first]
+    names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
+    refuse_same_names(names, label)
+    return tuple(names)
+
+
+def refuse_same_names(names: Sequence[str], label: str) -> None:
+    """Raise a `ColumnError` if two columns have one name."""
+    again = [name for name, count in Counter(names).items() if count > 1]
+    if again:
+        raise ColumnError(
+            f"{label} has several columns of the same name: {listed(again)}. Rename them, so that each can be told."
+        )
+
+
+def _found_decimal(rows: Records, delimiter: str) -> str:
+    """A comma where numbers have one; ``1,234`` between commas may as well be a thousand."""
+
+    def count(fits: Callable[[str], Any]) -> int:
+        return sum(fits(value) is not None for row in rows for value in row)
+
+    commas = count(_COMMA_NUMBER.fullmatch)
+    if not commas:
+        return "."
+    points = sum("." in value and _POINT_NUMBER.fullmatch(value) is not None for row in rows for value in row)
+    if delimiter == ",":
+        return "," if commas > count(_THOUSANDS.fullmatch) and not points else "."
+    return "," if commas > points else "."
+
+
+def _padded_columns(rows: Records, width: int, missing: Sequence[str]) -> list[int]:
+    """Columns of digits all of one length, some with leading zeros, such as postcodes."""
+    found = []
+    for j in range(width):
+        lengths: set[int] = set()
+        padded = False
+        for row in rows:
+            value = row[j].strip() if j < len(row) else ""
+            if value in missing:
+                continue
+            if not _CODE_DIGITS.fullmatch(value) or (lengths and len(value) not in lengths):
+                padded = False
+                break
+            lengths.add(len(value))
+            padded |= value[0] == "0"
+        if padded:
+            found.append(j)
+    return found

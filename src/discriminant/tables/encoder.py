@@ -1,0 +1,178 @@
+"""The coding of tables as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.labels import encode_labels
+from ..data.mixed import as_table
+from ..data.parameters import check_integer
+from ..errors import ColumnError, DiscriminantWarning, DtypeError, ParameterError, warn
+from .dialect import MISSING_CODES
+from .findings import Finding
+from .learning import ColumnLearner
+from .reading import as_arrow
+from .schema import Schema
+from .sources import suggestion
+from .table import DECLARED_KINDS
+
+Array = np.ndarray[Any, Any]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Codes mixed tables as numbers: categories against their most frequent level, missing values marked.
+
+    Parameters
+    ----------
+    missing : {"indicator", "refuse"}
+        Missing numbers become the mean, and a column more marks them; missing categories are a level of their own. Or
+        refuse them.
+    drop : list of str, optional
+        Columns to leave out.
+    types : dict, optional
+        What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
+    max_levels : int
+        A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What was decided about each column.
+    findings_ : tuple of Finding
+        Columns that were left out, and what else is worth knowing.
+    n_features_in_, feature_names_in_
+        The columns of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from discriminant.tables import TableEncoder
+    >>> frame = pd.DataFrame({"dose": [1.0, None, 3.0], "arm": ["a", "b", "a"]})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.transform(frame)
+    array([[1., 0., 0.],
+           [2., 1., 1.],
+           [3., 0., 0.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['dose', 'dose=(missing)', 'arm=b']
+    """
+
+    schema_: Schema
+    findings_: tuple[Finding, ...]
+
+    def __init__(self, missing: str = "indicator", drop: Any = None, types: Any = None, max_levels: int = 50) -> None:
+        self.missing = missing
+        self.drop = drop
+        self.types = types
+        self.max_levels = max_levels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns are.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,), optional
+            Class labels; with them, columns that give the label away are found.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = _arrow_of(X)
+        classes = None if y is None or _continuous(y) else encode_labels(y, data.num_rows)[1]
+        learner = ColumnLearner(data, (), dict(self.types or {}), self.missing, self.max_levels, classes)  # type: ignore[arg-type]
+        self._refuse_unknown(data.column_names)
+        columns = learner.learn(data.column_names, list(self.drop or ()))
+        schema = Schema(columns, None, self.missing, MISSING_CODES)  # type: ignore[arg-type]
+        if self.missing == "refuse":
+            schema.encode_batch(data)
+        self._check_columns(X, reset=True)
+        self.schema_, self.findings_ = schema, tuple(learner.findings)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The rows as numbers; levels and gaps that training had not are treated as the schema says, with a warning.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_rows, n_coded)
+        """
+        check_is_fitted(self)
+        data = _arrow_of(X)
+        self._check_columns(X, reset=False)
+        coded, report = self.schema_.encode_batch(data)
+        if report.unseen or report.new_missing:
+            warn(f"Not as in training: {report.describe()}.", DiscriminantWarning)
+        return coded
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the coded columns."""
+        check_is_fitted(self)
+        if input_features is not None:
+            self._refuse_other_names(list(input_features))
+        return np.array(self.schema_.names, dtype=object)
+
+    def _check_parameters(self) -> None:
+        if self.missing not in ("indicator", "refuse"):
+            raise ParameterError(f"missing must be 'indicator' or 'refuse', got {self.missing!r}.")
+        check_integer("max_levels", self.max_levels, 2)
+        for name, kind in dict(self.types or {}).items():
+            if kind not in DECLARED_KINDS:
+                raise ParameterError(f"types: column {name!r} can be one of {DECLARED_KINDS}, got {kind!r}.")
+
+    def _refuse_unknown(self, names: list[str]) -> None:
+        for name in (*(self.drop or ()), *(self.types or ())):
+            if name not in names:
+                raise ColumnError(f"There is no column {name!r}.{suggestion(str(name), names)}")
+
+    def _refuse_other_names(self, names: list[Any]) -> None:
+        known = [column.name for column in self.schema_.columns]
+        if names != known:
+            raise ColumnError(f"input_features is not equal to the columns of the training table, {known[:10]}.")
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        try:
+            validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
+        except TypeError as error:
+            raise DtypeError(str(error)) from error
+        except ValueError as error:
+            raise ColumnError(f"{error}\nGive the columns of the training table.") from error
+
+
+def _continuous(y: Any) -> bool:
+    values = np.asarray(y)
+    return values.dtype.kind == "f" and bool(np.any(np.mod(values, 1) != 0))
+
+
+def _arrow_of(X: Any) -> Any:
+    """A frame, array or list of rows as a pyarrow table."""
+    import pyarrow as pa
+
+    if sp.issparse(X):
+        raise DtypeError("Sparse data was passed, and a table of columns is needed. Use X.toarray().")
+    table = as_table(X)
+    if not isinstance(table, np.ndarray):
+        return as_arrow(table)
+    try:
+        columns = {f"x{j}": pa.array(table[:, j], from_pandas=True) for j in range(table.shape[1])}
+    except (pa.ArrowException, TypeError) as error:
+        raise DtypeError(f"A column of X mixes types: argument must be a string or a number. {error}") from error
+    return pa.table(columns)

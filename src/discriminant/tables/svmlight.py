@@ -1,0 +1,142 @@
+"""Sparse tables in the SVMlight (LIBSVM) format: a label, then ``column:value`` pairs."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ColumnError, InputError, ParameterError
+from .sources import Source
+from .table import Table
+
+Array = np.ndarray[Any, Any]
+
+_LINE = re.compile(rb"\s*[-+\w.,]+(\s+qid:\d+)?(\s+\d+:[-+\w.]+)+\s*(#.*)?")
+_PART_BYTES = 1 << 24
+#: A column number above this is a mistake, and would ask for as many coefficients.
+_MOST_COLUMNS = 100_000_000
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Rows of numbers in a CSR matrix, and their labels."""
+
+    X: Any
+    y: Array
+
+    @property
+    def num_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def slice(self, start: int, rows: int) -> SparseRows:
+        return SparseRows(self.X[start : start + rows], self.y[start : start + rows])
+
+
+def looks_like_svmlight(sample: bytes) -> bool:
+    """Whether the first lines are labels with ``column:value`` pairs."""
+    lines = [line for line in sample[: 1 << 16].splitlines()[:6] if line.strip() and not line.startswith(b"#")]
+    if len(lines) > 1:
+        del lines[-1]  # it may be cut
+    return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
+
+
+class SvmlightTable(Table):
+    """An SVMlight file; its columns are numbered, and its labels are the target."""
+
+    def __init__(self, source: Source, target: Any, columns: Any, types: Any) -> None:
+        if columns is not None or types:
+            raise ParameterError("SVMlight columns have numbers, not names: columns= and types= do not apply.")
+        if target is not None:
+            raise ColumnError(
+                f"{source.label} is SVMlight text, whose labels stand first in each line: leave the target out, got "
+                f"{target!r}."
+            )
+        super().__init__(source.label, (), None, None, None)
+        self.source = source
+
+    def read(self) -> SparseRows:
+        """All rows as a CSR matrix with labels; the width is that of the highest column number."""
+        import scipy.sparse as sp
+
+        parts = list(self._stream())
+        width = max((part.X.shape[1] for part in parts), default=0)
+        for part in parts:
+            part.X.resize(part.num_rows, width)
+        if not sum(part.num_rows for part in parts):
+            raise InputError(self._why_empty())
+        rows = SparseRows(sp.vstack([part.X for part in parts], "csr"), np.concatenate([part.y for part in parts]))
+        self.n_rows = rows.num_rows
+        return rows
+
+    def batches(self, rows: int = 65536) -> Iterator[SparseRows]:
+        """The rows in order, at most ``rows`` at a time, each part as wide as its highest column number."""
+        count = 0
+        for part in self._stream():
+            for start in range(0, part.num_rows, rows):
+                yield part.slice(start, rows)
+            count += part.num_rows
+        self.n_rows = count
+        if not count:
+            raise InputError(self._why_empty())
+
+    def _read(self) -> Any:
+        return self.read()
+
+    def _stream(self) -> Iterator[SparseRows]:
+        with self.source.plainly("read as SVMlight"), self.source.open() as stream:
+            rest, line = b"", 1
+            while part := stream.read(_PART_BYTES):
+                whole, rest = _cut_at_last_line(rest + part)
+                if whole.strip():
+                    yield _parsed(whole, line, self.label)
+                line += whole.count(b"\n")
+            if rest.strip():
+                yield _parsed(rest, line, self.label)
+
+    def _fingerprint(self) -> str:
+        return self.source.sha256()
+
+    def _why_empty(self) -> str:
+        return f"{self.label} has no rows. Give at least one line with a label and column:value pairs."
+
+
+def _cut_at_last_line(text: bytes) -> tuple[bytes, bytes]:
+    end = text.rfind(b"\n") + 1
+    return text[:end], text[end:]
+
+
+def _parsed(text: bytes, line: int, label: str) -> SparseRows:
+    """The rows of some lines; a column's place is its number, whether the file counts from 0 or from 1."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
+    except (ValueError, OverflowError, TypeError, IndexError) as error:
+        number, culprit = _first_bad_line(text)
+        raise InputError(
+            f"Line {line + number:,} of {label} is not SVMlight: {culprit!r}. Expected a label and then column:value "
+            f"pairs with rising column numbers, such as '1 3:0.5 7:2' ({error})."
+        ) from error
+    if X.shape[1] > _MOST_COLUMNS:
+        raise InputError(f"{label} has column number {X.shape[1] - 1:,}; at most {_MOST_COLUMNS:,} are read.")
+    return SparseRows(X, y)
+
+
+def _first_bad_line(text: bytes) -> tuple[int, str]:
+    from sklearn.datasets import load_svmlight_file
+
+    lines = text.splitlines()
+    low, high = 0, len(lines)  # the first `low` lines are good, the first `high` are not
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            load_svmlight_file(io.BytesIO(b"\n".join(lines[:middle]) + b"\n"), zero_based=True)
+            low = middle
+        except (ValueError, OverflowError, TypeError, IndexError):
+            high = middle
+    return low, lines[low][:60].decode("latin-1")

@@ -1,0 +1,229 @@
+"""One call from a labelled table to rows, labels and the schema that codes further rows alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.parameters import check_integer
+from ..data.weights import check_weights
+from ..errors import ColumnError, InputError, ParameterError, WeightError
+from .coding import complete_rows
+from .dialect import MISSING_CODES
+from .findings import Finding
+from .learning import ColumnLearner
+from .reading import open_table
+from .schema import POLICIES, Column, Policy, Schema
+from .svmlight import SvmlightTable
+from .table import Table
+from .targets import learn_target, raw_labels, whole_labels
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Rows, labels and what was decided and found on the way.
+
+    Attributes
+    ----------
+    X : float64 array in C order, or CSR matrix, of shape (n_rows, n_coded)
+    y : array of shape (n_rows,)
+        The labels.
+    schema : Schema
+        Codes further rows in the same way.
+    findings : tuple of Finding
+        What is worth knowing about the table.
+    weights, groups : array of shape (n_rows,), or None
+    rows : array of int
+        The rows of the table that X holds; the others had no label, or missing values under ``missing="drop"``.
+    n_dropped : int
+        How many others there were.
+    """
+
+    X: Any
+    y: Array
+    schema: Schema
+    findings: tuple[Finding, ...]
+    weights: Array | None
+    groups: Array | None
+    rows: Array
+    n_dropped: int
+
+
+def read_training(
+    table: Any,
+    target: str | None = None,
+    *,
+    missing: Policy = "indicator",
+    drop: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
+    weights: str | None = None,
+    groups: str | None = None,
+    max_levels: int = 50,
+) -> TrainingTable:
+    """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
+
+    Parameters
+    ----------
+    table : Table, or what `open_table` opens
+        A table opened before, with its dialect put right, or a file or frame.
+    target : str, optional
+        The column of classes; not needed if the table was opened with it.
+    missing : {"indicator", "drop", "refuse"}
+        Missing numbers become the mean, and a column more marks them; missing categories are a level of their own. Or
+        leave out incomplete rows, or refuse them.
+    drop : list of str
+        Columns to leave out.
+    types : dict, optional
+        What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
+    weights, groups : str, optional
+        Columns of row weights, and of groups that belong together in validation.
+    max_levels : int
+        A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
+
+    Returns
+    -------
+    TrainingTable
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from discriminant.tables import read_training
+    >>> frame = pd.DataFrame({"age": [31, 40, 35, 22], "sex": ["f", "m", "m", "m"], "ill": ["y", "n", "n", "y"]})
+    >>> training = read_training(frame, "ill")
+    >>> training.X
+    array([[31.,  1.],
+           [40.,  0.],
+           [35.,  0.],
+           [22.,  0.]])
+    >>> training.y
+    array(['y', 'n', 'n', 'y'], dtype='<U1')
+    """
+    _check_parameters(missing, drop, max_levels)
+    if not isinstance(table, Table):
+        table = open_table(table, target, types=types)
+        types = None
+    if isinstance(table, SvmlightTable):
+        return _sparse_training(table, target, weights, groups)
+    target = _target_of(table, target)
+    roles = [name for name in (target, weights, groups) if name is not None]
+    for name in (*roles, *drop, *(types or ())):
+        table.known(name, "target" if name == target else "column")
+    if len(set(roles)) < len(roles) or target in drop:
+        raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
+    return _Training(table, target, missing, tuple(drop), table.types | dict(types or {}), max_levels).coded(
+        weights, groups
+    )
+
+
+def _check_parameters(missing: Any, drop: Any, max_levels: Any) -> None:
+    if missing not in POLICIES:
+        raise ParameterError(f"missing must be one of {POLICIES}, got {missing!r}.")
+    if isinstance(drop, str) or not isinstance(drop, Sequence):
+        raise ParameterError(f"drop must be a list of column names, got {drop!r}.")
+    check_integer("max_levels", max_levels, 2)
+
+
+def _target_of(table: Table, target: str | None) -> str:
+    target = target if target is not None else table.target
+    if target is None:
+        raise ColumnError(f"Name the target, the column of classes. Columns: {', '.join(table.columns[:20])}.")
+    return target
+
+
+@dataclass
+class _Training:
+    """A table on its way to rows and labels."""
+
+    table: Table
+    target: str
+    missing: Policy
+    drop: tuple[str, ...]
+    types: dict[str, str]
+    max_levels: int
+
+    def coded(self, weights: str | None, groups: str | None) -> TrainingTable:
+        data = self.table.read()
+        n_rows = data.num_rows
+        codes = () if self.table.dialect is None else self.table.dialect.missing
+        labels, present = raw_labels(data[self.target], self.target, codes)
+        rows = np.flatnonzero(present)
+        data = data if rows.size == n_rows else data.filter(present)
+        target, classes, findings = learn_target(labels, self.target, self.table.label, n_rows - rows.size)
+        names = [name for name in data.column_names if name not in (self.target, weights, groups)]
+        columns, found = self._learn(data, names, codes, classes)
+        if self.missing != "indicator":
+            kept = self._complete(data, columns, codes)
+            if not kept.all():
+                n_missing = int(np.count_nonzero(~kept))
+                data, rows = data.filter(kept), rows[kept]
+                findings.append(_said_incomplete(n_missing))
+                target, classes, again = learn_target(labels[kept], self.target, self.table.label)
+                findings += again
+                columns, found = self._learn(data, names, codes, classes)
+        schema = Schema(columns, target, self.missing, codes or MISSING_CODES)
+        return TrainingTable(
+            X=schema.encode_batch(data)[0],
+            y=np.array(target.classes)[classes],
+            schema=schema,
+            findings=(*findings, *found),
+            weights=None if weights is None else _weights(data[weights], weights),
+            groups=None if groups is None else _groups(data[groups], groups, codes),
+            rows=rows,
+            n_dropped=n_rows - rows.size,
+        )
+
+    def _learn(
+        self, data: Any, names: list[str], codes: Sequence[str], classes: Array
+    ) -> tuple[tuple[Column, ...], list[Finding]]:
+        learner = ColumnLearner(data, codes, self.types, self.missing, self.max_levels, classes)
+        return learner.learn(names, [name for name in self.drop if name in names]), learner.findings
+
+    def _complete(self, data: Any, columns: Sequence[Column], codes: Sequence[str]) -> Array:
+        """Which rows miss nothing in the columns that are used."""
+        used = [column for column in columns if column.dropped is None and column.missing]
+        kept = complete_rows(used, data, codes, self.missing == "refuse")
+        if not kept.any():
+            raise InputError(f"Every row of {self.table.label} misses some value. Choose missing='indicator'.")
+        return kept
+
+
+def _said_incomplete(n_missing: int) -> Finding:
+    return Finding("warning", "rows missing", None, f"{n_missing:,} rows with missing values were left out.")
+
+
+def _weights(values: Any, name: str) -> Array:
+    try:
+        weight = check_weights(np.asarray(values.to_numpy()), len(values))
+    except WeightError as error:
+        raise WeightError(f"Weights in column {name!r}: {error}") from error
+    assert weight is not None
+    return weight
+
+
+def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
+    labels, present = raw_labels(values, name, codes)
+    if not present.all():
+        raise ColumnError(
+            f"Groups in column {name!r} are missing in {np.count_nonzero(~present):,} rows, the first row "
+            f"{int(np.argmin(present))}. Every row needs a group."
+        )
+    return labels
+
+
+def _sparse_training(table: SvmlightTable, target: Any, weights: Any, groups: Any) -> TrainingTable:
+    if any(name is not None for name in (target, weights, groups)):
+        raise ColumnError(f"{table.label} is SVMlight text: it has labels but no named columns. Leave the names out.")
+    rows = table.read()
+    found, classes, findings = learn_target(whole_labels(rows.y), None, table.label)
+    first = int(not (rows.X.indices == 0).any())
+    if rows.X.shape[1] == first:
+        raise InputError(f"No column is left to learn from in {table.label}: its rows have labels only.")
+    schema = Schema((), found, width=rows.X.shape[1] - first, first=first)
+    X, _ = schema.encode_batch(rows)
+    everything = np.arange(rows.num_rows)
+    return TrainingTable(X, np.array(found.classes)[classes], schema, tuple(findings), None, None, everything, 0)
