@@ -1,0 +1,95 @@
+"""Models in other languages: Python without packages, SQL, JSON, ONNX."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ...errors import ParameterError
+from ..writing import write_whole
+from .coefficients import json_text
+from .onnx import onnx_file
+from .python import python_module
+from .recipe import recipe
+from .sql import sql_query
+
+_LANGUAGES = ("python", "sql", "json", "onnx")
+
+
+def export(
+    model: Any,
+    to: Literal["python", "sql", "json", "onnx"],
+    path: str | os.PathLike[str] | None = None,
+    schema: Any = None,
+    table: str | Sequence[str] = "data",
+    keep: Sequence[str] = (),
+) -> str | bytes:
+    """The model in another language, as text (ONNX: bytes); it gives the same answers without this package.
+
+    ==========  ====================================================================================================
+    to          what comes out
+    ==========  ====================================================================================================
+    "python"    A module that imports only ``math``: ``predict(row)``, ``scores(row)`` and, where the model has
+                probabilities, ``predict_proba(row)``. A row is a dict by column name, or values in order.
+    "sql"       A SELECT over ``table`` with the columns in ``keep``, ``prediction``, and ``probability_<class>`` (or
+                ``score_<class>``) for each class. For SQLite (3.35), DuckDB and PostgreSQL (12); other databases may
+                want the word MATERIALIZED removed. A row with a missing value that the model cannot take gives NULL.
+    "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones), ``inputs`` (how each column of
+                the model comes from a raw one: ``column``, ``kind``, ``levels``, ``fill``, ``missing``), ``constants``
+                and ``parts`` (their sum are the scores; a part has ``kind``, ``places`` among the inputs, and numbers,
+                see below), ``intercept`` of a linear model, ``answer`` ("probability": the softmax of the scores, or
+                "score"), ``priors``, ``means``. null stands for minus infinity, the constant of a class that cannot
+                win, and for means not known yet.
+    "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
+                where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
+                ``probability`` or ``score`` (rows, classes).
+    ==========  ====================================================================================================
+
+    Parts add to the score of class k "linear": ``coef_k . (x - centre)`` (a linear model's score is also
+    ``intercept_k + coef_k . x``); "diagonal": ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic":
+    ``-|(x - centre - offsets_k) spheres_k|^2 / 2``; "levels": ``table[l, k]`` for ``levels[l]``, 0 for others.
+
+    Parameters
+    ----------
+    model : fitted classifier whose scores are linear, diagonal or quadratic
+        For two classes ``decision_function`` is the second score minus the first.
+    to : {"python", "sql", "json", "onnx"}
+    path : str or path, optional
+        Also write it to this file.
+    schema : dict, or an object with ``to_dict``, optional
+        How raw columns become the columns of the model; what is exported then takes raw values.
+    table : str, or a sequence of names that qualify each other
+        For SQL.
+    keep : sequence of column names
+        For SQL.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> text = export(LinearDiscriminantAnalysis().fit(X, y), to="python")
+    >>> module = {}
+    >>> exec(text, module)
+    >>> module["predict"]([5.1, 3.5, 1.4, 0.2])
+    0
+    """
+    if to not in _LANGUAGES:
+        raise ParameterError(f"to must be one of {', '.join(map(repr, _LANGUAGES))}, got {to!r}.")
+    found = recipe(model, schema)
+    written: str | bytes
+    if to == "python":
+        written = python_module(found)
+    elif to == "sql":
+        written = sql_query(found, table, keep)
+    elif to == "json":
+        written = json_text(found, model)
+    else:
+        written = onnx_file(found)
+    if path is not None:
+        write_whole(path, written.encode("utf-8") if isinstance(written, str) else written)
+    return written
+
+
+__all__ = ["export"]

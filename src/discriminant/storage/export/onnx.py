@@ -1,0 +1,160 @@
+"""A model as an ONNX graph of plain operators in double precision."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...errors import ParameterError
+from ...rules import DiagonalRule, LevelRule, LinearRule
+from .inputs import Input
+from .recipe import Part, Recipe
+
+Array = np.ndarray[Any, Any]
+
+#: Operators and file layout as of 2023, the first that compare text.
+_OPERATORS, _LAYOUT = 19, 9
+
+
+def onnx_file(recipe: Recipe) -> bytes:
+    """The content of the file."""
+    graph = _Graph(recipe)
+    total = graph.node("Sum", graph.constant(recipe.constants), *(graph.scores(part) for part in recipe.parts))
+    best = graph.node("ArgMax", total, axis=1, keepdims=0, select_last_index=int(recipe.last_wins))
+    label = graph.node("Gather", graph.constant(_same_kind(recipe.classes, "classes")), best, result="label")
+    if recipe.answer == "probability":
+        answer = graph.node("Softmax", total, axis=1, result="probability")
+    else:
+        answer = graph.node("Identity", total, result="score")
+    return graph.serialised(recipe, label, answer)
+
+
+def _same_kind(values: Any, what: str) -> Array:
+    """An array of numbers, truth values or text; ONNX has text as objects."""
+    kinds = {type(value) for value in values}
+    if len(kinds) != 1 or not kinds <= {bool, int, float, str}:
+        raise ParameterError(f"ONNX needs {what} of one kind, numbers, truth values or text; got {list(values)}.")
+    return np.array(values, dtype=object if kinds == {str} else None)
+
+
+class _Graph:
+    """Nodes and constants as they come; every value is (rows, something)."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        try:
+            self.onnx = import_module("onnx")
+        except ImportError as error:
+            raise ParameterError(
+                "to='onnx' needs the package onnx, which is not installed: pip install 'discriminant[onnx]'."
+            ) from error
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.declared: list[Any] = []
+        self.inputs = recipe.inputs
+        self.whole = all(given == Input(given.column, "number") for given in recipe.inputs)
+        if self.whole:
+            self._declare("X", "DOUBLE", len(recipe.inputs))
+        else:
+            self.types = {column: _type_of(column, recipe) for column in recipe.columns}
+            for column, kind in self.types.items():
+                _refuse_taken(column)
+                self._declare(column, kind, 1)
+
+    def node(self, operator: str, *inputs: str, result: str | None = None, **settings: Any) -> str:
+        """The name of what a new node gives."""
+        name = result or f"/value/{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [name], **settings))
+        return name
+
+    def constant(self, values: Any) -> str:
+        """The name of an array."""
+        name = f"/constant/{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, order="C"), name))
+        return name
+
+    def scores(self, part: Part) -> str:
+        """The scores that a part gives the classes."""
+        rule = part.rule
+        if isinstance(rule, LevelRule):
+            return self._looked_up(rule, self.inputs[part.places[0]].column)
+        x = self._columns(part.places)
+        if isinstance(rule, LinearRule):
+            return self.node("MatMul", self._minus(x, rule.centre), self.constant(rule.coef.T))
+        if isinstance(rule, DiagonalRule):
+            steps = self._minus(self.node("Unsqueeze", x, self.constant([1])), rule.means)
+            steps = self.node("Mul", steps, self.constant(1 / np.sqrt(rule.variances)))
+        else:
+            steps = self._minus(self.node("Unsqueeze", x, self.constant([1])), rule.centre + rule.offsets)
+            steps = self.node("MatMul", self.node("Unsqueeze", steps, self.constant([2])), self.constant(rule.spheres))
+            steps = self.node("Squeeze", steps, self.constant([2]))
+        squared = self.node("ReduceSum", self.node("Mul", steps, steps), self.constant([2]), keepdims=0)
+        return self.node("Mul", squared, self.constant(-0.5))
+
+    def serialised(self, recipe: Recipe, *results: str) -> bytes:
+        """The file of the graph."""
+        helper, inferred = self.onnx.helper, self.onnx.ValueInfoProto
+        outputs = [inferred(name=name) for name in results]
+        graph = helper.make_graph(self.nodes, recipe.name, self.declared, outputs, self.constants)
+        operators = [helper.make_opsetid("", _OPERATORS)]
+        model = helper.make_model(graph, opset_imports=operators, ir_version=_LAYOUT, producer_name="discriminant")
+        model = self.onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        self.onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+    def _declare(self, name: str, kind: str, width: int) -> None:
+        element = getattr(self.onnx.TensorProto, kind)
+        self.declared.append(self.onnx.helper.make_tensor_value_info(name, element, ["rows", width]))
+
+    def _minus(self, first: str, second: Array) -> str:
+        return self.node("Sub", first, self.constant(second))
+
+    def _columns(self, places: tuple[int, ...]) -> str:
+        if not self.whole:
+            return self.node("Concat", *(self._number(self.inputs[j]) for j in places), axis=1)
+        return "X" if len(places) == len(self.inputs) else self.node("Gather", "X", self.constant(places), axis=1)
+
+    def _number(self, given: Input) -> str:
+        if self.types[given.column] == "STRING":
+            missing = self._cast(self._any_of(given.column, ("", *given.missing)), "BOOL")
+        else:
+            missing = self.node("IsNaN", given.column)
+        fill = self.constant(np.nan if given.fill is None else given.fill)
+        return self.node("Where", missing, fill, self._present(given))
+
+    def _present(self, given: Input) -> str:
+        """The input of a value that is not missing."""
+        if given.kind in ("number", "truth"):
+            return given.column
+        if not given.levels:
+            return self.constant(float(given.kind == "other"))
+        found = self._any_of(given.column, given.levels)
+        return found if given.kind == "level" else self.node("Sub", self.constant(1.0), found)
+
+    def _any_of(self, column: str, texts: tuple[str, ...]) -> str:
+        """1 where the column is one of these texts, else 0."""
+        return self.node("ReduceSum", self._equal(column, tuple(dict.fromkeys(texts))), self.constant([1]))
+
+    def _looked_up(self, rule: LevelRule, column: str) -> str:
+        return self.node("MatMul", self._equal(column, rule.levels), self.constant(rule.table[:-1]))
+
+    def _equal(self, column: str, levels: Any) -> str:
+        return self._cast(self.node("Equal", column, self.constant(_same_kind(levels, "levels"))), "DOUBLE")
+
+    def _cast(self, name: str, kind: str) -> str:
+        return self.node("Cast", name, to=getattr(self.onnx.TensorProto, kind))
+
+
+def _refuse_taken(column: str) -> None:
+    if column in ("", "label", "probability", "score") or column.startswith(("/value/", "/constant/")):
+        raise ParameterError(f"An input of the ONNX graph cannot be called {column!r}. Rename the column.")
+
+
+def _type_of(column: str, recipe: Recipe) -> str:
+    """The type of a raw column: text if it is compared with levels, that of the levels of a table, else numbers."""
+    for part in recipe.parts:
+        if isinstance(part.rule, LevelRule) and recipe.inputs[part.places[0]].column == column:
+            return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(type(part.rule.levels[0]), "STRING")
+    text = any(given.column == column and given.kind in ("level", "other") and given.levels for given in recipe.inputs)
+    return "STRING" if text else "DOUBLE"

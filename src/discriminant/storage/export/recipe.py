@@ -1,0 +1,136 @@
+"""What every export says in its own language: how a row's values become scores, and scores an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ...data.naming import plain
+from ...errors import ParameterError
+from ...estimators.base import PosteriorClassifier, RuleClassifier
+from ...estimators.perceptron import Perceptron
+from ...multiclass import CodedRule
+from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
+from .inputs import Input, inputs_of_schema
+
+Array = np.ndarray[Any, Any]
+PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule
+
+EXPORTABLE = "linear, diagonal and quadratic rules: " + ", ".join(
+    (
+        "LinearDiscriminantAnalysis",
+        "QuadraticDiscriminantAnalysis",
+        "FisherDiscriminant",
+        "LeastSquaresClassifier",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "GaussianNB",
+        "NaiveBayes",
+        "OneVsRest (of linear models, without their probabilities)",
+        "Perceptron and SupportVectorClassifier (two classes, or one-vs-rest)",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rule for some of the model's columns, without its constants."""
+
+    rule: PartRule
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A fitted model: scores are its constants (one for each class) plus what the parts make of its inputs."""
+
+    name: str
+    classes: list[Any]
+    inputs: tuple[Input, ...]  #: one for each column of the model
+    parts: tuple[Part, ...]
+    constants: Array
+    answer: Literal["probability", "score"]
+    last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
+
+    @property
+    def columns(self) -> list[str]:
+        """The raw columns that are read, each once."""
+        return list(dict.fromkeys(given.column for given in self.inputs))
+
+    @property
+    def possible(self) -> list[int]:
+        """The classes that can win: those without a score of minus infinity."""
+        return np.flatnonzero(np.isfinite(self.constants)).tolist()
+
+
+def recipe(model: Any, schema: Any = None) -> Recipe:
+    """The recipe of a fitted model, reading raw values as the schema says where there is one."""
+    if isinstance(model, RuleClassifier):
+        model._ready()
+    rule = getattr(model, "rule_", None)
+    if type(rule) not in _PARTS:
+        inside = f" with a {type(rule).__name__}" if rule is not None else ""
+        raise ParameterError(f"A {type(model).__name__}{inside} cannot be exported. What can be: {EXPORTABLE}.")
+    parts, kinds = _PARTS[type(rule)](rule, model)
+    if schema is not None and "category" in kinds:
+        raise ParameterError(f"This {type(model).__name__} reads raw categories itself: leave the schema out.")
+    inputs = _own_inputs(model, kinds) if schema is None else inputs_of_schema(schema)
+    if len(inputs) != model.n_features_in_:
+        raise ParameterError(
+            f"The schema makes {len(inputs)} columns, the model was fitted to {model.n_features_in_}. Give the schema "
+            "of the rows it was fitted to."
+        )
+    answer: Any = "probability" if isinstance(model, PosteriorClassifier) else "score"
+    classes = [plain(label) for label in model.classes_]
+    constants = sum(part.rule.constants for part in parts if not isinstance(part.rule, LevelRule))
+    used = tuple(part for part in parts if part.places)
+    last_wins = isinstance(model, Perceptron) and len(classes) == 2
+    return Recipe(type(model).__name__, classes, inputs, used, np.asarray(constants), answer, last_wins)
+
+
+def _own_inputs(model: Any, kinds: Sequence[str]) -> tuple[Input, ...]:
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    return tuple(Input(str(name), kind) for name, kind in zip(names, kinds, strict=True))  # type: ignore[arg-type]
+
+
+def _one_part(rule: Any, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+    places = tuple(range(model.n_features_in_))
+    return (Part(rule, places),), ["number"] * len(places)
+
+
+def _mixed_parts(rule: MixedRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+    plan = model.distributions_
+    numbers = np.flatnonzero([kind != "categorical" for kind in plan])
+    levels = np.flatnonzero([kind == "categorical" for kind in plan])
+    parts = [
+        Part(rule.linear, tuple(numbers[rule.linear_columns].tolist())),
+        Part(rule.normal, tuple(numbers[rule.normal_columns].tolist())),
+    ]
+    parts += [Part(own, (int(j),)) for own, j in zip(rule.categorical, levels, strict=True)]
+    return tuple(parts), ["category" if kind == "categorical" else "number" for kind in plan]
+
+
+def _coded_parts(rule: CodedRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+    """Binary problems whose scores are only added up are one linear rule."""
+    columns, book = rule.columns, rule.codebook
+    added = book.n_classes == 2 or rule.decoding == "confidence"
+    if not added or not isinstance(columns, LinearRule):
+        raise ParameterError(
+            f"A {type(model).__name__} of {book.n_classes} classes decided by {rule.decoding!r} cannot be exported: "
+            f"its scores are no sums of columns. What can be: {EXPORTABLE}."
+        )
+    own = 0.5 * book.matrix if book.n_classes == 2 else book.own
+    linear = LinearRule(columns.centre, own @ columns.coef, own @ columns.constants)
+    return _one_part(linear if rule.present is None else linear.spread_over(rule.present), model)
+
+
+_PARTS: dict[type, Callable[[Any, Any], tuple[tuple[Part, ...], list[str]]]] = {
+    LinearRule: _one_part,
+    DiagonalRule: _one_part,
+    QuadraticRule: _one_part,
+    MixedRule: _mixed_parts,
+    CodedRule: _coded_parts,
+}

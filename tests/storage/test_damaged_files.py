@@ -1,0 +1,354 @@
+"""Files that were cut, altered or made up: a model or a `ModelFileError`, never anything else."""
+
+import io
+import json
+import resource
+import struct
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stored_models import STORED, fitted, training
+
+import discriminant
+from discriminant.errors import DiscriminantError
+from discriminant.storage import ModelFileError, load, read_model_file, save
+from discriminant.storage.archive import CHECKSUM, DOCUMENT, array_bytes, digest
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The content of a file of every kind of model, small."""
+    folder, found = tmp_path_factory.mktemp("files"), {}
+    for name in STORED:
+        save(fitted(name), folder / f"{name}.dsc", metrics={"auc": 0.5}, schema={"columns": []})
+        found[name] = (folder / f"{name}.dsc").read_bytes()
+    return found
+
+
+def entries(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def packed(parts, compression=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+    return out.getvalue()
+
+
+def sealed(parts, document):
+    """The file with this document, all checksums made to match."""
+    arrays = {name: content for name, content in parts.items() if name not in (DOCUMENT, CHECKSUM)}
+    if isinstance(document, dict) and isinstance(document.get("arrays"), dict):
+        document = {**document, "arrays": {name: digest(content) for name, content in arrays.items()}}
+    text = json.dumps(document).encode()
+    return packed({DOCUMENT: text, CHECKSUM: digest(text).encode(), **arrays})
+
+
+def altered(content, change):
+    """The file whose document was changed, with checksums that match."""
+    parts = entries(content)
+    document = json.loads(parts[DOCUMENT])
+    change(document)
+    return sealed(parts, document)
+
+
+def refused(tmp_path, content, match):
+    (tmp_path / "bad.dsc").write_bytes(content)
+    with pytest.raises(ModelFileError, match=match):
+        load(tmp_path / "bad.dsc")
+
+
+def test_a_made_up_file_with_right_checksums_loads(files, tmp_path):
+    (tmp_path / "same.dsc").write_bytes(altered(files["lda"], lambda document: None))
+    X, _ = training("lda")
+    np.testing.assert_array_equal(load(tmp_path / "same.dsc").predict(X), fitted("lda").predict(X))
+
+
+@pytest.mark.parametrize("content", [b"", b"P", b"PK", b"PK\x05\x06", b"text", b"\x80\x04pickle", bytes(100)])
+def test_what_is_no_model_file(content, tmp_path):
+    refused(tmp_path, content, "cannot be loaded")
+
+
+def test_a_file_cut_anywhere_is_refused(files, tmp_path):
+    whole = files["gaussian-nb"]
+    for length in range(0, len(whole), 97):
+        refused(tmp_path, whole[:length], "cannot be loaded")
+
+
+def test_a_list_of_entries_that_claims_to_be_huge_is_refused(files, tmp_path):
+    whole = files["lda"]
+    refused(tmp_path, whole[:-10] + struct.pack("<I", 1 << 30) + whole[-6:], "cut off or was changed")
+
+
+def test_every_altered_array_and_text_is_found(files, tmp_path):
+    for name, content in entries(files["lda"]).items():
+        parts = entries(files["lda"])
+        parts[name] = content[:-1] + bytes([content[-1] ^ 1])
+        refused(tmp_path, packed(parts), "was altered: the checksum of")
+
+
+def test_a_newer_format_asks_for_an_upgrade(files, tmp_path):
+    newer = altered(files["lda"], lambda document: document.update(version=2, package="9.9"))
+    refused(tmp_path, newer, f"format 2, written by discriminant 9.9.*{discriminant.__version__}.*Upgrade")
+    for version in (0, -1, "1", 1.0, None, True):
+        change = altered(files["lda"], lambda document, version=version: document.update(version=version))
+        refused(tmp_path, change, "not a model file of this package")
+
+
+def test_an_unknown_class_is_refused(files, tmp_path):
+    for name in ("Popen", "os.system", "builtins.eval", "LinearRule.__init__", "", None, 3, ["LinearRule"]):
+        change = altered(files["lda"], lambda document, name=name: document["model"]["object"].__setitem__(0, name))
+        refused(tmp_path, change, "cannot be loaded")
+
+
+@pytest.mark.parametrize("name", ["predict", "__class__", "__dict__", "_rows", "covariance_", "fit", "no name", "x"])
+def test_an_attribute_cannot_hide_a_method(name, files, tmp_path):
+    change = altered(files["lda"], lambda document: document["model"]["object"][1].update({name: 1}))
+    refused(tmp_path, change, "cannot have learned an attribute")
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/passwd", "arrays/../../x.npy", "extra.txt", "arrays/99.npy", "arrays/"]
+)
+def test_entries_that_belong_to_no_model_are_refused(name, files, tmp_path):
+    refused(tmp_path, packed({**entries(files["lda"]), name: b"x"}), "belongs to no model")
+
+
+def test_a_missing_or_twofold_entry_is_refused(files, tmp_path):
+    for name in entries(files["lda"]):
+        parts = entries(files["lda"])
+        del parts[name]
+        refused(tmp_path, packed(parts), "misses|has no model")
+    out = io.BytesIO(files["lda"])
+    with zipfile.ZipFile(out, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
+        file.writestr(DOCUMENT, "{}")
+    refused(tmp_path, out.getvalue(), "twice")
+
+
+def test_compressed_files_are_refused_before_they_grow(files, tmp_path):
+    refused(tmp_path, packed(entries(files["lda"]), zipfile.ZIP_DEFLATED), "compressed")
+    bomb = packed({**entries(files["lda"]), "arrays/90.npy": bytes(50_000_000)}, zipfile.ZIP_DEFLATED)
+    tracemalloc.start()
+    refused(tmp_path, bomb, "compressed")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def header(text):
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }\n") + bytes(64),
+        header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 2), }\n") + bytes(64),
+        header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (-8, -1), }\n") + bytes(64),
+        header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 99999999999999999999), }\n"),
+        header(b"{'descr': '<U99999999', 'fortran_order': False, 'shape': (1,), }\n") + bytes(64),
+        header(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n") + b"cos\nsystem\n(S'true'\ntR.",
+        header(b"{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (1,), }\n") + bytes(8),
+        header(b"__import__('os').abort()\n"),
+        header(b"{'descr': '<U1', 'fortran_order': False, 'shape': (3,), }\n") + b"\xff" * 12,
+        b"\x93NUMPY\x03\x00" + bytes(20),
+        b"",
+    ],
+    ids=lambda content: str(len(content)),
+)
+def test_hostile_arrays_are_refused_without_memory(content, files, tmp_path):
+    parts = entries(files["lda"])
+    document = json.loads(parts[DOCUMENT])
+    tracemalloc.start()
+    refused(tmp_path, sealed({**parts, "arrays/0.npy": content}, document), "cannot be loaded")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"scalar": ["<U900000000", "a"]},
+        {"scalar": ["O", "a"]},
+        {"scalar": ["<f8", ["a"]]},
+        {"objects": [[10**12], []]},
+        {"objects": [[-1], []]},
+        {"array": "arrays/1.npy"},
+        {"turned": ["arrays/0.npy", [5, 6]]},
+        {"set": [[1]]},
+        {"dict": [[[1], 2]]},
+        {"float": "1e5"},
+        {"bytes": "zz"},
+        {"eval": "1"},
+        {"tuple": [], "set": []},
+        {},
+    ],
+    ids=str,
+)
+def test_values_that_are_none_are_refused(node, files, tmp_path):
+    change = altered(files["lda"], lambda document: document["model"]["object"][1].update(priors=node))
+    refused(tmp_path, change, "cannot be loaded")
+
+
+def test_json_that_is_deep_or_not_json(files, tmp_path):
+    for text in (b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a": NaN}', b"\xff", b"[]", b"1" * 5000):
+        refused(tmp_path, packed({DOCUMENT: text, CHECKSUM: digest(text).encode()}), "cannot be loaded")
+
+
+def with_array(content, part, attribute, values):
+    """The file with another array in place of an attribute of a part of its model."""
+    parts = entries(content)
+    document = json.loads(parts[DOCUMENT])
+    attributes = document["model"]["object"][1][part]["object"][1]
+    name = attributes[attribute].get("array") or attributes[attribute]["turned"][0]
+    attributes[attribute], parts[name] = {"array": name}, array_bytes(values)
+    return sealed(parts, document)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "attribute"),
+    [
+        ("lda", "rule_", "coef"),
+        ("lda", "rule_", "centre"),
+        ("qda", "rule_", "spheres"),
+        ("qda", "rule_", "constants"),
+        ("gaussian-nb", "rule_", "variances"),
+        ("gaussian-nb", "moments_", "scatter"),
+        ("lda", "moments_", "counts"),
+        ("lda", "moments_", "mean"),
+        ("naive-bayes", "rule_", "normal_columns"),
+    ],
+)
+def test_parts_of_the_wrong_shape_are_refused(name, part, attribute, files, tmp_path):
+    """Compiled code would read past their end."""
+    for values in (np.zeros(1), np.zeros((9, 9)), np.array("text"), np.zeros((3, 4), dtype=complex), np.zeros((0, 0))):
+        refused(tmp_path, with_array(files[name], part, attribute, values), "do not fit each other")
+
+
+def nodes(document):
+    """Every list and dict in the document."""
+    found, waiting = [], [document]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (list, dict)) and node:
+            found.append(node)
+            waiting.extend(node.values() if isinstance(node, dict) else node)
+    return found
+
+
+VALUES = [None, True, 0, -1, 3, 10**30, 1.5, "", "nan", "LinearRule", [], {}, [1, 2], {"array": "arrays/0.npy"}]
+
+
+def change_document(rng, content):
+    """Some values of the document exchanged, removed, renamed or doubled."""
+    parts = entries(content)
+    document = json.loads(parts[DOCUMENT])
+    for _ in range(rng.integers(1, 4)):
+        found = nodes(document)
+        node = found[rng.integers(len(found))]
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key, how = keys[rng.integers(len(keys))], rng.integers(5)
+        if how == 0:
+            del node[key]
+        elif how == 1:
+            node[key] = VALUES[rng.integers(len(VALUES))]
+        elif how == 2:
+            node[key] = json.loads(json.dumps(found[rng.integers(len(found))]))
+        elif isinstance(node, dict):
+            node[["predict", "rule_", "object", "coef_"][rng.integers(4)]] = node.pop(key)
+        else:
+            node.append(node[key])
+    return sealed(parts, document)
+
+
+def change_array(rng, content):
+    """An array of other bytes, header included, or in the place of another."""
+    parts = entries(content)
+    names = [name for name in parts if name.endswith(".npy")]
+    one, other = (names[i] for i in rng.integers(len(names), size=2))
+    if rng.integers(2):
+        parts[one] = parts[other]
+    else:
+        parts[one] = flip_bytes(rng, parts[one])
+    return sealed(parts, json.loads(parts[DOCUMENT]))
+
+
+def flip_bytes(rng, content):
+    changed = bytearray(content)
+    for place in rng.integers(len(content), size=rng.integers(1, 9)):
+        changed[place] = rng.integers(256)
+    return bytes(changed)
+
+
+def cut(rng, content):
+    return content[: rng.integers(len(content))]
+
+
+def move_bytes(rng, content):
+    """A piece removed, doubled or put somewhere else."""
+    (start, stop), to = sorted(rng.integers(len(content), size=2)), int(rng.integers(len(content)))
+    rest = content[:start] + content[stop:] if rng.integers(2) else content
+    return rest[:to] + content[start:stop] + rest[to:]
+
+
+def change_entries(rng, content):
+    """Entries left out, renamed or exchanged."""
+    parts = list(entries(content).items())
+    i, j = rng.integers(len(parts), size=2)
+    if rng.integers(2):
+        parts[i], parts[j] = (parts[i][0], parts[j][1]), (parts[j][0], parts[i][1])
+    else:
+        del parts[i]
+    return packed(dict(parts))
+
+
+MUTATIONS = [flip_bytes, cut, move_bytes, change_entries, change_document, change_document, change_array]
+
+
+def mutated(files, count, seed):
+    rng = np.random.default_rng(seed)
+    names = sorted(files)
+    for _ in range(count):
+        name = names[rng.integers(len(names))]
+        yield name, MUTATIONS[rng.integers(len(MUTATIONS))](rng, files[name])
+
+
+def most_kilobytes():
+    """The most memory this process has ever used."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def assert_loads_or_is_refused(files, tmp_path, count, seed):
+    path, loaded, before = tmp_path / "mutated.dsc", 0, most_kilobytes()
+    for name, content in mutated(files, count, seed):
+        path.write_bytes(content)
+        try:
+            model = read_model_file(path).model
+        except ModelFileError:
+            continue
+        loaded += 1
+        if hasattr(model, "rule_"):
+            try:
+                model.predict(training(name)[0])
+            except DiscriminantError:
+                continue
+    assert 0 < loaded < count
+    assert most_kilobytes() - before < 1_000_000
+
+
+def test_mutated_files_load_or_are_refused(files, tmp_path):
+    assert_loads_or_is_refused(files, tmp_path, 300, seed=0)
+
+
+@pytest.mark.slow
+def test_many_mutated_files_load_or_are_refused(files, tmp_path):
+    assert_loads_or_is_refused(files, tmp_path, 10_000, seed=1)

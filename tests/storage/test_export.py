@@ -1,0 +1,422 @@
+"""Exports answer as the model does, in their own language."""
+
+import json
+import math
+import sqlite3
+import sys
+from functools import partial
+
+import duckdb
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from stored_models import fitted, training
+
+from discriminant import (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    LogisticRegressionPath,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
+from discriminant.errors import InputError, NotReadyError, ParameterError
+from discriminant.estimators.base import PosteriorClassifier
+from discriminant.estimators.many_classes import OneVsOne, OneVsRest
+from discriminant.estimators.perceptron import Perceptron
+from discriminant.storage import export
+from discriminant.tables.training import read_training
+from helpers import MODELS
+
+EXPORTED = {
+    **MODELS,
+    "logistic": LogisticRegression,
+    "logistic-two": LogisticRegression,
+    "logistic-lasso": partial(LogisticRegression, alpha=0.05, l1_ratio=1.0),
+    "perceptron": partial(Perceptron, average=True, max_epochs=5),
+    "perceptron-two": partial(Perceptron, average=True, max_epochs=5),
+    "one-vs-rest": partial(OneVsRest, LinearDiscriminantAnalysis()),
+    "one-vs-one-two": partial(OneVsOne, LogisticRegression(alpha=0.1)),
+}
+
+
+@pytest.fixture(params=EXPORTED)
+def case(request):
+    X, y = training(request.param, n=80)
+    return EXPORTED[request.param]().fit(X, y), X
+
+
+def expected(model, X):
+    """Probabilities, or the scores of a model that has none, and labels."""
+    values = (
+        model.predict_proba(X) if isinstance(model, PosteriorClassifier) else model.rule_.scores(np.asarray(X, float))
+    )
+    return values, model.predict(X)
+
+
+def assert_answers(found, labels, model, X, tolerance=1e-9):
+    values, wanted = expected(model, X)
+    np.testing.assert_allclose(np.array(found, dtype=float), values, rtol=tolerance, atol=tolerance)
+    assert list(labels) == wanted.tolist()
+
+
+def as_python(model, rows, **options):
+    module = {}
+    exec(export(model, "python", **options), module)
+    values = module["predict_proba"] if isinstance(model, PosteriorClassifier) else module["scores"]
+    return [values(row) for row in rows], [module["predict"](row) for row in rows]
+
+
+def as_sql(model, frame, table="data", engine=sqlite3, **options):
+    query = export(model, "sql", table=table, **options)
+    if engine is duckdb:
+        with duckdb.connect() as connection:
+            connection.register("given", frame)
+            connection.execute(f'CREATE TABLE "{table}" AS SELECT * FROM given')
+            return connection.execute(query).fetchall()
+    connection = sqlite3.connect(":memory:")
+    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
+    connection.execute(f'CREATE TABLE "{table.replace(chr(34), 2 * chr(34))}" ({columns})')
+    values = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    name = '"' + table.replace('"', '""') + '"'
+    connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * frame.shape[1])})", values)
+    found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+def as_onnx(model, given, **options):
+    session = onnxruntime.InferenceSession(export(model, "onnx", **options), providers=["CPUExecutionProvider"])
+    labels, values = session.run(None, given)
+    return values, labels.tolist()
+
+
+def numbered(X):
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+
+
+def test_python(case):
+    model, X = case
+    assert_answers(*as_python(model, X.tolist()), model, X)
+    rows = [dict(zip([f"x{j}" for j in range(X.shape[1])], row, strict=True)) for row in X.tolist()]
+    assert_answers(*as_python(model, rows), model, X)
+
+
+def test_python_imports_nothing_but_math():
+    text = export(fitted("qda"), "python")
+    imports = [line for line in text.splitlines() if line.startswith(("import", "from"))]
+    assert imports == ["import math"]
+
+
+@pytest.mark.parametrize("engine", [sqlite3, duckdb], ids=["sqlite", "duckdb"])
+def test_sql(case, engine):
+    model, X = case
+    found = as_sql(model, numbered(X), engine=engine)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+def test_onnx(case):
+    model, X = case
+    assert_answers(*as_onnx(model, {"X": X}), model, X)
+
+
+def from_json(described, X):
+    """The scores by the formulas that the documentation of `export` gives."""
+    scores = np.tile([-np.inf if c is None else c for c in described["constants"]], (len(X), 1))
+    for part in described["parts"]:
+        x = X[:, part["places"]]
+        numbers = {name: np.array(values) for name, values in part.items() if name not in ("kind", "places")}
+        if part["kind"] == "linear":
+            scores += (x - numbers["centre"]) @ numbers["coef"].T
+        elif part["kind"] == "diagonal":
+            steps = x[:, None] - numbers["means"]
+            scores -= (steps**2 / (2 * numbers["variances"])).sum(axis=2)
+        else:
+            steps = x[:, None] - numbers["centre"] - numbers["offsets"]
+            scores -= 0.5 * (np.einsum("nkj,kjr->nkr", steps, numbers["spheres"]) ** 2).sum(axis=2)
+    return scores
+
+
+def test_json(case):
+    model, X = case
+    described = json.loads(export(model, "json"))
+    scores = from_json(described, X)
+    assert described["classes"] == model.classes_.tolist()
+    assert described["columns"] == [f"x{j}" for j in range(X.shape[1])]
+    assert described["answer"] == ("probability" if isinstance(model, PosteriorClassifier) else "score")
+    if described["intercept"] is not None:
+        plain = described["intercept"] + X @ np.array(described["parts"][0]["coef"]).T
+        np.testing.assert_allclose(plain, scores, rtol=1e-9, atol=1e-9)
+    if described["answer"] == "probability":
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        scores /= scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(scores, expected(model, X)[0], rtol=1e-9, atol=1e-9)
+    for name in ("priors", "means"):
+        kept = getattr(model, f"{name}_", None)
+        assert described[name] == (None if kept is None else kept.tolist())
+
+
+HOSTILE = ['quo"te', "new\nline", "'; DROP TABLE data; --", "percent %s {0} \\", "select", ""]
+LABELS = ["it's", 'a "b"', "-- c\n", "\\"]
+
+
+def hostile_case():
+    X, y = training("lda", n=60, p=len(HOSTILE))
+    y = (y + np.arange(len(y)) % 2) % 4
+    frame = pd.DataFrame(X, columns=HOSTILE)
+    return LinearDiscriminantAnalysis().fit(frame, np.array(LABELS, dtype=object)[y]), frame
+
+
+def test_hostile_names_and_labels_are_data():
+    model, frame = hostile_case()
+    assert_answers(*as_python(model, frame.to_dict("records")), model, frame)
+    assert_answers(*as_onnx(model, {"X": frame.to_numpy()}), model, frame)
+    found = as_sql(model, frame, table='ta"ble; --', keep=['quo"te', "select"])
+    assert_answers([row[3:] for row in found], [row[2] for row in found], model, frame)
+    np.testing.assert_array_equal([row[:2] for row in found], frame[['quo"te', "select"]])
+    assert json.loads(export(model, "json"))["columns"] == HOSTILE
+
+
+def test_sql_names_its_columns():
+    model, _ = hostile_case()
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE data (" + ", ".join('"' + n.replace('"', '""') + '"' for n in HOSTILE) + ")")
+    names = [column[0] for column in connection.execute(export(model, "sql", keep=["select"])).description]
+    connection.close()
+    assert names == ["select", "prediction", *(f"probability_{label}" for label in model.classes_)]
+    with pytest.raises(ParameterError, match="different names"):
+        export(model, "sql", keep=["prediction"])
+
+
+def test_sql_of_a_qualified_table_and_of_a_missing_column():
+    model, X = fitted("lda"), training("lda")[0]
+    with duckdb.connect() as connection:
+        connection.execute('CREATE SCHEMA "my schema"')
+        connection.register("given", numbered(X))
+        connection.execute('CREATE TABLE "my schema"."t" AS SELECT * FROM given')
+        found = connection.execute(export(model, "sql", table=("my schema", "t"))).fetchall()
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        as_sql(model, numbered(X)[["x0", "x1", "x2"]])
+
+
+def test_far_away_rows_do_not_overflow():
+    model = fitted("lda")
+    X = np.array([[1e4, -1e4, 1e4, 1e4], [-1e6, 1e6, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
+    assert_answers(*as_python(model, X.tolist()), model, X)
+    assert_answers(*as_onnx(model, {"X": X}), model, X)
+    for engine in (sqlite3, duckdb):
+        found = as_sql(model, numbered(X), engine=engine)
+        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+def test_a_common_offset_costs_no_digits():
+    X, y = training("lda")
+    model = LinearDiscriminantAnalysis().fit(X + 1e7, y)
+    assert_answers(*as_python(model, (X + 1e7).tolist()), model, X + 1e7, 1e-8)
+    found = as_sql(model, numbered(X + 1e7))
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X + 1e7, 1e-8)
+
+
+def test_many_classes_and_columns():
+    X, y = training("lda", n=300, p=12)
+    y = np.arange(300) % 15
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    found = as_sql(model, numbered(X))
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+def test_more_columns_than_an_expression_may_be_deep():
+    X = np.random.default_rng(0).normal(size=(40, 1100))
+    model = LinearDiscriminantAnalysis(shrinkage=0.5).fit(X, X[:, 0] > 0)
+    found = as_sql(model, numbered(X[:3]))
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X[:3])
+
+
+@pytest.mark.parametrize(
+    "model", [LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), GaussianNB()], ids=repr
+)
+def test_a_class_not_seen_yet_cannot_win(model):
+    X, y = training("lda")
+    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert_answers(*as_python(model, X.tolist()), model, X)
+    assert_answers(*as_onnx(model, {"X": X}), model, X)
+    found = as_sql(model, numbered(X))
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    assert json.loads(export(model, "json"))["constants"][2] is None
+
+
+def test_equal_scores_are_decided_as_the_model_does():
+    X, y = np.array([[1.0], [-1.0], [2.0], [-2.0]]), ["b", "a", "b", "a"]
+    for model in (Perceptron().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)):
+        at_zero = np.array([[float(np.ravel(-model.intercept_ / model.coef_)[0])]])
+        assert as_python(model, at_zero.tolist())[1] == model.predict(at_zero).tolist()
+        assert [row[0] for row in as_sql(model, numbered(at_zero))] == model.predict(at_zero).tolist()
+        assert as_onnx(model, {"X": at_zero})[1] == model.predict(at_zero).tolist()
+
+
+@pytest.mark.parametrize("labels", [[False, True], [2.0, 3.0], [-1, 10**12], ["a", "é"]], ids=str)
+def test_labels_of_every_type(labels):
+    X, y = training("logistic-two")
+    model = LinearDiscriminantAnalysis().fit(X, np.array(labels)[y])
+    assert_answers(*as_python(model, X.tolist()), model, X)
+    assert_answers(*as_onnx(model, {"X": X}), model, X)
+    for engine in (sqlite3, duckdb):
+        found = as_sql(model, numbered(X), engine=engine)
+        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+def mixed_case():
+    X, y = training("lda", n=90)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "size": X[:, 0],
+        "colour": np.array(["red", "it's", "blue"])[(y + rng.integers(2, size=len(y))) % 3],
+        "visits": rng.poisson(1.0 + y),
+        "member": rng.integers(2, size=len(y)).astype(bool),
+    })  # fmt: skip
+    model = NaiveBayes(distributions={"visits": "counts"}).fit(frame, y)
+    new = frame.head(20).copy()
+    new.loc[3, "colour"] = "never seen"
+    return model, new
+
+
+def test_naive_bayes_of_mixed_columns():
+    model, frame = mixed_case()
+    assert_answers(*as_python(model, frame.to_dict("records")), model, frame)
+    for engine in (sqlite3, duckdb):
+        found = as_sql(model, frame, engine=engine)
+        assert_answers([row[1:] for row in found], [row[0] for row in found], model, frame)
+    given = {name: frame[[name]].to_numpy(dtype=object if name == "colour" else float) for name in frame}
+    assert_answers(*as_onnx(model, given), model, frame)
+
+
+def tabular_case(missing="indicator"):
+    """A table with gaps, levels, truth values and numbers, its schema, and new rows with levels never seen."""
+    rng = np.random.default_rng(1)
+    n = 200
+    y, towns = rng.integers(3, size=n), np.array(["A", "B b", "it's", "D"])
+    frame = pd.DataFrame({
+        "age": np.where(rng.random(n) < 0.2, np.nan, 40 + 5 * y + rng.normal(scale=5, size=n)),
+        "income": 100.0 * y + rng.normal(scale=100, size=n),
+        "town": np.where(rng.random(n) < 0.1, None, towns[(y + rng.integers(3, size=n)) % 4]),
+        "member": rng.random(n) < 0.3 + 0.2 * y,
+        "kind": np.array(["x", "y"])[rng.integers(2, size=n)],
+        "answer": np.array(["no", "maybe", "yes"])[y],
+    })  # fmt: skip
+    table = read_training(frame, "answer", missing=missing)
+    new = frame.drop(columns="answer").head(30).copy()
+    if missing == "indicator":
+        new.loc[0, "town"], new.loc[1, "kind"] = "elsewhere", "z"
+        new.loc[2, "income"], new.loc[3, "kind"] = np.nan, None
+    else:
+        new = new.dropna()
+    return LogisticRegression(alpha=0.01).fit(table.X, table.y), table.schema, new
+
+
+@pytest.mark.parametrize("missing", ["indicator", "drop"])
+def test_with_a_schema_raw_values_are_taken(missing):
+    model, schema, raw = tabular_case(missing)
+    X, _ = schema.encode_batch(raw)
+    for given in (schema, json.loads(json.dumps(schema.to_dict()))):
+        assert_answers(*as_python(model, raw.to_dict("records"), schema=given), model, X)
+    texts = raw.astype(object).where(raw.notna(), "").astype(str).to_dict("records")
+    assert_answers(*as_python(model, texts, schema=schema), model, X)
+    for engine in (sqlite3, duckdb):
+        found = as_sql(model, raw, engine=engine, schema=schema)
+        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    text = {"town", "kind"}
+    columns = {
+        name: raw[[name]].astype(object).fillna("") if name in text else raw[[name]].astype(float) for name in raw
+    }
+    given = {name: values.to_numpy() for name, values in columns.items()}
+    assert_answers(*as_onnx(model, given, schema=schema), model, X)
+
+
+def test_where_missing_values_are_refused_exports_refuse_them_too():
+    model, schema, raw = tabular_case("drop")
+    for column in raw:
+        row = raw.iloc[[0]].astype(object)
+        row[column] = None
+        with pytest.raises(ValueError, match=f"missing value in column '{column}'"):
+            as_python(model, row.to_dict("records"), schema=schema)
+        assert as_sql(model, row, schema=schema) == [(None,) * 4]
+
+
+def test_a_schema_of_other_rows_is_refused():
+    model, schema, _ = tabular_case()
+    with pytest.raises(ParameterError, match="The schema makes 9 columns, the model was fitted to 4"):
+        export(fitted("lda"), "python", schema=schema)
+    with pytest.raises(InputError, match="not those of a schema"):
+        export(model, "sql", schema={"no": "schema"})
+
+
+def test_a_model_that_reads_categories_itself_takes_no_schema():
+    with pytest.raises(ParameterError, match="leave the schema out"):
+        export(mixed_case()[0], "sql", schema=tabular_case()[1])
+
+
+def test_models_that_cannot_predict_yet_are_refused():
+    with pytest.raises(NotFittedError):
+        export(LinearDiscriminantAnalysis(), "sql")
+    with pytest.raises(NotReadyError, match="only the class"):
+        export(LinearDiscriminantAnalysis().partial_fit([[1.0], [2.0]], ["a", "a"], classes=["a", "b"]), "sql")
+
+
+def test_python_says_what_is_wrong_with_a_row():
+    module = {}
+    exec(export(fitted("lda"), "python"), module)
+    for row, message in (
+        ([1.0, 2.0, 3.0], "missing column: 'x3'"),
+        ({"x0": 1.0}, "missing column: 'x1'"),
+        ([1.0, None, 3.0, 4.0], "missing value in column 'x1'"),
+        ([1.0, 2.0, math.nan, 4.0], "missing value in column 'x2'"),
+        ([1.0, 2.0, 3.0, -math.inf], "infinite value in column 'x3'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            module["predict"](row)
+
+
+def test_sql_gives_null_for_a_row_with_a_missing_value():
+    model, X = fitted("lda"), training("lda")[0][:3]
+    X[1, 2] = np.nan
+    found = as_sql(model, numbered(X))
+    assert found[1] == (None,) * 4
+    assert None not in found[0] + found[2]
+
+
+def test_what_cannot_be_exported_is_named():
+    X, y = training("lda")
+    with pytest.raises(ParameterError, match=r"LogisticRegressionPath cannot be exported.*What can be"):
+        export(LogisticRegressionPath(n_alphas=3).fit(X, y), "sql")
+    with pytest.raises(ParameterError, match=r"Perceptron of 3 classes decided by 'votes\+confidence'"):
+        export(fitted("perceptron-pairs"), "onnx")
+    with pytest.raises(ParameterError, match=r"to must be one of 'python'.*got 'pmml'"):
+        export(fitted("lda"), "pmml")
+    with pytest.raises(ParameterError, match="NUL"):
+        export(LinearDiscriminantAnalysis().fit(pd.DataFrame(X, columns=["a", "b", "c", "d\x00"]), y), "sql")
+
+
+@pytest.mark.parametrize("name", ["label", "probability", "", "/value/0"])
+def test_an_onnx_input_cannot_have_the_name_of_something_else(name):
+    model = NaiveBayes().fit(pd.DataFrame({name: ["a", "b", "a", "b"], "x": [1.0, 2.0, 4.0, 8.0]}), [0, 0, 1, 1])
+    with pytest.raises(ParameterError, match="Rename the column"):
+        export(model, "onnx")
+
+
+def test_without_the_onnx_package_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ParameterError, match=r"pip install 'discriminant\[onnx\]'"):
+        export(fitted("lda"), "onnx")
+
+
+def test_the_onnx_file_is_a_file_like_any_other(tmp_path):
+    content = export(fitted("qda"), "onnx", tmp_path / "model.onnx")
+    model = onnx.load(tmp_path / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert (tmp_path / "model.onnx").read_bytes() == content
+    assert [output.name for output in model.graph.output] == ["label", "probability"]
+    assert {operator.domain for operator in model.opset_import} == {""}
