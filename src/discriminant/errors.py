@@ -7,9 +7,11 @@
     │   ├── DtypeError            (TypeError)    a value that is not a number where one is needed
     │   ├── ColumnError                          columns missing, unseen, reordered or of the wrong kind
     │   ├── LabelError                           labels or classes
-    │   └── WeightError                          sample weights
+    │   ├── WeightError                          sample weights
+    │   └── ModelFileError                       a model file that is damaged, altered, too new or none at all
     ├── ParameterError            (ValueError)   a parameter of an estimator
     ├── DegenerateDataError       (ValueError)   readable data from which this model cannot be estimated
+    │   └── NotSeparableError                    no hyperplane separates the classes; its ``witness`` proves it
     └── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
 
     DiscriminantWarning           (UserWarning)
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 
 class DiscriminantError(Exception):
@@ -49,12 +52,27 @@ class WeightError(InputError):
     """Sample weights that cannot be read as row counts."""
 
 
+class ModelFileError(InputError):
+    """A file that is not a whole, unaltered model file this version can read, or a model that cannot be stored."""
+
+
 class ParameterError(DiscriminantError, ValueError):
     """A parameter of an estimator has a value it cannot have."""
 
 
 class DegenerateDataError(DiscriminantError, ValueError):
     """The data are readable, but this model cannot be estimated from them."""
+
+
+class NotSeparableError(DegenerateDataError):
+    """No hyperplane separates two classes; ``witness`` proves it."""
+
+    def __init__(self, message: str, witness: Any) -> None:
+        super().__init__(message)
+        self.witness = witness
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.args, self.witness)
 
 
 class NotReadyError(DiscriminantError, RuntimeError):

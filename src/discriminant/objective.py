@@ -12,7 +12,6 @@ vectors.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +25,8 @@ from .data import Block, LabelledRows
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import linear as kernels
-from .kernels import logistic
-from .losses import Logistic, Softmax
+from .kernels import margins
+from .losses import CompiledLoss, Softmax
 from .penalties import NO_PENALTY, ElasticNet
 
 Array = np.ndarray[Any, Any]
@@ -173,6 +172,15 @@ class Objective:
         """The loss alone, without the penalty."""
         return float(self.reduce(_Gradient(self, *self.linear(theta))).value) / self.total_weight
 
+    def scores(self, theta: Array) -> Array:
+        """The scores of every row, (n, scores)."""
+        return self.reduce(_Scores(self, *self.linear(theta))).out
+
+    def products(self, slopes: Array) -> Array:
+        """The gradient in ``theta`` of a mean loss with these (weighted) derivatives in the scores, (n, scores)."""
+        total = self.reduce(_Products(self, slopes))
+        return self.to_parameters(total.products, total.sums)
+
     def largest_score(self, theta: Array) -> float:
         """The largest distance of a row's scores from each other (from 0, if it has one)."""
         return float(self.reduce(_Largest(self, *self.linear(theta))).value)
@@ -194,7 +202,7 @@ class Objective:
         return reduce_rows(self.data, statistic, self.n_jobs)
 
 
-class Pass(ABC):
+class Pass:
     """A statistic that looks at every part of every block with given coefficients."""
 
     densify = False
@@ -217,9 +225,9 @@ class Pass(ABC):
         for part, where in self.parts(block.X):
             self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
 
-    @abstractmethod
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
+        """Add some rows: float64 array, centred if the centre is far, or CSR matrix. For passes that need no places."""
+        raise NotImplementedError
 
     def parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
         if sp.issparse(X) and not self.densify:
@@ -269,19 +277,20 @@ class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def update(self, block: Block) -> None:
-        if isinstance(self.loss, Logistic) and not block.sparse:
-            total, slopes = logistic.logistic_gradient(*self._logistic_inputs(block), self.products[0])
+        if isinstance(self.loss, CompiledLoss) and not block.sparse:
+            total, slopes = margins.add_gradient(*self._kernel_inputs(block), self.products[0])
             self.value += total
             self.sums += slopes
         else:
             super().update(block)
 
-    def _logistic_inputs(self, block: Block) -> tuple[Any, ...]:
+    def _kernel_inputs(self, block: Block) -> tuple[Any, ...]:
         """What the kernels that read every row once take."""
         offset = self._offset(block.start, slice(0, block.n_rows))
         known = np.zeros(block.n_rows) if offset is None else offset
         centre, coef = self.standard.centre, np.ascontiguousarray(self.coef[0])
-        return block.X, centre, coef, float(self.intercept[0]), block.codes, block.weight, known
+        loss = self.loss.code, self.loss.width
+        return *loss, block.X, centre, coef, float(self.intercept[0]), block.codes, block.weight, known
 
     def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
         values, slopes = self.loss.evaluate(self.scores(part, self.coef, self.intercept, offset), codes)
@@ -304,12 +313,13 @@ class _Hessian(_Gradient):
         self.hessian += other.hessian
 
     def update(self, block: Block) -> None:
-        if isinstance(self.loss, Logistic) and not block.sparse:
+        if isinstance(self.loss, CompiledLoss) and not block.sparse:
             scaled = workspace((block.n_rows, self.objective.shape[1]))
-            total, slopes = logistic.logistic_newton(*self._logistic_inputs(block), self.products[0], scaled)
+            inputs = self._kernel_inputs(block)
+            total, slopes, kept = margins.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
             self.value += total
             self.sums += slopes
-            self.hessian += scaled.T @ scaled
+            self.hessian += scaled[:kept].T @ scaled[:kept]
         else:
             Pass.update(self, block)
 
@@ -374,6 +384,38 @@ class _HessianProduct(Pass):
         else:
             change = change * self.loss.curvature(scores, codes)[:, None]
         self.add_products(part, change * weight[:, None])
+
+
+class _Scores(Pass):
+    """Every score, written to its place in one array."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, out: Array | None = None) -> None:
+        super().__init__(objective, coef, intercept)
+        self.out = np.empty((objective.data.n_rows, len(coef))) if out is None else out
+
+    def fresh(self) -> Self:
+        return type(self)(self.objective, self.coef, self.intercept, self.out)
+
+    def update(self, block: Block) -> None:
+        for part, where in self.parts(block.X):
+            place = slice(block.start + where.start, block.start + where.stop)
+            self.out[place] = self.scores(part, self.coef, self.intercept, self._offset(block.start, where))
+
+
+class _Products(Pass):
+    """Rows times given derivatives in their scores."""
+
+    def __init__(self, objective: Objective, slopes: Array) -> None:
+        width = (slopes.shape[1], objective.n_columns)
+        super().__init__(objective, np.zeros(width), np.zeros(width[0]))
+        self.slopes = slopes
+
+    def fresh(self) -> Self:
+        return type(self)(self.objective, self.slopes)
+
+    def update(self, block: Block) -> None:
+        for part, where in self.parts(block.X):
+            self.add_products(part, self.slopes[block.start + where.start : block.start + where.stop])
 
 
 class _Largest(Pass):

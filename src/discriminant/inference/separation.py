@@ -30,10 +30,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import linprog
 
-from ..errors import DiscriminantError
+from ..solvers.hull import column_sizes
+from ..solvers.linear_programme import steepest, widest
 
 Array = np.ndarray[Any, Any]
 
@@ -170,7 +169,7 @@ def standard_design(X: Array, fit_intercept: bool) -> StandardDesign:
     n, p = X.shape
     centre = np.partition(X, n // 2, axis=0)[n // 2] if fit_intercept else np.zeros(p)
     shifted = X - centre
-    scale = _size(shifted)
+    scale = column_sizes(shifted)
     noise = 2 * _EPS * np.abs(X).max(axis=0, initial=0.0) / scale
     columns = np.column_stack((shifted / scale, np.ones(n)))
     noise = np.append(noise, 0.0)
@@ -181,15 +180,6 @@ def standard_design(X: Array, fit_intercept: bool) -> StandardDesign:
     aliased = tuple(j for j in range(p) if j not in kept)
     doubt = _ZERO * np.abs(columns[:, kept]) + noise[kept]
     return StandardDesign(columns[:, kept], to_coef[:, kept], doubt, aliased)
-
-
-def _size(columns: Array) -> Array:
-    """The power of 2 next to the geometric mean of a column's values other than 0: an outlier does not rule it."""
-    with np.errstate(divide="ignore"):
-        logs = np.log2(np.abs(columns))
-    present = np.isfinite(logs)
-    mean = np.where(present, logs, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    return np.exp2(np.round(mean))
 
 
 def _independent(columns: Array, order: list[int], noise: Array) -> list[int]:
@@ -298,7 +288,7 @@ def _next_direction(margins: _Margins, left: Array, rng: np.random.Generator) ->
     numbers = margins.sample(left, rng)
     while True:
         matrix = margins.matrix(numbers)
-        direction = _steepest(matrix)
+        direction = steepest(matrix)
         at_zero = np.abs(matrix @ direction) <= _SOLVED
         null = _null_basis(matrix[at_zero])
         # Where the whole sample is shut, only what its null space moves could still be opened: any vector tells.
@@ -331,41 +321,6 @@ def _to_add(wrong: Array, open_yet: Array, value: Array, known: Array) -> Array:
     return numbers[urgent[: max(_AT_LEAST, len(known) // 2)]]
 
 
-def _steepest(matrix: Array) -> Array:
-    """The direction d in [-1, 1] with the largest sum of margins ``matrix @ d``, none of them negative.
-
-    The dual problem is ``min |matrix' (1 + w)|_1`` over w >= 0, which is 0 if some positive weights cancel the margins.
-    """
-    d = matrix.shape[1]
-    return _multipliers(sp.csc_array(matrix.T), -matrix.sum(axis=0), d)
-
-
-def _widest(matrix: Array) -> Array:
-    """The direction d in [-1, 1] whose smallest margin ``matrix @ d`` is largest.
-
-    The dual problem is ``min |matrix' w|_1`` over w >= 0 with sum 1.
-    """
-    m, d = matrix.shape
-    return _multipliers(sp.csc_array(np.vstack((matrix.T, np.ones(m)))), np.append(np.zeros(d), 1.0), d)
-
-
-def _multipliers(weights: sp.csc_array, right: Array, d: int) -> Array:
-    """Minus d multipliers of ``min |e|_1``, e of length d, over w >= 0 with ``weights @ w + (e, 0) = right``."""
-    k, m = weights.shape
-    cost = np.repeat((0.0, 1.0), (m, 2 * d))
-    sums = sp.hstack((weights, sp.eye_array(k, d), -sp.eye_array(k, d)), format="csc")
-    # The tolerances as tight as HiGHS allows; the second and third are for the rare case that it gives up.
-    for method, tolerance in (("highs-ds", 1e-10), ("highs-ipm", 1e-10), ("highs-ds", 1e-7)):
-        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        found = linprog(cost, A_eq=sums, b_eq=right, bounds=(0, None), method=method, options=options)
-        if found.status == 0:
-            return -found.eqlin.marginals[:d]
-    raise DiscriminantError(
-        f"whether the classes are separated could not be decided: HiGHS says '{found.message}'. Rescale columns with "
-        "values of very different size, for instance to logarithms"
-    )
-
-
 def _holds(margins: _Margins, opened: Array, span: Array, direction: Array) -> bool:
     """Whether a direction still makes all open margins positive once the shut ones are 0 to the last digit."""
     value = margins.values(_within(span, direction))
@@ -388,7 +343,7 @@ def _widened(margins: _Margins, opened: Array, span: Array, direction: Array) ->
     known, value = np.empty(0, int), margins.values(best)
     for _ in range(_WIDENINGS):
         known = np.union1d(known, numbers[np.argsort(value[numbers], kind="stable")[:size]])
-        candidate = span @ _widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))
+        candidate = span @ widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))[0]
         value = margins.values(candidate)
         if _width(value, opened) > _width(margins.values(best), opened):
             best = candidate

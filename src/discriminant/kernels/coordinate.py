@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, summing_kernel
-from .logistic import logistic_terms
+from .margins import logistic_terms
 
 
 @kernel

@@ -1,7 +1,7 @@
-"""The logistic loss and its passes over dense rows, which read every row once.
+"""Losses of a margin, and their passes over dense rows, which read every row once.
 
-Shapes: ``X`` (rows, p) C-contiguous float32 or float64, ``centre`` and ``coef`` (p,), ``codes`` (rows,) 0 or 1,
-``weight`` and ``offset`` (rows,).
+A loss is named by a code, and by a width where it is smoothed. Shapes: ``X`` (rows, p) C-contiguous float32 or float64,
+``centre`` and ``coef`` (p,), ``codes`` (rows,) 0 or 1, ``weight`` and ``offset`` (rows,).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, summing_kernel
+
+LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE = 0, 1, 2
 
 
 @kernel
@@ -21,21 +23,42 @@ def logistic_terms(margin):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def logistic_values(margins, values, slopes):  # type: ignore[no-untyped-def]
-    """Write the value and the first derivative at each margin."""
-    for i in range(margins.size):
-        values[i], slopes[i], _ = logistic_terms(margins[i])
+def smoothed_hinge_terms(margin, width):  # type: ignore[no-untyped-def]
+    """The same of ``(u + sqrt(u^2 + 4 width^2)) / 2``, u = 1 - m: the hinge, bent within ``width`` of its corner."""
+    short = 1.0 - margin
+    root = np.sqrt(short * short + 4.0 * width * width)
+    # Far on the right side u + root would cancel.
+    value = 0.5 * (short + root) if short > 0 else 2.0 * width * width / (root - short)
+    return value, -value / root, 2.0 * width * width / (root * root * root)
 
 
 @kernel
-def logistic_curvatures(margins, out):  # type: ignore[no-untyped-def]
+def terms(loss, width, margin):  # type: ignore[no-untyped-def]
+    """Value, first and second derivative of a loss in the margin."""
+    if loss == LOGISTIC:
+        return logistic_terms(margin)
+    if loss == SMOOTHED_HINGE:
+        return smoothed_hinge_terms(margin, width)
+    short = max(1.0 - margin, 0.0)
+    return short * short, -2.0 * short, 2.0 if margin < 1.0 else 0.0
+
+
+@kernel
+def values_and_slopes(loss, width, margins, values, slopes):  # type: ignore[no-untyped-def]
+    """Write the value and the first derivative at each margin."""
+    for i in range(margins.size):
+        values[i], slopes[i], _ = terms(loss, width, margins[i])
+
+
+@kernel
+def curvatures(loss, width, margins, out):  # type: ignore[no-untyped-def]
     """Write the second derivative at each margin."""
     for i in range(margins.size):
-        _, _, out[i] = logistic_terms(margins[i])
+        _, _, out[i] = terms(loss, width, margins[i])
 
 
 @summing_kernel
-def logistic_gradient(X, centre, coef, intercept, codes, weight, offset, gradient):  # type: ignore[no-untyped-def]
+def add_gradient(loss, width, X, centre, coef, intercept, codes, weight, offset, gradient):  # type: ignore[no-untyped-def]
     """Add the sum over rows of ``slope * (x - centre)`` to ``gradient``; return the sums of losses and of slopes."""
     total, slopes = 0.0, 0.0
     for i in range(X.shape[0]):
@@ -43,7 +66,7 @@ def logistic_gradient(X, centre, coef, intercept, codes, weight, offset, gradien
         for j in range(X.shape[1]):
             score += (X[i, j] - centre[j]) * coef[j]
         sign = 2.0 * codes[i] - 1.0
-        value, slope, _ = logistic_terms(sign * score)
+        value, slope, _ = terms(loss, width, sign * score)
         total += weight[i] * value
         pull = sign * weight[i] * slope
         slopes += pull
@@ -53,23 +76,31 @@ def logistic_gradient(X, centre, coef, intercept, codes, weight, offset, gradien
 
 
 @summing_kernel
-def logistic_newton(X, centre, coef, intercept, codes, weight, offset, gradient, scaled):  # type: ignore[no-untyped-def]
-    """The same, and the centred rows times the square root of their curvature (and that root last) in ``scaled``."""
-    total, slopes, p = 0.0, 0.0, X.shape[1]
+def add_newton(loss, width, X, centre, coef, intercept, codes, weight, offset, gradient, flat, scaled):  # type: ignore[no-untyped-def]
+    """The same, and the centred rows times the square root of their curvature (and that root last) in ``scaled``.
+
+    Rows whose curvature is not above ``flat`` are left out there; the number of those written is returned last.
+    """
+    total, slopes, p, kept = 0.0, 0.0, X.shape[1], 0
     for i in range(X.shape[0]):
         score = intercept + offset[i]
         for j in range(p):
             score += (X[i, j] - centre[j]) * coef[j]
         sign = 2.0 * codes[i] - 1.0
-        value, slope, curvature = logistic_terms(sign * score)
+        value, slope, curvature = terms(loss, width, sign * score)
         total += weight[i] * value
         pull = sign * weight[i] * slope
         slopes += pull
-        root = np.sqrt(weight[i] * curvature)
-        for j in range(p):
-            centred = X[i, j] - centre[j]
-            gradient[j] += pull * centred
-            scaled[i, j] = root * centred
-        for j in range(p, scaled.shape[1]):
-            scaled[i, j] = root
-    return total, slopes
+        if curvature > flat:
+            root = np.sqrt(weight[i] * curvature)
+            for j in range(p):
+                centred = X[i, j] - centre[j]
+                gradient[j] += pull * centred
+                scaled[kept, j] = root * centred
+            for j in range(p, scaled.shape[1]):
+                scaled[kept, j] = root
+            kept += 1
+        elif pull != 0.0:
+            for j in range(p):
+                gradient[j] += pull * (X[i, j] - centre[j])
+    return total, slopes, kept

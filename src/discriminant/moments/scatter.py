@@ -16,8 +16,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 
 Array = np.ndarray[Any, Any]
+
+#: Up to this many columns BLAS is called directly.
+_SMALL_FACTOR = 64
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -48,6 +52,14 @@ class Covariance(ABC):
         return self.from_sphere(self.to_sphere(rows).T).T
 
 
+def _solve_lower(factor: Array, right: Array, transposed: bool = False) -> Array:
+    """``factor^-1 right``, or with the transposed factor."""
+    if len(factor) <= _SMALL_FACTOR and right.size:
+        # SciPy's own function costs several times as much here, and wakes BLAS threads for nothing.
+        return dtrsm(1.0, factor, right, lower=1, trans_a=int(transposed))
+    return solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+
+
 class CholeskyCovariance(Covariance):
     """A covariance of full rank: ``scale * L L' * scale`` with ``L`` the Cholesky factor of the correlations."""
 
@@ -58,11 +70,10 @@ class CholeskyCovariance(Covariance):
         self.log_determinant = 2 * float(np.log(np.diagonal(factor)).sum() + np.log(scale).sum())
 
     def to_sphere(self, rows: Array) -> Array:
-        return solve_triangular(self.factor, (rows / self.scale).T, lower=True, check_finite=False).T
+        return _solve_lower(self.factor, (rows / self.scale).T).T
 
     def from_sphere(self, directions: Array) -> Array:
-        back = solve_triangular(self.factor, directions, lower=True, trans="T", check_finite=False)
-        return back / self.scale[:, None]
+        return _solve_lower(self.factor, directions, transposed=True) / self.scale[:, None]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return (rng.standard_normal((n, self.rank)) @ self.factor.T) * self.scale

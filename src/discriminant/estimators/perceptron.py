@@ -1,0 +1,359 @@
+"""The perceptron, primal and dual, with the bound on its updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import LabelledRows
+from ..data.naming import shown
+from ..data.parameters import check_integer, check_number
+from ..engine import side_by_side
+from ..errors import DegenerateDataError, InputError, NotReadyError, ParameterError, warn
+from ..solvers.perceptron import (
+    Dual,
+    Form,
+    Plan,
+    Primal,
+    Problem,
+    Step,
+    Table,
+    Trained,
+    Walk,
+    gram_matrix,
+    one_pass,
+    train,
+)
+from ..solvers.perceptron_bound import PerceptronCertificate, certified
+from .base import all_or_nothing
+from .binary_problems import BinaryProblems
+
+Array = np.ndarray[Any, Any]
+
+#: The dual form keeps the products of every two rows: 800 MB of this many.
+_MOST_DUAL_ROWS = 10_000
+
+
+def _keeps_no_rows(model: Any) -> bool:
+    if model.form == "dual":
+        raise AttributeError(
+            "form='dual' counts the updates of rows it has at hand, and partial_fit keeps none of them. "
+            "Use form='primal', which makes the same updates, or fit."
+        )
+    return True
+
+
+class Perceptron(BinaryProblems):
+    """Rosenblatt's perceptron: at every mistake, ``w += eta y x`` and ``b += eta y``, until a pass makes none.
+
+    Starts at ``w = 0, b = 0`` and goes through the rows in their order, over and over. ``y`` is -1 for the first class
+    (in sorted order) and +1 for the second; the intercept is the weight of a column of ones. Because of the start at
+    0, ``eta`` scales the weights and changes nothing else.
+
+    If the classes can be separated, it stops after at most ``R^2 / gamma^2`` updates: `certificate` computes the bound.
+    If they cannot, it never would: after ``max_epochs`` passes, or when it is found to run in a circle, it warns
+    and keeps the best weights seen at the end of a pass, those with the fewest mistakes counted over all rows. They
+    need not be the best of all; weights in the middle of a pass are not tried. Rows sorted by class make for poor
+    ends of passes, so ``shuffle=True`` is better then.
+
+    There is no ``sample_weight``: the result depends on the order of the rows, and equal rows need not stand next to
+    each other.
+
+    Parameters
+    ----------
+    form : {"primal", "dual"}
+        Keep the weights; or keep for every row the number of updates it caused, and see rows through their products
+        only. Both make the same updates (up to rounding, where a score is exactly 0). The dual form is for up to
+        10,000 rows.
+    rule : {"sign", "nonpositive"}
+        What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``.
+    eta : float
+        Length of a step.
+    max_epochs : int
+        Most passes over the rows.
+    shuffle : bool
+        Visit the rows in a new random order in every pass.
+    average : bool
+        Classify with the mean of the weights after every visit (Freund & Schapire 1999), which stands whether or not
+        the classes can be separated; nothing is warned of then.
+    trace : bool
+        Keep every update in ``trace_``.
+    fit_intercept : bool
+    multiclass : {"one-vs-rest", "one-vs-one"}
+        For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
+        and the scores decide among equals.
+    n_jobs : int, optional
+        Threads for the binary problems of many classes: None as many as BLAS uses, -1 all cores. The result does not
+        depend on it.
+    random_state : int, optional
+        For ``shuffle``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes, else one row for each binary problem
+    n_iter_ : int
+        Passes made; the most of any binary problem.
+    updates_, mistakes_ : int, or array with one number for each binary problem
+        Updates made; rows that the weights kept get wrong, by ``rule``.
+    converged_ : bool
+        Whether every binary problem came to weights without mistakes; their mean may still make some.
+    alpha_ : array of shape (n,) for two classes, else one row for each binary problem (dual form)
+        Updates caused by each row on the way to the weights kept: ``coef_ = eta sum alpha_i y_i x_i``. With ``average``
+        all updates are counted.
+    trace_ : list of `Step`, or one list for each binary problem
+    codebook_ : Codebook
+        Which classes each binary problem tells apart.
+    walks_ : list of `Walk`
+        Where each binary problem stands, for `partial_fit` to go on from.
+
+    Examples
+    --------
+    >>> X = [[1, 1], [0, 1], [2, 0], [0, -1], [1, 2], [-1, 0]]
+    >>> y = ["up", "down", "up", "down", "up", "down"]
+    >>> model = Perceptron(trace=True).fit(X, y)
+    >>> [(step.epoch, step.row, step.coef.tolist(), step.intercept) for step in model.trace_]
+    [(1, 1, [0.0, -1.0], -1.0), (1, 2, [2.0, -1.0], 0.0), (1, 3, [2.0, 0.0], -1.0)]
+    >>> print(model.certificate())
+    3 updates made, at most R^2/gamma^2 = 30 (R = 2.44949, gamma = 0.447214)
+    cosine with the direction of the widest margin 1.0000, at least 0.3162
+    """
+
+    walks_: list[Walk]
+    _training: LabelledRows
+    _own_state = ("_training",)
+
+    def __init__(
+        self,
+        form: Literal["primal", "dual"] = "primal",
+        rule: Literal["sign", "nonpositive"] = "sign",
+        eta: float = 1.0,
+        max_epochs: int = 1000,
+        shuffle: bool = False,
+        average: bool = False,
+        trace: bool = False,
+        fit_intercept: bool = True,
+        multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.form = form
+        self.rule = rule
+        self.eta = eta
+        self.max_epochs = max_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.trace = trace
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train from 0 until a pass makes no mistake.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers; float32, float64 and CSR are read where they stand.
+        y : array-like of shape (n_rows,)
+            Class labels: strings, integers or booleans.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._forget()
+            self._check_parameters()
+            data = self._training = self._labelled(X, y, None)
+            self.codebook_ = self._codebook()
+            form = self._form(Table(data.rows))
+            columns = list(range(self.codebook_.n_columns))
+            trained = side_by_side(lambda column: train(form(self._problem(data, column))), columns, self.n_jobs)
+            self._keep(trained)
+            if not (self.converged_ or self.average):
+                self._warn_of_mistakes(trained)
+        return self
+
+    @available_if(_keeps_no_rows)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Make one pass over these rows, going on from where training stands. Not with ``form="dual"``.
+
+        The weights after the last row classify, or with ``average`` the mean since the start: other rows are not at
+        hand to tell which weights were better. Called once for every pass that `fit` makes over the same rows, it makes
+        the same updates.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes : array-like, optional
+            All classes that will ever come, in the first call. Without it they are those of the first ``y``.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            first = not hasattr(self, "walks_")
+            data = self._labelled(X, y, None, classes, first)
+            if first:
+                self.codebook_ = self._codebook()
+            passed = self._passed(data, [None] * self.codebook_.n_columns if first else self.walks_)
+            self._forget_outcome()
+            self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
+            self._set_rule(np.array([walk.read(self.average) for walk in self.walks_]))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The class of the highest score of each row; of two classes, the second where the score is 0 or more."""
+        self._ready()
+        if len(self.classes_) > 2:
+            return super().predict(X)
+        return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
+
+    def certificate(self) -> PerceptronCertificate | list[PerceptronCertificate]:
+        """The bound on the number of updates beside those made; one for each binary problem of more than two classes.
+
+        Needs the rows of `fit`, and computes the widest margin between the classes from them.
+        """
+        check_is_fitted(self, "rule_")
+        if not hasattr(self, "_training"):
+            raise NotReadyError(
+                "The certificate is computed from the rows of fit, which partial_fit does not keep and a stored model "
+                "does not carry. Fit it again."
+            )
+        found = [self._certificate(self._training, column) for column in range(len(self.walks_))]
+        return found[0] if len(self.classes_) == 2 else found
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
+            state.pop(name, None)
+        return state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_option("form", ("primal", "dual"))
+        self._check_option("rule", ("sign", "nonpositive"))
+        check_number("eta", self.eta, 0, open_below=True)
+        check_integer("max_epochs", self.max_epochs, 1)
+
+    def _plan(self) -> Plan:
+        return Plan(
+            nonpositive=self.rule == "nonpositive",
+            eta=float(self.eta),
+            fit_intercept=bool(self.fit_intercept),
+            max_epochs=int(self.max_epochs),
+            shuffle=bool(self.shuffle),
+            average=bool(self.average),
+            trace=bool(self.trace),
+            seed=self._seed() if self.shuffle else 0,
+        )
+
+    def _seed(self) -> int:
+        try:
+            return int(np.random.default_rng(self.random_state).integers(1 << 62))
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                f"random_state must be None, a whole number of at least 0 or a NumPy generator, got "
+                f"{self.random_state!r}."
+            ) from error
+
+    def _problem(self, data: LabelledRows, column: int) -> Problem:
+        """The binary problem of a column of the codebook."""
+        chosen, sides = self.codebook_.targets(data.codes, column)
+        return Problem(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
+
+    def _form(self, table: Table) -> Callable[[Problem], Form]:
+        """What makes the form in which a binary problem is trained."""
+        plan = self._plan()
+        if self.form == "primal":
+            return lambda problem: Primal(table, problem, plan)
+        if table.rows.n_rows > _MOST_DUAL_ROWS:
+            raise InputError(
+                f"form='dual' keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
+                f"{table.rows.n_rows:,}. Use form='primal', which makes the same updates."
+            )
+        gram = gram_matrix(table, plan.fit_intercept)
+        return lambda problem: Dual(table, problem, plan, gram)
+
+    def _passed(self, data: LabelledRows, walks: Sequence[Walk | None]) -> list[tuple[Walk, list[Step]]]:
+        """Each binary problem after one more pass."""
+        table, plan = Table(data.rows), self._plan()
+
+        def go_on(task: tuple[int, Walk | None]) -> tuple[Walk, list[Step]]:
+            column, walk = task
+            epoch = 1 if walk is None else walk.epochs + 1
+            return one_pass(Primal(table, self._problem(data, column), plan, walk), epoch)
+
+        passed = side_by_side(go_on, list(enumerate(walks)), self.n_jobs)
+        finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)
+        if not finite.all():
+            table.refuse_column(int(np.argmin(finite)))
+        return passed
+
+    def _keep(self, trained: list[Trained]) -> None:
+        self._keep_walks([one.walk for one in trained], [one.steps for one in trained])
+        self.mistakes_ = self._one_or_each([one.mistakes for one in trained])
+        self.converged_ = all(one.converged for one in trained)
+        if self.form == "dual":
+            self.alpha_ = self._one_or_each([one.alpha for one in trained])
+        self._set_rule(np.array([one.weights for one in trained]))
+
+    def _keep_walks(self, walks: list[Walk], traces: list[list[Step]]) -> None:
+        self.walks_ = walks
+        self.n_iter_ = max(walk.epochs for walk in walks)
+        self.updates_ = self._one_or_each([walk.updates for walk in walks])
+        if self.trace:
+            self.trace_ = traces[0] if len(self.classes_) == 2 else traces
+
+    def _set_rule(self, weights: Array) -> None:
+        coef = np.ascontiguousarray(weights[:, :-1])
+        self._set_binary_rule(np.zeros(coef.shape[1]), coef, weights[:, -1].copy())
+
+    def _forget_outcome(self) -> None:
+        """Drop what only training to the end can tell."""
+        for name in {"_training", "mistakes_", "converged_", "alpha_", "trace_"} & set(vars(self)):
+            delattr(self, name)
+
+    def _question(self, column: int) -> str:
+        """The call that decides whether a binary problem can be solved."""
+        if len(self.classes_) == 2 or not self.codebook_.matrix.all():
+            return "separability(X, y)"
+        return f"separability(X, y == {shown(self.classes_[column])})"
+
+    def _warn_of_mistakes(self, trained: list[Trained]) -> None:
+        failed = [column for column, one in enumerate(trained) if not one.converged]
+        worst = max(failed, key=lambda column: trained[column].mistakes)
+        outcome, circle = trained[worst], ""
+        if outcome.circle:
+            since, again = outcome.circle
+            circle = f"It runs in a circle: passes {since} and {again} ended with the same weights. "
+        problems = f" in {len(failed)} of {len(trained)} binary problems" if len(trained) > 1 else ""
+        warn(
+            f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
+            f"{outcome.walk.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. {circle}"
+            f"{self._question(worst)} decides whether they can be separated at all. If so, raise max_epochs, else use "
+            "average=True, LogisticRegression or SupportVectorClassifier.",
+            ConvergenceWarning,
+        )
+
+    def _certificate(self, data: LabelledRows, column: int) -> PerceptronCertificate:
+        problem, walk = self._problem(data, column), self.walks_[column]
+        block = data.rows.take(problem.chosen)
+        try:
+            return certified(block, problem.sides, walk.weights, walk.updates, bool(self.fit_intercept))
+        except DegenerateDataError as error:
+            plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
+            raise DegenerateDataError(
+                f"No {plane} separates {self._named(column)}: there is no margin, hence no bound on the updates. "
+                f"{self._question(column)} shows why."
+            ) from error

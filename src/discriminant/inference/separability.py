@@ -1,0 +1,133 @@
+"""Linear separability: whether a hyperplane has the rows of one class on one side and those of another on the other.
+
+The answer comes with a *witness*, which proves it without reference to how it was found. Two classes are separable
+exactly if their convex hulls have no point in common; so the witness is the hyperplane, or a point of both hulls,
+written as a weighted mean of a few rows of either class.
+
+First the widest margin is looked for by a method of active sets. It ends with a hyperplane or with a common point.
+Where columns of very different size leave room for doubt, a linear programme decides, to which units do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..data import LabelledRows, Rows, as_rows, labelled_rows
+from ..data.naming import plain
+from ..errors import DegenerateDataError, NotSeparableError
+from ..solvers.centred import centred
+from ..solvers.hard_margin import maximum_margin
+from ..solvers.hull import separator
+from ..solvers.witness import CommonPoint, Hyperplane
+
+Array = np.ndarray[Any, Any]
+
+#: Coordinates of a point that are printed.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, repr=False)
+class Separability:
+    """Whether classes are linearly separable, pair by pair, with a proof for each.
+
+    Attributes
+    ----------
+    separable : bool
+        Whether every two classes are.
+    pairs : dict
+        For each two classes ``(a, b)``, in sorted order, a `Hyperplane` between them with b on its positive side, or a
+        `CommonPoint` of their convex hulls.
+    """
+
+    pairs: dict[tuple[Any, Any], Hyperplane | CommonPoint]
+
+    @property
+    def separable(self) -> bool:
+        return all(isinstance(found, Hyperplane) for found in self.pairs.values())
+
+    @property
+    def witness(self) -> Hyperplane | CommonPoint:
+        """The proof for two classes; for more, that of the first pair not separable, or of the narrowest gap."""
+        common = [found for found in self.pairs.values() if isinstance(found, CommonPoint)]
+        planes = [found for found in self.pairs.values() if isinstance(found, Hyperplane)]
+        return common[0] if common else min(planes, key=lambda plane: plane.margin)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{a} and {b}: {_in_words(found)}" for (a, b), found in self.pairs.items())
+
+
+def separability(X: Any, y: Any) -> Separability:
+    """Whether the classes of a table are linearly separable, with a witness that a reader can check.
+
+    Separation is strict, by a hyperplane with an intercept: hulls that touch are not separable. Gaps below some 1e-10
+    of the values' own size cannot be told from touching. More than two classes are taken in pairs; to see whether one
+    class can be told from all others at once, ask for ``separability(X, y == label)``.
+
+    Parameters
+    ----------
+    X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Class labels.
+
+    Returns
+    -------
+    Separability
+        With ``separable``, ``witness`` and ``pairs``. For separable classes the witness is the hyperplane with the
+        widest margin, where that can be computed. ``witness.check(X, y)`` computes its proof anew: the margin, which
+        has to be positive, or the distance between two means that should be the same point.
+
+    Examples
+    --------
+    >>> from discriminant.inference.separability import separability
+    >>> X = [[0, 0], [2, 2], [1, 1], [3, 0], [4, 1], [4, 3]]
+    >>> y = ["a", "a", "b", "c", "c", "c"]
+    >>> found = separability(X, y)
+    >>> found
+    a and b: not separable, the point (1, 1) lies in both hulls
+    a and c: separable, margin 0.7906
+    b and c: separable, margin 1.107
+    >>> found.separable
+    False
+    >>> found.witness.rows_first, found.witness.weights_first
+    (array([0, 1]), array([0.5, 0.5]))
+    >>> found.witness.check(X, y)
+    0.0
+    """
+    data = labelled_rows(X, y)
+    data.rows.refuse_nonfinite()
+    pairs = combinations(range(len(data.classes)), 2)
+    found = [_between(data, first, second) for first, second in pairs]
+    return Separability({witness.classes: witness for witness in found})
+
+
+def _between(data: LabelledRows, first: int, second: int) -> Hyperplane | CommonPoint:
+    """The witness for two classes, in terms of all rows."""
+    chosen = np.flatnonzero((data.codes == first) | (data.codes == second))
+    rows = data.rows if len(chosen) == data.n_rows else as_rows(data.rows.take(chosen))
+    found = _witness(rows, np.where(data.codes[chosen] == second, 1.0, -1.0))
+    classes = plain(data.classes[first]), plain(data.classes[second])
+    if isinstance(found, Hyperplane):
+        return replace(found, classes=classes)
+    return replace(found, rows_first=chosen[found.rows_first], rows_second=chosen[found.rows_second], classes=classes)
+
+
+def _witness(rows: Rows, sign: Array) -> Hyperplane | CommonPoint:
+    try:
+        found = maximum_margin(rows, sign)
+    except NotSeparableError as error:
+        return error.witness
+    except DegenerateDataError:  # separable, but by less than the columns' units allow to measure
+        return separator(centred(rows, movable=True), sign)
+    return Hyperplane(found.coef * found.margin, found.intercept * found.margin, found.margin)
+
+
+def _in_words(found: Hyperplane | CommonPoint) -> str:
+    if isinstance(found, Hyperplane):
+        return f"separable, margin {found.margin:.4g}"
+    shown = [f"{value:.4g}" for value in found.point[:_SHOWN]]
+    more = ["..."] if len(found.point) > _SHOWN else []
+    return f"not separable, the point ({', '.join(shown + more)}) lies in both hulls"

@@ -1,0 +1,676 @@
+"""Many classes from binary classifiers: against scikit-learn, against loops, and in everything an estimator must do."""
+
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+from discriminant import (
+    FisherDiscriminant,
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
+from discriminant.errors import (
+    ColumnError,
+    DegenerateDataError,
+    InputError,
+    LabelError,
+    NotReadyError,
+    ParameterError,
+    WeightError,
+)
+from discriminant.estimators.many_classes import OneVsOne, OneVsRest, OutputCode
+from discriminant.multiclass import Codebook, exhaustive_code
+from discriminant.rules import LinearRule
+from helpers import fitted_state, normal_classes
+
+ridge = LogisticRegression(alpha=0.05)
+
+#: Every scheme with every way to read it.
+SCHEMES = {
+    "rest": lambda binary, **kw: OneVsRest(binary, **kw),
+    "rest-vote": lambda binary, **kw: OneVsRest(binary, vote=True, **kw),
+    "one": lambda binary, **kw: OneVsOne(binary, **kw),
+    "one-confidence": lambda binary, **kw: OneVsOne(binary, decision="confidence", **kw),
+    "dense": lambda binary, **kw: OutputCode(binary, random_state=0, **kw),
+    "dense-loss": lambda binary, **kw: OutputCode(binary, decoding="loss", random_state=0, **kw),
+    "sparse": lambda binary, **kw: OutputCode(binary, code="sparse", length=6, random_state=0, **kw),
+    "given": lambda binary, **kw: OutputCode(binary, code=exhaustive_code(4).matrix[:, :5], **kw),
+}
+#: Those that decisions without scores are enough for.
+VOTING = ("rest-vote", "one", "dense", "sparse", "given")
+
+every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
+#: All classes in each column, two of them, or a random choice.
+each_kind = pytest.mark.parametrize("scheme", ["rest", "one", "sparse"])
+
+
+def four_classes(n=160, seed=0):
+    return normal_classes(n=n, p=5, K=4, seed=seed)
+
+
+class Decisions(ClassifierMixin, BaseEstimator):
+    """Logistic regression that keeps its scores to itself."""
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression(alpha=0.05).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+class HardScores(Decisions):
+    """The same with -1 and +1 as scores."""
+
+    def decision_function(self, X):
+        return np.where(self.predict(X) == self.classes_[1], 1.0, -1.0)
+
+
+class TestAgainstScikitLearn:
+    @pytest.mark.parametrize(
+        "binary", [LinearSVC(C=0.5), ridge, SVC(), RidgeClassifier(), GaussianNB()], ids=lambda m: type(m).__name__
+    )
+    def test_one_vs_rest(self, binary):
+        X, y = four_classes()
+        ours, theirs = OneVsRest(binary).fit(X, y), OneVsRestClassifier(binary).fit(X, y)
+        assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-10, atol=1e-10)
+        assert_array_equal(ours.predict(X), theirs.predict(X))
+
+    @pytest.mark.parametrize("binary", [LinearSVC(C=0.5), ridge, SVC()], ids=lambda m: type(m).__name__)
+    def test_one_vs_one(self, binary):
+        X, y = four_classes()
+        ours, theirs = OneVsOne(binary).fit(X, y), OneVsOneClassifier(binary).fit(X, y)
+        assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-10, atol=1e-10)
+        assert_array_equal(ours.predict(X), theirs.predict(X))
+
+    def test_one_vs_rest_probabilities(self):
+        X, y = four_classes()
+        for binary in (ridge, DecisionTreeClassifier(max_depth=2, random_state=0)):
+            ours, theirs = OneVsRest(binary).fit(X, y), OneVsRestClassifier(binary).fit(X, y)
+            assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-12)
+
+    def test_output_code_of_hard_scores(self):
+        """Their Euclidean distance is the Hamming distance when scores are -1 and +1."""
+        X, y = four_classes()
+        theirs = OutputCodeClassifier(HardScores(), code_size=1.3, random_state=29).fit(X, y)
+        ours = OutputCode(HardScores(), code=theirs.code_book_).fit(X, y)
+        assert_array_equal(ours.predict(X), theirs.predict(X))
+
+    @pytest.mark.parametrize("make", [OneVsRest, OneVsOne, OutputCode])
+    def test_the_contract(self, make):
+        results = check_estimator(make(LogisticRegression(alpha=0.1)), on_skip=None)
+        assert {result["check_name"] for result in results if result["status"] != "passed"} == {"check_array_api_input"}
+
+
+class TestAgainstLoops:
+    def test_the_voting_form(self):
+        X, y = four_classes()
+        claims = np.column_stack([ridge_fit(X, y == k).decision_function(X) for k in range(3)])
+        expected = np.where((claims > 0).any(axis=1), claims.argmax(axis=1), 3)
+        model = OneVsRest(ridge, vote=True).fit(X, y)
+        assert len(model.estimators_) == 3
+        assert_array_equal(model.predict(X), expected)
+        several = np.column_stack((claims > 0, ~(claims > 0).any(axis=1)))
+        assert_array_equal(model.ambiguous(X).candidates, several)
+
+    def test_one_vs_one_learns_real_labels_from_the_rows_of_two_classes(self):
+        X, y = four_classes()
+        y = np.array(["ant", "bee", "cow", "dog"])[y]
+        model = OneVsOne(ridge).fit(X, y)
+        for binary, pair in zip(model.estimators_, combinations(["ant", "bee", "cow", "dog"], 2), strict=True):
+            assert_array_equal(binary.classes_, pair)
+            assert_array_equal(binary.coef_, clone(ridge).fit(X[np.isin(y, pair)], y[np.isin(y, pair)]).coef_)
+        assert_array_equal(model.sides_, list(combinations(["ant", "bee", "cow", "dog"], 2)))
+
+    def test_confidence_adds_up_the_pairings(self):
+        X, y = four_classes()
+        expected = np.zeros((len(y), 4))
+        for a, b in combinations(range(4), 2):
+            score = ridge_fit(X[(y == a) | (y == b)], y[(y == a) | (y == b)] == b).decision_function(X)
+            expected[:, a] -= score
+            expected[:, b] += score
+        model = OneVsOne(ridge, decision="confidence").fit(X, y)
+        assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("loss", ["hinge", "logistic", "exponential"])
+    def test_codes_by_loss(self, loss):
+        X, y = four_classes()
+        value = {
+            "hinge": lambda m: np.maximum(1 - m, 0),
+            "logistic": lambda m: np.logaddexp(0, -m),
+            "exponential": lambda m: np.exp(-m),
+        }[loss]
+        model = OutputCode(ridge, code="sparse", decoding="loss", loss=loss, random_state=1).fit(X, y)
+        matrix = model.codebook_.matrix
+        expected = np.zeros((len(y), 4))
+        for m in range(matrix.shape[1]):
+            side = matrix[y, m]
+            score = ridge_fit(X[side != 0], side[side != 0]).decision_function(X)
+            expected -= value(matrix[:, m] * score[:, None])
+        assert_allclose(model.decision_function(X), expected, rtol=1e-9)
+
+    @each_kind
+    def test_linear_classifiers_are_scored_in_one_product(self, scheme):
+        X, y = four_classes()
+        for binary in (ridge, LinearDiscriminantAnalysis(), LeastSquaresClassifier(), LinearSVC()):
+            fast = SCHEMES[scheme](binary).fit(X, y)
+            slow = SCHEMES[scheme](make_pipeline(binary)).fit(X, y)
+            assert isinstance(fast.rule_.columns, LinearRule)
+            assert not isinstance(slow.rule_.columns, LinearRule)
+            assert_allclose(fast.decision_function(X), slow.decision_function(X), rtol=1e-9, atol=1e-9)
+            assert_array_equal(fast.predict(X), slow.predict(X))
+            assert_array_equal(fast.ambiguous(X).candidates, slow.ambiguous(X).candidates)
+            scores = np.column_stack([one.decision_function(X) for one in fast.estimators_])
+            assert_allclose(X @ fast.coef_.T + fast.intercept_, scores, rtol=1e-9, atol=1e-9)
+
+    def test_a_large_common_offset_costs_no_digits(self):
+        X, y = four_classes()
+        near, far = (OneVsOne(LinearDiscriminantAnalysis()).fit(X + offset, y) for offset in (0.0, 1e6))
+        assert_allclose(far.decision_function(X + 1e6), near.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+def ridge_fit(X, y):
+    return LogisticRegression(alpha=0.05).fit(X, y)
+
+
+class TestAmbiguity:
+    def triangle(self):
+        """Three classes around the origin, each told from the rest by its own side of a triangle."""
+        rng = np.random.default_rng(0)
+        y = np.arange(300) % 3
+        angle = 2 * np.pi * y / 3
+        return 5 * np.column_stack((np.cos(angle), np.sin(angle))) + 0.3 * rng.normal(size=(300, 2)), y
+
+    def test_nobody_claims_the_middle_and_two_claim_the_outside(self):
+        X, y = self.triangle()
+        model = OneVsRest(LogisticRegression(alpha=0.001)).fit(X, y)
+        corners = 5 * np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(3) / 3])
+        between = -20 * corners  # far behind the third class: the other two reach there
+        found = model.ambiguous(np.concatenate(([[0.0, 0.0]], corners, between)))
+        assert_array_equal(found.none, [True] + 6 * [False])
+        assert_array_equal(found.several, 4 * [False] + 3 * [True])
+        assert_array_equal(found.candidates[4:], 1 - np.eye(3))
+
+    def test_the_voting_form_gives_the_middle_to_its_default(self):
+        X, y = self.triangle()
+        model = OneVsRest(LogisticRegression(alpha=0.001), vote=True).fit(X, y)
+        assert_array_equal(model.predict([[0.0, 0.0]]), [2])
+        assert not model.ambiguous([[0.0, 0.0]]).none.any()
+
+    def test_a_circle_of_three_is_a_tie(self):
+        """Each pairing is decided by one column: 0 beats 1, 1 beats 2, 2 beats 0 wherever all three are positive."""
+        X = np.array([[1, -1, 0], [-1, 1, 0], [0, 1, -1], [0, -1, 1], [1, 0, -1], [-1, 0, 1]], dtype=float)
+        model = OneVsOne(ByOneColumn()).fit(np.tile(X, (2, 1)), np.arange(12) % 3)
+        found = model.ambiguous([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
+        assert_array_equal(found.candidates, [[1, 1, 1], [0, 0, 1]])
+        assert_array_equal(model.predict([[1.0, 3.0, 1.0]]), [1])
+
+    @pytest.mark.parametrize("scheme", VOTING)
+    def test_a_row_that_is_not_ambiguous_is_predicted_as_its_candidate(self, scheme):
+        X, y = four_classes()
+        model = SCHEMES[scheme](ridge).fit(X, y)
+        anywhere = 10 * np.random.default_rng(0).normal(size=(2000, 5))
+        found = model.ambiguous(anywhere)
+        clear = found.counts == 1
+        assert 0.3 < clear.mean() < 1
+        assert_array_equal(found.candidates[clear].argmax(axis=1), model.predict(anywhere[clear]))
+
+    def test_it_reads_blocks_and_says_where_values_are_missing(self):
+        X, y = four_classes()
+        model = OneVsRest(ridge).fit(X, y)
+        many = np.tile(X, (300, 1))
+        assert_array_equal(model.ambiguous(many).counts, np.tile(model.ambiguous(X).counts, 300))
+        X[7, 2] = np.nan
+        with pytest.raises(InputError, match="column 2, row 7"):
+            model.ambiguous(X)
+
+
+class ByOneColumn(ClassifierMixin, BaseEstimator):
+    """Of classes i and i + 1 in a circle of three, the first wins by the value of column i."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        first, second = self.classes_
+        self.column_, self.sign_ = (first, -1.0) if second == first + 1 else (second, 1.0)
+        return self
+
+    def decision_function(self, X):
+        return self.sign_ * np.asarray(X)[:, self.column_]
+
+    def predict(self, X):
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+
+class TestAnyClassifier:
+    @every_scheme
+    @pytest.mark.parametrize(
+        "binary",
+        [
+            LinearDiscriminantAnalysis(),
+            QuadraticDiscriminantAnalysis(),
+            FisherDiscriminant(),
+            SGDClassifier(alpha=0.1, random_state=0),
+            DecisionTreeClassifier(max_depth=3, random_state=0),
+            KNeighborsClassifier(9),
+            make_pipeline(StandardScaler(), LinearSVC()),
+        ],
+        ids=lambda m: type(m).__name__,
+    )
+    def test_it_learns(self, scheme, binary):
+        X, y = four_classes()
+        labels = np.array(["north", "east", "south", "west"])[y]
+        model = SCHEMES[scheme](binary).fit(X, labels)
+        assert_array_equal(model.classes_, ["east", "north", "south", "west"])
+        assert model.predict(X).dtype == labels.dtype
+        assert model.score(X, labels) > 0.6
+        assert model.decision_function(X).shape == (len(y), 4)
+        assert_array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+        assert len(model.estimators_) == model.codebook_.n_columns
+        assert model.code_distance_ == model.codebook_.row_distance
+
+    @every_scheme
+    @pytest.mark.parametrize("binary", [ridge, DecisionTreeClassifier(random_state=0, max_depth=2)])
+    def test_two_classes_are_one_column_and_the_classifier_itself(self, scheme, binary):
+        X, y = normal_classes(K=2)
+        labels = np.array(["no", "yes"])[y]
+        model = OutputCode(binary, code=[[1], [-1]]) if scheme in ("sparse", "given") else SCHEMES[scheme](binary)
+        model.fit(X, labels)
+        alone = clone(binary).fit(X, labels)
+        assert len(model.estimators_) == 1
+        assert model.decision_function(X).shape == (len(y),)
+        assert_array_equal(model.predict(X), alone.predict(X))
+        assert_array_equal(model.predict(X) == "yes", model.decision_function(X) > 0)
+        if binary is ridge:
+            assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-7, atol=1e-7)
+
+    def test_probabilities_count_as_log_odds(self):
+        X, y = four_classes()
+        tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=0)
+        model = OneVsRest(tree).fit(X, y)
+        p = np.column_stack([clone(tree).fit(X, y == k).predict_proba(X)[:, 1] for k in range(4)])
+        inside = (p > 0) & (p < 1)
+        assert 0.2 < inside.mean() < 1
+        assert_allclose(model.decision_function(X)[inside], np.log(p[inside] / (1 - p[inside])), rtol=1e-12)
+        assert_array_equal(model.decision_function(X) > 36, p == 1)
+        assert_array_equal(model.decision_function(X) < -36, p == 0)
+
+    @pytest.mark.parametrize("scheme", VOTING)
+    def test_decisions_are_enough_to_vote(self, scheme):
+        X, y = four_classes()
+        assert_array_equal(
+            SCHEMES[scheme](Decisions()).fit(X, y).predict(X), SCHEMES[scheme](HardScores()).fit(X, y).predict(X)
+        )
+
+    @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name not in VOTING])
+    def test_decisions_are_not_enough_to_compare(self, scheme):
+        X, y = four_classes()
+        with pytest.raises(ParameterError, match="compares scores, and Decisions has neither decision_function nor"):
+            SCHEMES[scheme](Decisions()).fit(X, y)
+
+    def test_probabilities_are_there_when_the_classifier_has_them(self):
+        X, y = four_classes()
+        P = OneVsRest(ridge).fit(X, y).predict_proba(X)
+        assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
+        assert not hasattr(OneVsRest(LinearSVC()), "predict_proba")
+        assert not hasattr(OneVsRest(ridge, vote=True), "predict_proba")
+        assert not hasattr(OneVsOne(ridge), "predict_proba")
+        assert hasattr(OneVsRest(ridge), "predict_proba")
+
+    def test_a_row_that_has_no_probability_at_all_is_shared_equally(self):
+        X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [1, 1], [1, 1]])
+        y = np.array([0, 1, 2, 0, 1, 2])
+        always = OneVsRest(Never()).fit(X, y).predict_proba(X)
+        assert_allclose(always, 1 / 3)
+
+    def test_two_classes_have_the_classifier_s_own_probabilities(self):
+        X, y = normal_classes(K=2)
+        assert_allclose(OneVsRest(ridge).fit(X, y).predict_proba(X), clone(ridge).fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+class Never(ClassifierMixin, BaseEstimator):
+    """Nobody is of the second class."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([1.0, 0.0], (len(X), 1))
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+class TestInvariances:
+    @every_scheme
+    def test_weights_are_repeated_rows(self, scheme):
+        X, y = four_classes()
+        weight = np.random.default_rng(0).integers(0, 4, size=len(y))
+        weighted = SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X, y, weight)
+        repeated = SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+        assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-9)
+
+    @every_scheme
+    def test_the_order_of_rows_does_not_matter(self, scheme):
+        X, y = four_classes()
+        order = np.random.default_rng(1).permutation(len(y))
+        shuffled = SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X[order], y[order])
+        plain = SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X, y)
+        assert_allclose(shuffled.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            OneVsRest(LinearDiscriminantAnalysis()),
+            OneVsOne(LinearDiscriminantAnalysis()),
+            OneVsOne(LinearDiscriminantAnalysis(), decision="confidence"),
+            OutputCode(LinearDiscriminantAnalysis(), code="exhaustive", decoding="loss"),
+        ],
+        ids=repr,
+    )
+    def test_the_order_of_classes_does_not_matter(self, model):
+        X, y = four_classes()
+        renamed = np.array([2, 0, 3, 1])
+        plain, other = clone(model).fit(X, y), clone(model).fit(X, renamed[y])
+        assert_allclose(other.decision_function(X)[:, renamed], plain.decision_function(X), rtol=1e-9, atol=1e-9)
+
+    @each_kind
+    @pytest.mark.parametrize("binary", [ridge, DecisionTreeClassifier(random_state=0)])
+    def test_threads_leave_no_trace(self, scheme, binary):
+        X, y = four_classes()
+        one, three = (SCHEMES[scheme](binary, n_jobs=n).fit(X, y) for n in (1, 3))
+        assert_array_equal(one.decision_function(X), three.decision_function(X))
+
+    @each_kind
+    @pytest.mark.parametrize("binary", [ridge, make_pipeline(ridge)], ids=["linear", "pipeline"])
+    def test_whatever_the_rows_came_in(self, scheme, binary):
+        X, y = four_classes()
+        X[np.abs(X) < 0.3] = 0.0
+        expected = SCHEMES[scheme](binary).fit(X, y).decision_function(X)
+        names = [f"x{j}" for j in range(5)]
+        for table in (
+            X.tolist(),
+            np.asfortranarray(X),
+            pd.DataFrame(X, columns=names),
+            pl.DataFrame(X, schema=names),
+            sp.csr_matrix(X),
+            sp.csc_array(X),
+            sp.coo_matrix(X),
+        ):
+            scores = SCHEMES[scheme](binary).fit(table, y.tolist()).decision_function(table)
+            assert_allclose(scores, expected, rtol=1e-6, atol=1e-6)
+
+    def test_nothing_is_written_to_the_data(self):
+        X, y = four_classes()
+        weight = np.ones(len(y))
+        for values in (X, y, weight):
+            values.flags.writeable = False
+        for make in SCHEMES.values():
+            make(ridge).fit(X, y, weight).predict(X)
+
+
+class TestStreams:
+    @pytest.mark.parametrize("scheme", ["rest", "rest-vote", "one", "sparse", "dense"])
+    def test_chunks_are_the_whole(self, scheme):
+        X, y = four_classes()
+        whole = SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X, y)
+        stream = SCHEMES[scheme](LinearDiscriminantAnalysis())
+        for part in np.array_split(np.arange(len(y)), 4):
+            stream.partial_fit(X[part], y[part], classes=[0, 1, 2, 3])
+        assert_allclose(stream.decision_function(X), whole.decision_function(X), rtol=1e-8, atol=1e-8)
+        assert_array_equal(stream.class_count_, np.bincount(y))
+
+    def test_a_class_that_has_not_come_yet_is_named(self):
+        X, y = four_classes()
+        stream = OneVsOne(LinearDiscriminantAnalysis())
+        stream.partial_fit(X[y < 3], y[y < 3], classes=[0, 1, 2, 3])
+        with pytest.raises(NotReadyError, match="OneVsOne cannot predict yet: no rows of class 3 have come yet"):
+            stream.predict(X)
+        stream.partial_fit(X[y == 3], y[y == 3])
+        whole = OneVsOne(LinearDiscriminantAnalysis()).fit(X, y)
+        assert_allclose(stream.decision_function(X), whole.decision_function(X), rtol=1e-8, atol=1e-8)
+
+    def test_a_fit_can_go_on_as_a_stream(self):
+        X, y = four_classes()
+        model = OneVsRest(LinearDiscriminantAnalysis()).fit(X[:90], y[:90]).partial_fit(X[90:], y[90:])
+        whole = OneVsRest(LinearDiscriminantAnalysis()).fit(X, y)
+        assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-8, atol=1e-8)
+
+    def test_scikit_learn_streams(self):
+        X, y = four_classes()
+        ours, theirs = (make(SGDClassifier(random_state=0)) for make in (OneVsOne, OneVsOneClassifier))
+        for part in (slice(0, 80), slice(80, 160)):
+            ours.partial_fit(X[part], y[part], classes=np.arange(4))
+            theirs.partial_fit(X[part], y[part], classes=np.arange(4))
+        assert_array_equal(ours.predict(X), theirs.predict(X))
+
+    def test_what_cannot_stream_does_not_pretend_to(self):
+        assert not hasattr(OneVsRest(LinearSVC()), "partial_fit")
+
+    def test_other_classes_later(self):
+        X, y = four_classes()
+        stream = OneVsRest(LinearDiscriminantAnalysis()).partial_fit(X, y)
+        before = fitted_state(stream)
+        with pytest.raises(LabelError, match="classes= changed"):
+            stream.partial_fit(X, y, classes=[0, 1, 2, 3, 4])
+        with pytest.raises(LabelError, match="Label 7 is not among the classes"):
+            stream.partial_fit(X, np.where(y == 1, 7, y))
+        assert fitted_state(stream) == before
+
+    def test_a_chunk_that_fails_leaves_the_classifiers_as_they_were(self):
+        X, y = four_classes()
+        stream = OneVsOne(SGDClassifier(random_state=0)).partial_fit(X, y)
+        before = stream.decision_function(X)
+        bad = X.copy()
+        bad[np.flatnonzero(y == 3)[-1], 0] = np.nan  # found by the pairings of class 3, after others have learned
+        with pytest.raises(ValueError, match="NaN"):
+            stream.partial_fit(bad, y)
+        assert_array_equal(stream.decision_function(X), before)
+
+
+class TestUse:
+    @each_kind
+    @pytest.mark.parametrize("binary", [ridge, make_pipeline(ridge)], ids=["linear", "pipeline"])
+    def test_a_pickled_model_predicts_the_same_bits(self, scheme, binary):
+        X, y = four_classes()
+        model = SCHEMES[scheme](binary).fit(X, y)
+        loaded = pickle.loads(pickle.dumps(model))
+        assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+        assert_array_equal(loaded.ambiguous(X).candidates, model.ambiguous(X).candidates)
+
+    def test_only_rows_of_the_caller_are_remembered(self):
+        """A model keeps its training rows for inference; copies of parts of them would add up to many tables."""
+        X, y = four_classes()
+        assert "against 0" in str(OneVsRest(ridge).fit(X, y).estimators_[0].summary())
+        with pytest.raises(NotReadyError, match="needs the training rows"):
+            OneVsOne(ridge).fit(X, y).estimators_[0].summary()
+
+    @every_scheme
+    def test_parameters_are_nested(self, scheme):
+        model = SCHEMES[scheme](LogisticRegression(alpha=1.0))
+        copy = clone(model.set_params(estimator__alpha=3.0))
+        assert copy.get_params()["estimator__alpha"] == 3.0
+        assert copy.estimator is not model.estimator
+
+    def test_a_search_over_the_classifier_and_the_scheme(self):
+        X, y = four_classes()
+        grid = {"estimator__alpha": [0.01, 10.0], "decision": ["votes", "confidence"]}
+        search = GridSearchCV(OneVsOne(LogisticRegression()), grid, cv=3, error_score="raise").fit(X, y)
+        assert search.best_params_["estimator__alpha"] == 0.01
+
+    def test_text_goes_through_a_pipeline(self):
+        texts = ["a b c", "c d a", "x y z", "z y w", "m n o", "o n p"] * 5
+        y = ["abc", "abc", "xyz", "xyz", "mno", "mno"] * 5
+        for make in (OneVsRest, OneVsOne, OutputCode):
+            model = make(make_pipeline(CountVectorizer(token_pattern="."), MultinomialNB())).fit(texts, y)
+            assert_array_equal(model.predict(["c a b", "w x", "n p"]), ["abc", "xyz", "mno"])
+
+    def test_names_of_columns_are_remembered(self):
+        X, y = four_classes()
+        frame = pd.DataFrame(X, columns=list("abcde"))
+        for binary in (ridge, make_pipeline(ridge)):
+            model = OneVsOne(binary).fit(frame, y)
+            assert_array_equal(model.feature_names_in_, list("abcde"))
+            assert model.n_features_in_ == 5
+            with pytest.raises(ColumnError, match="in their order"):
+                model.predict(frame[list("abced")])
+
+    def test_scikit_learn_s_settings_reach_the_threads(self):
+        X, y = four_classes()
+        with sklearn.config_context(transform_output="pandas"):
+            model = OneVsRest(make_pipeline(StandardScaler(), NeedsNames()), n_jobs=2).fit(pd.DataFrame(X), y)
+            assert model.score(pd.DataFrame(X), y) > 0.6
+
+    def test_what_can_be_read_is_what_the_classifier_reads(self):
+        assert OneVsRest(ridge).__sklearn_tags__().input_tags.sparse
+        assert not OneVsRest(QuadraticNoSparse()).__sklearn_tags__().input_tags.sparse
+        assert OneVsOne(DecisionTreeClassifier()).__sklearn_tags__().input_tags.allow_nan
+        X, y = four_classes()
+        X[0, 0] = np.nan
+        assert OneVsOne(DecisionTreeClassifier(random_state=0)).fit(X, y).score(X, y) > 0.9
+
+
+class NeedsNames(Decisions):
+    """Refuses rows that are not a frame."""
+
+    def fit(self, X, y):
+        assert isinstance(X, pd.DataFrame)
+        return super().fit(X.to_numpy(), y)
+
+    def decision_function(self, X):
+        assert isinstance(X, pd.DataFrame)
+        return self.model_.decision_function(X.to_numpy())
+
+    def predict(self, X):
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+
+class QuadraticNoSparse(Decisions):
+    """A classifier that reads dense rows only."""
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("model", "message"),
+        [
+            (OneVsRest(LinearRegression()), "LinearRegression is for regression"),
+            (OneVsRest(LogisticRegression), "must be a classifier object"),
+            (OneVsRest("logistic"), "must be a classifier object with fit and predict, got 'logistic'"),
+            (OneVsRest(StandardScaler()), "must be a classifier object with fit and predict"),
+            (OneVsOne(SVC(kernel="precomputed")), "SVC wants a matrix of pairs of rows"),
+            (OneVsRest(ridge, vote="yes"), "vote must be True or False, got 'yes'"),
+            (OneVsOne(ridge, decision="vote"), "decision must be 'votes' or 'confidence', got 'vote'"),
+            (OutputCode(ridge, code="thick"), "code must be 'dense', 'sparse', 'exhaustive' or a table, got 'thick'"),
+            (OutputCode(ridge, decoding="euclid"), "decoding must be 'hamming' or 'loss', got 'euclid'"),
+            (OutputCode(ridge, decoding="loss", loss="zero"), "loss must be one of"),
+            (OutputCode(ridge, code="exhaustive", length=3), "length is for dense and sparse codes"),
+            (OutputCode(ridge, code=np.eye(4)[:, :3], length=3), "length is for dense and sparse codes"),
+            (OutputCode(ridge, length=8), "more than the 7 different columns that 4 classes allow"),
+            (
+                OutputCode(ridge, code=exhaustive_code(3).matrix),
+                r"code has 3 rows, but y has 4 classes: \[0, 1, 2, 3\]",
+            ),
+            (OutputCode(ridge, code=[[1, 1], [-1, 1], [1, -1], [1, 1]]), "Rows 0 and 3 of the code are equal"),
+            (OneVsRest(ridge, n_jobs=0), "n_jobs must be"),
+        ],
+        ids=lambda v: None if isinstance(v, str) else repr(v)[:60],
+    )
+    def test_parameters(self, model, message):
+        X, y = four_classes()
+        with pytest.raises(ParameterError, match=message):
+            model.fit(X, y)
+
+    def test_a_codebook_is_a_code_too(self):
+        X, y = four_classes()
+        model = OutputCode(ridge, code=Codebook(exhaustive_code(4).matrix)).fit(X, y)
+        assert_array_equal(model.predict(X), OutputCode(ridge, code="exhaustive").fit(X, y).predict(X))
+
+    @each_kind
+    @pytest.mark.parametrize(
+        ("spoil", "error", "message"),
+        [
+            (lambda X, y: (X, np.zeros(len(y), int)), LabelError, "only one class, 0"),
+            (lambda X, y: (X, y[:-1]), InputError, r"\[160, 159\]"),
+            (lambda X, y: (X, None), LabelError, "y is None"),
+            (lambda X, y: (X, y + 0.5), LabelError, "continuous"),
+            (lambda X, y: (X[:0], y[:0]), InputError, "0 sample"),
+            (lambda X, y: (X[:, 0], y), InputError, "Expected 2D array"),
+            (lambda X, y: (np.ma.masked_less(X, 0), y), InputError, "masked array"),
+            (lambda X, y: (X * 1j, y), InputError, "Complex data not supported"),
+            (lambda X, y: (np.where(X[5, 1] == X, np.nan, X), y), InputError, "column 1"),
+            (lambda X, y: (3.0, y), InputError, "table with a row for each case"),
+            (lambda X, y: (pl.DataFrame(X).lazy(), y), InputError, "lazy frame"),
+        ],
+    )
+    def test_rows_and_labels(self, scheme, spoil, error, message):
+        X, y = four_classes()
+        model = SCHEMES[scheme](ridge).fit(X, y)
+        before = fitted_state(model)
+        with pytest.raises(error, match=message):
+            model.fit(*spoil(X, y))
+        assert fitted_state(model) == before
+
+    @each_kind
+    @pytest.mark.parametrize("binary", [ridge, make_pipeline(ridge)], ids=["linear", "pipeline"])
+    def test_rows_to_predict(self, scheme, binary):
+        X, y = four_classes()
+        model = SCHEMES[scheme](binary).fit(X, y)
+        for method in (model.predict, model.decision_function, model.ambiguous):
+            with pytest.raises(InputError, match="Reshape your data"):
+                method(X[0])
+            with pytest.raises(ColumnError, match="expecting 5 features"):
+                method(X[:, :4])
+            with pytest.raises(InputError, match="column 3, row 9"):
+                method(np.where(X[9, 3] == X, np.inf, X))
+            with pytest.raises(InputError):
+                method(X[:0])
+
+    def test_weights_for_a_classifier_that_takes_none(self):
+        X, y = four_classes()
+        with pytest.raises(WeightError, match="KNeighborsClassifier does not take sample_weight"):
+            OneVsRest(KNeighborsClassifier()).fit(X, y, np.ones(len(y)))
+
+    @every_scheme
+    def test_a_class_without_weight_is_named(self, scheme):
+        X, y = four_classes()
+        labels = np.array(["ant", "bee", "cow", "dog"])[y]
+        with pytest.raises(WeightError, match="class 'cow' have weight zero"):
+            SCHEMES[scheme](ridge).fit(X, labels, sample_weight=labels != "cow")
+
+    @pytest.mark.parametrize(
+        ("scheme", "note"),
+        [
+            ("rest", "class 'ant' against the rest"),
+            ("one", "class 'ant' against class 'bee'"),
+            ("dense", "column 0 of the code"),
+        ],
+    )
+    def test_an_error_says_in_which_binary_problem(self, scheme, note):
+        X, y = four_classes()
+        X[:, 2] = 1.0
+        with pytest.raises(DegenerateDataError, match="column 2") as caught:
+            SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X, np.array(["ant", "bee", "cow", "dog"])[y])
+        assert note in caught.value.__notes__[0]
