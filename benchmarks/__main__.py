@@ -12,10 +12,15 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from . import logistic, moments
+from . import evaluation, logistic, margins, moments
 from .measure import Case, Measured, measure
 
-FAMILIES: dict[str, Any] = {"Moment models": moments, "Logistic regression": logistic}
+FAMILIES: dict[str, Any] = {
+    "Moment models": moments,
+    "Logistic regression": logistic,
+    "Margins": margins,
+    "Evaluation": evaluation,
+}
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 import discriminant as ours
 
 from .measure import Case, Contender, in_fresh_process
-from .rivals.logistic import RIVALS, Rival, adelie_path, glum_path, quietly
+from .rivals.ladder import Rival, loosest, runner
+from .rivals.logistic import RIVALS, adelie_path, glum_path
 from .workloads import iris, logistic_rows, softmax_rows, text_like
 
 Array = np.ndarray[Any, Any]
@@ -53,9 +54,9 @@ def _case(title: str, X: Any, y: Any, alpha: float, bar: float, repeat: int = 1)
     seconds = time.perf_counter() - start
     for rival in RIVALS:
         if _able(rival, X, y):
-            tolerance = _loosest(rival, X, y, alpha, excess, 25 * seconds)
+            tolerance = loosest(rival, X, y, alpha, excess, 25 * seconds, GOOD_ENOUGH)
             if tolerance is not None:
-                run = _runner(rival, X, y, alpha, tolerance)
+                run = runner(rival, X, y, alpha, tolerance)
                 contenders.append(Contender(f"{rival.name}, tol={tolerance:g}", run, excess))
     return Case(
         f"logistic regression: {title}", contenders, fastest_bar=bar, quality_name="excess", tolerance=1e-7, rounds=3,
@@ -65,33 +66,6 @@ def _case(title: str, X: Any, y: Any, alpha: float, bar: float, repeat: int = 1)
 
 def _able(rival: Rival, X: Any, y: Any) -> bool:
     return (rival.sparse or isinstance(X, np.ndarray)) and (rival.multinomial or len(np.unique(y)) == 2)
-
-
-def _runner(rival: Rival, X: Any, y: Any, alpha: float, tolerance: float) -> Callable[[], tuple[Array, Array]]:
-    return lambda: quietly(rival.fit, X, y, alpha, tolerance)
-
-
-def _loosest(
-    rival: Rival, X: Any, y: Any, alpha: float, excess: Callable[[Any], float], patience: float
-) -> float | None:
-    """The loosest tolerance that is good enough; None where there is none within ``patience`` seconds a fit."""
-    for tolerance in rival.ladder:
-        start = time.perf_counter()
-        try:
-            found = quietly(rival.fit, X, y, alpha, tolerance)
-        except Exception as error:
-            return _left_out(rival, f"{type(error).__name__}: {str(error)[:100]}")
-        seconds = time.perf_counter() - start
-        reached = -excess(found)
-        if seconds > patience:
-            return _left_out(rival, f"{seconds:.1f} s to reach {reached:.1e} at tol={tolerance:g}")
-        if reached <= GOOD_ENOUGH:
-            return tolerance
-    return _left_out(rival, f"reaches {reached:.1e} at tol={tolerance:g}, not {GOOD_ENOUGH:g}")
-
-
-def _left_out(rival: Rival, why: str) -> None:
-    print(f"  left out: {rival.name}: {why}", flush=True)
 
 
 def _objective(X: Any, y: Any, alpha: float, coef: Array, intercept: Array) -> float:

@@ -6,26 +6,13 @@ the rival raises.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .ladder import Fit, Rival
+
 Array = np.ndarray[Any, Any]
-Fit = Callable[[Any, Any, float, float], tuple[Array, Array]]
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A rival's solver, its tolerances, and what it can do."""
-
-    name: str
-    fit: Fit
-    ladder: tuple[float, ...] = (1e-4, 1e-6, 1e-8, 1e-10)
-    multinomial: bool = False
-    sparse: bool = False
 
 
 def _sklearn(solver: str, module: str = "sklearn.linear_model") -> Fit:
@@ -109,10 +96,3 @@ def glum_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array
         model.set_params(alpha=alpha).fit(X, y.astype(float))
         found.append((model.coef_.copy(), float(model.intercept_)))
     return found
-
-
-def quietly(fit: Fit, *arguments: Any) -> tuple[Array, Array]:
-    """A fit without the warnings of tolerances that turn out too loose."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return fit(*arguments)
