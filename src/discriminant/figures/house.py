@@ -1,0 +1,218 @@
+"""The look of every figure: colours, symbols, dashes and fonts in one place, and how names and numbers are written."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.naming import plain
+from ..errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Array = np.ndarray[Any, Any]
+
+#: The colours of Okabe and Ito, which colour-blind readers can tell apart, ordered so that the first differ in grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
+#: Seven symbols beside eight colours: 56 classes look different, and a print in grey tells the first seven apart.
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+PATTERNS = ("", "/", "\\", "x", ".")
+INK, GREY, PALE = "#222222", "#767676", "#E4E4E4"
+
+_LINE_CHARACTERS, _LINE_PIXELS = 105, 17
+#: Characters that plotly would read as markup, as a template or as a formula.
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;", "$": "&#36;"})
+
+
+def colour(k: int) -> str:
+    return COLOURS[k % len(COLOURS)]
+
+
+def marker(k: int, **more: Any) -> dict[str, Any]:
+    """The marker of the k-th class."""
+    return {"color": colour(k), "symbol": SYMBOLS[k % len(SYMBOLS)], **more}
+
+
+def line(k: int, **more: Any) -> dict[str, Any]:
+    """The line of the k-th class."""
+    return {"color": colour(k), "dash": DASHES[k % len(DASHES)], "width": 2.5, **more}
+
+
+def tint(shade: str, strength: float) -> str:
+    """A colour mixed with white; strength 1 is the colour itself."""
+    parts = (int(shade[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - strength * (255 - part)):02x}" for part in parts)
+
+
+def see_through(shade: str, opacity: float) -> str:
+    """A colour through which what lies below can be seen."""
+    red, green, blue = (int(shade[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def written(label: Any) -> str:
+    """A class, column or sentence as it stands in a figure, whatever characters it has."""
+    return str(plain(label)).translate(_MARKUP)
+
+
+def counted(number: float) -> str:
+    """A number of rows, or a sum of weights."""
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:,.6g}"
+
+
+def between(low: float, high: float, form: str = ".3f") -> str:
+    """An interval in brackets after a space, or nothing where there is none."""
+    return f" ({low:{form}} to {high:{form}})" if math.isfinite(low) and math.isfinite(high) else ""
+
+
+@cache
+def template() -> Any:
+    """The template of all figures."""
+    import plotly.graph_objects as go
+
+    axis = {
+        "showline": True,
+        "linecolor": INK,
+        "ticks": "outside",
+        "tickcolor": INK,
+        "gridcolor": PALE,
+        "zeroline": False,
+        "title": {"standoff": 12},
+        "automargin": True,
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": "Helvetica, Arial, sans-serif", "size": 13, "color": INK},
+            "title": {
+                "font": {"size": 18},
+                "subtitle": {"font": {"size": 13, "color": "#4D4D4D"}},
+                "x": 0.0,
+                "xanchor": "left",
+                "y": 1.0,
+                "yanchor": "top",
+                "yref": "container",
+                "pad": {"l": 16, "t": 16},
+            },
+            "margin": {"l": 70, "r": 30, "t": 64, "b": 60},
+            "paper_bgcolor": "white",
+            "plot_bgcolor": "white",
+            "colorway": list(COLOURS),
+            "xaxis": axis,
+            "yaxis": axis,
+            "legend": {"bgcolor": "rgba(255,255,255,0.85)", "bordercolor": PALE, "borderwidth": 1},
+            "hoverlabel": {"bgcolor": "white", "font": {"color": INK}, "align": "left"},
+        }
+    )
+
+
+def layout(title: str, subtitle: str = "", height: int = 520, least_lines: int = 0, **more: Any) -> dict[str, Any]:
+    """The layout of a figure: its subtitle broken into lines, and as much room above the plot as they need."""
+    lines = subtitle_lines(subtitle)
+    room = _LINE_PIXELS * max(len(lines), least_lines)
+    words = {"text": title, "subtitle": {"text": "<br>".join(lines)}}
+    return {"template": template(), "title": words, "height": height + room, "margin": {"t": 64 + room}, **more}
+
+
+def figure(title: str, subtitle: str = "", height: int = 520, **more: Any) -> Figure:
+    """An empty figure in the house's look."""
+    import plotly.graph_objects as go
+
+    return go.Figure(layout=layout(title, subtitle, height, **more))
+
+
+def panels(
+    title: str, subtitle: str, heights: Sequence[float], height: int = 520, titles: Sequence[str] = (), **more: Any
+) -> Figure:
+    """An empty figure of several panels above each other that share the horizontal axis."""
+    from plotly.subplots import make_subplots
+
+    made = make_subplots(
+        rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.16 / len(heights),
+        row_heights=list(heights), subplot_titles=list(titles) or None,
+    )  # fmt: skip
+    return made.update_layout(layout(title, subtitle, height, **more))
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with its name."""
+    return {"title": {"text": title}, **more}
+
+
+def subtitle_lines(words: str) -> list[str]:
+    return [
+        part
+        for paragraph in words.splitlines()
+        for part in textwrap.wrap(paragraph, _LINE_CHARACTERS, break_long_words=False, break_on_hyphens=False)
+    ]
+
+
+def note(made: Figure, words: str) -> None:
+    """Write a remark into the middle of a figure, for what cannot be drawn."""
+    made.add_annotation(
+        text="<br>".join(textwrap.wrap(words, 60, break_long_words=False)),
+        x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 15, "color": GREY},
+    )  # fmt: skip
+
+
+def column_names(model: Any, n_columns: int) -> list[str]:
+    """The columns as the model knows them, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(n_columns)] if names is None else [written(name) for name in names]
+
+
+def expect(thing: Any, kinds: tuple[type, ...], function: str, remedy: str) -> None:
+    """Refuse what a figure is not made for."""
+    if not isinstance(thing, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"figures.{function} draws a {wanted}, got {type(thing).__name__}. {remedy}")
+
+
+def thinned(x: Array, y: Array, most: int = 1_000) -> Array:
+    """Places of at most about ``most`` points of a line, evenly spaced along it, both ends among them."""
+    if len(x) <= most:
+        return np.arange(len(x))
+    steps = sum(np.abs(np.diff(values)) / max(float(np.ptp(values)), 1e-300) for values in (x, y))
+    length = np.append(0.0, np.cumsum(steps))
+    wanted = np.searchsorted(length, np.linspace(0, length[-1], most - 1))
+    return np.unique(np.append(wanted, len(x) - 1))
+
+
+def evenly(n: int, most: int) -> Array:
+    """At most ``most`` of the numbers from 0 to n - 1, evenly spaced, the first and the last among them."""
+    return np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).round().astype(int))
+
+
+def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
+    """Write a figure as a page that any browser shows, and return its path.
+
+    Parameters
+    ----------
+    figure : plotly Figure
+    path : str or path
+    self_contained : bool
+        Put plotly's program (about 5 MB) into the page, so that it opens without a network; else the page fetches it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discriminant.evaluation import roc
+    >>> from discriminant.figures import roc_curve
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_html(roc_curve(roc([0, 1], [0.2, 0.8])), f"{folder}/roc.html", self_contained=False)
+    ...     path.name, path.stat().st_size < 20_000
+    ('roc.html', True)
+    """
+    if not hasattr(figure, "to_html"):
+        raise ParameterError(f"write_html writes a plotly figure, got {type(figure).__name__}.")
+    target = Path(path)
+    program: Any = True if self_contained else "cdn"
+    target.write_text(figure.to_html(include_plotlyjs=program, full_html=True, auto_play=False), encoding="utf-8")
+    return target

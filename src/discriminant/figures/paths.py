@@ -1,0 +1,186 @@
+"""Coefficients along a path of penalty strengths, and the choice of a strength."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.naming import shown
+from ..data.parameters import check_integer
+from ..errors import LabelError, ParameterError
+from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from . import house
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Array = np.ndarray[Any, Any]
+
+#: Panels above each other that can still be read, and lines without a name that a browser draws at ease.
+_MOST_PANELS, _MOST_GREY = 6, 200
+
+
+def regularisation_path(
+    path: LogisticRegressionPath | LogisticRegressionCV,
+    cross_validation: LogisticRegressionCV | None = None,
+    most: int = 10,
+    classes: Sequence[Any] | None = None,
+) -> Figure:
+    """Coefficients against the strength of the penalty, the number of columns used, and the held-out loss.
+
+    Parameters
+    ----------
+    path : LogisticRegressionPath, or LogisticRegressionCV
+        The latter keeps no coefficients of other strengths than the chosen one: its loss alone is drawn.
+    cross_validation : LogisticRegressionCV, optional
+        Draws its held-out loss below the coefficients.
+    most : int
+        Columns drawn in colours, those of the largest coefficient anywhere on the path; the others are grey.
+    classes : list of labels, optional
+        For more than two classes, those to draw; each has a panel of its own.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from discriminant import LogisticRegressionPath
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
+    >>> figure = regularisation_path(path)
+    >>> figure.data[-1].name, figure.data[-1].y.tolist()
+    ('columns used', [0, 1, 1, 2, 4])
+    """
+    kinds = (LogisticRegressionPath, LogisticRegressionCV)
+    house.expect(path, kinds, "regularisation_path", "Fit one of these to the rows.")
+    whole = path if isinstance(path, LogisticRegressionPath) else None
+    crossed = path if isinstance(path, LogisticRegressionCV) else cross_validation
+    if crossed is not None:
+        house.expect(crossed, kinds[1:], "regularisation_path", "cross_validation= takes no other model.")
+    for model in filter(None, (whole, crossed)):
+        check_is_fitted(model)
+    check_integer("most", most, 1)
+    outcomes = [] if whole is None else _outcomes(whole, classes)
+    counting = whole is not None and whole.l1_ratio > 0
+    heights = [1.0] * len(outcomes) + [0.45] * counting + [0.8] * (crossed is not None)
+    made = house.panels(
+        "Regularisation path of logistic regression",
+        _path_words(whole, crossed, most),
+        heights,
+        height=200 + int(260 * sum(heights)),
+        legend={"title": {"text": "column"}},
+    )
+    if whole is not None:
+        _add_paths(made, whole, outcomes, most)
+    if whole is not None and counting:
+        _add_counts(made, whole, len(outcomes) + 1)
+    if crossed is not None:
+        _add_losses(made, crossed, len(heights))
+    made.update_xaxes(type="log")
+    return made.update_xaxes(house.axis("strength of the penalty, alpha (logarithmic scale)"), row=len(heights), col=1)
+
+
+def _outcomes(path: LogisticRegressionPath, classes: Sequence[Any] | None) -> list[tuple[int, str]]:
+    """The rows of the coefficients to draw, and how they are called."""
+    known = path.classes_.tolist()
+    if len(known) == 2:
+        return [(0, f" ({house.written(known[1])})")]
+    chosen = known if classes is None else list(classes)
+    unknown = [label for label in chosen if label not in known]
+    if unknown or not chosen:
+        raise LabelError(f"classes must be among {known}, got {shown(unknown[0]) if unknown else 'none'}.")
+    if len(chosen) > _MOST_PANELS:
+        raise ParameterError(
+            f"{len(chosen)} classes would need as many panels: name up to {_MOST_PANELS}, classes={known[:2]}."
+        )
+    return [(known.index(label), f" ({house.written(label)})") for label in chosen]
+
+
+def _path_words(path: LogisticRegressionPath | None, crossed: LogisticRegressionCV | None, most: int) -> str:
+    words = []
+    if path is None:
+        words.append("Only the chosen strength's coefficients are kept; LogisticRegressionPath has them all.")
+    else:
+        words += _left_out(path, most)
+    if crossed is not None:
+        rule = "within one standard error of the least" if crossed.rule == "one-se" else "the least"
+        words.append(
+            f"Chosen by {crossed.folds}-fold cross-validation: alpha = {crossed.alpha_:.4g} (held-out loss {rule})."
+        )
+    return " ".join(words)
+
+
+def _left_out(path: LogisticRegressionPath, most: int) -> list[str]:
+    """Remarks on columns that are not coloured, or not drawn at all."""
+    n_columns, ranked = path.coefs_.shape[2], _ranked(path)
+    words = []
+    if n_columns > most:
+        words.append(f"Coloured: the {most} of {n_columns:,} columns with the largest coefficients.")
+    if len(ranked) > most + _MOST_GREY:
+        words.append(f"{len(ranked) - most - _MOST_GREY:,} columns with smaller ones are not drawn.")
+    return words
+
+
+def _ranked(path: LogisticRegressionPath) -> list[int]:
+    """The columns that are used anywhere on the path, those of the largest coefficient first."""
+    largest = np.abs(path.coefs_).max(axis=(0, 1))
+    return [j for j in np.argsort(-largest, kind="stable").tolist() if largest[j] > 0]
+
+
+def _add_paths(made: Figure, path: LogisticRegressionPath, outcomes: list[tuple[int, str]], most: int) -> None:
+    names, ranked = house.column_names(path, path.coefs_.shape[2]), _ranked(path)
+    for row, (k, outcome) in enumerate(outcomes, 1):
+        _add_others(made, path.alphas_, path.coefs_[:, k, ranked[most : most + _MOST_GREY]], row)
+        for place, j in enumerate(ranked[:most]):
+            made.add_scatter(
+                x=path.alphas_, y=path.coefs_[:, k, j], mode="lines", name=names[j], legendgroup=names[j],
+                line=house.line(place, width=2), showlegend=row == 1, row=row, col=1,
+                hovertemplate=f"{names[j]}: %{{y:.4g}}<br>at alpha = %{{x:.4g}}<extra></extra>",
+            )  # fmt: skip
+        made.update_yaxes(house.axis(f"coefficient{outcome}"), row=row, col=1)
+
+
+def _add_others(made: Figure, alphas: Array, coef: Array, row: int) -> None:
+    """Lines of columns that are not named, as one trace with gaps."""
+    if coef.shape[1]:
+        gap = np.full((1, coef.shape[1]), np.nan)
+        made.add_scatter(
+            x=np.tile(np.append(alphas, np.nan), coef.shape[1]), y=np.concatenate((coef, gap)).T.ravel(), mode="lines",
+            line={"color": house.tint(house.GREY, 0.5), "width": 1}, name="other columns", showlegend=row == 1,
+            hoverinfo="skip", row=row, col=1,
+        )  # fmt: skip
+
+
+def _add_counts(made: Figure, path: LogisticRegressionPath, row: int) -> None:
+    used = (path.coefs_ != 0).any(axis=1).sum(axis=1)
+    made.add_scatter(
+        x=path.alphas_, y=used, mode="lines", name="columns used", line={"color": house.INK, "width": 2, "shape": "hv"},
+        showlegend=False, hovertemplate="%{y} columns used at alpha = %{x:.4g}<extra></extra>", row=row, col=1,
+    )  # fmt: skip
+    made.update_yaxes(house.axis("columns used", rangemode="tozero"), row=row, col=1)
+
+
+def _add_losses(made: Figure, model: LogisticRegressionCV, row: int) -> None:
+    made.add_scatter(
+        x=model.alphas_, y=model.losses_, mode="lines+markers", name="held-out loss", showlegend=False,
+        line={"color": house.INK, "width": 1.5}, marker={"color": house.INK, "size": 5},
+        error_y={"array": model.loss_std_errors_, "thickness": 1, "width": 2}, row=row, col=1,
+        customdata=model.loss_std_errors_,
+        hovertemplate="held-out loss %{y:.4g}, standard error %{customdata:.2g}<br>at alpha = %{x:.4g}<extra></extra>",
+    )  # fmt: skip
+    made.update_yaxes(house.axis("held-out log-loss"), row=row, col=1)
+    least = float(model.alphas_[chosen_strength(model.losses_, model.loss_std_errors_, "min")])
+    for alpha, words, dash in ((least, "least", "dot"), (model.alpha_, "chosen", "solid")):
+        if words == "chosen" or alpha != model.alpha_:
+            made.add_vline(x=alpha, row=row, col=1, line={"color": house.colour(4), "width": 1.5, "dash": dash})
+            # Annotations of a logarithmic axis are placed by the logarithm.
+            made.add_annotation(
+                x=math.log10(alpha), y=1, xanchor="left", yanchor="top", xref="x", yref="y domain", text=words,
+                showarrow=False, font={"size": 12}, row=row, col=1,
+            )  # fmt: skip

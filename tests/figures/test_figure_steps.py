@@ -1,0 +1,152 @@
+"""Training step by step: every frame is a step that was made."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pictures import legend, sound, subtitle, trees
+
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression
+from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
+from discriminant.estimators.perceptron import Perceptron
+from discriminant.figures import descent_trace, perceptron_trace
+
+
+def apart(distance=3.0, n=60, seed=0):
+    """Two classes in a plane that a line separates."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, "up", "down")
+    return rng.uniform(-1, 1, size=(n, 2)) + distance * (y == "up")[:, None], y
+
+
+def frame_words(frame):
+    return frame.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def test_every_frame_is_an_update_with_its_line_and_its_row():
+    X, y = apart()
+    model = Perceptron(trace=True).fit(X, y)
+    figure = sound(perceptron_trace(model, X, y))
+    assert len(figure.frames) == model.updates_ + 1
+    assert legend(figure) == ["down", "up", "boundary", "row of the update"]
+    for frame, step in zip(figure.frames[1:], model.trace_, strict=True):
+        line, row = frame.data
+        if line.x != (None,):
+            ends = np.column_stack((line.x, line.y))
+            assert_allclose(ends @ step.coef + step.intercept, 0, atol=1e-9)
+        assert_array_equal([*row.x, *row.y], X[step.row])
+        assert f"Update {step.updates} of {model.updates_}, pass {step.epoch}: row {step.row} " in frame_words(frame)
+    assert frame_words(figure.frames[0]).startswith("Start at w = 0, b = 0")
+    assert subtitle(figure) == frame_words(figure.frames[0])
+    marks = [step.args[0][0] for step in figure.layout.sliders[0].steps]
+    assert marks == [frame.name for frame in figure.frames]
+
+
+def test_many_updates_are_subsampled_said_so_and_small():
+    X, y = trees(2, p=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Perceptron(trace=True, max_epochs=50).fit(X, y)
+    total = len(model.trace_) + 1
+    assert total > 200
+    figure = sound(perceptron_trace(model, X, y, frames=40))
+    assert len(figure.frames) == 40
+    assert f"40 of {total:,} steps are shown" in subtitle(figure)
+    assert frame_words(figure.frames[-1]).startswith(f"Update {total - 1:,} of")
+    assert max(len(json.dumps(frame.to_plotly_json())) for frame in figure.frames) < 2_000
+    kept = next(trace for trace in figure.data if trace.name == "line that is kept")
+    assert_allclose(np.column_stack((kept.x, kept.y)) @ model.coef_[0] + model.intercept_[0], 0, atol=1e-9)
+
+
+def test_traces_that_cannot_be_drawn_are_refused():
+    X, y = apart()
+    with pytest.raises(ParameterError, match="trace=True"):
+        perceptron_trace(Perceptron().fit(X, y), X, y)
+    with pytest.raises(InputError, match="got LinearDiscriminantAnalysis"):
+        perceptron_trace(LinearDiscriminantAnalysis().fit(X, y), X, y)
+    wide = np.column_stack((X, X[:, 0]))
+    with pytest.raises(ColumnError, match="X has 3"):
+        perceptron_trace(Perceptron(trace=True).fit(wide, y), wide, y)
+    three = np.where(X[:, 0] > 3, "top", y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        many = Perceptron(trace=True, max_epochs=5).fit(X, three)
+    with pytest.raises(LabelError, match="fitted to 3"):
+        perceptron_trace(many, X, three)
+    model = Perceptron(trace=True).fit(X[::-1], y[::-1])
+    last = max(step.row for step in model.trace_)
+    with pytest.raises(ParameterError, match="rows of fit"):
+        perceptron_trace(model, X[:last], y[:last])
+    streamed = Perceptron(trace=True).partial_fit(X, y).partial_fit(-X, y)
+    with pytest.raises(ParameterError, match="in the middle"):
+        perceptron_trace(streamed, -X, y)
+
+
+@pytest.mark.parametrize("solver", ["gradient", "newton", "lbfgs", "sgd"])
+def test_the_objective_is_drawn_at_every_iteration(solver):
+    X, y = trees(3)
+    model = LogisticRegression(alpha=0.1, solver=solver, trace=True, random_state=0).fit(X, y)
+    steps = model.solution_.trace
+    figure = sound(descent_trace(model))
+    assert_array_equal(figure.data[0].y, [step.value for step in steps])
+    assert len(figure.data) == 2
+    for frame in figure.frames:
+        (dot,) = frame.data
+        assert dot.y[0] == steps[dot.x[0]].value
+        assert frame_words(frame).startswith(f"Iteration {dot.x[0]} of {len(steps) - 1}")
+    assert figure.frames[-1].data[0].x[0] == len(steps) - 1
+
+
+@pytest.mark.parametrize("penalty", [{"alpha": 0.05}, {"alpha": 0.02, "l1_ratio": 1.0}], ids=["ridge", "lasso"])
+@pytest.mark.parametrize(("p", "fit_intercept"), [(2, True), (2, False), (1, True)])
+def test_contours_are_the_objective_and_the_way_leads_over_them(p, fit_intercept, penalty):
+    X, y = trees(2, p=2)
+    X = X[:, :p] * 3 + 5
+    model = LogisticRegression(**penalty, fit_intercept=fit_intercept, trace=True).fit(X, y)
+    figure = sound(descent_trace(model))
+    (contour,) = [trace for trace in figure.data if trace.type == "contour"]
+    steps = model.solution_.trace
+    way = figure.frames[-1].data[1]
+    assert_allclose(np.column_stack((way.x, way.y)), [step.theta[0, :2] for step in steps])
+
+    # The objective by hand, in the standardised columns that the solver works in.
+    scale = model._training.standardised.scale
+    centre = model._training.standardised.centre
+    sign = np.where(y == "birch", 1.0, -1.0)
+    i, j = 7, 30
+    theta = np.append(np.zeros(p), 0.0)
+    theta[: steps[-1].theta.shape[1]] = steps[-1].theta[0]
+    theta[:2] = contour.x[j], contour.y[i]
+    coef, intercept = theta[:p] / scale, theta[p] if fit_intercept else 0.0
+    loss = np.logaddexp(0, -sign * ((X - centre) @ coef + intercept)).mean()
+    alpha, share = penalty["alpha"], penalty.get("l1_ratio", 0.0)
+    expected = loss + alpha * ((1 - share) / 2 * coef @ coef + share * np.abs(coef).sum())
+    assert_allclose(contour.z[i, j], expected, rtol=1e-5)
+    assert contour.z.min() >= steps[-1].value - 1e-5
+    assert ("intercept as at the end" in subtitle(figure)) == (p == 2 and fit_intercept)
+    assert figure.layout.yaxis2.title.text == ("intercept" if p == 1 else "coefficient of x1, standardised")
+
+
+def test_many_iterations_are_subsampled_and_said_so():
+    X, y = trees(2, p=2)
+    model = LogisticRegression(alpha=1e-4, solver="gradient", trace=True, tol=1e-12).fit(X * [1, 0.5], y)
+    total = len(model.solution_.trace)
+    figure = sound(descent_trace(model, frames=5))
+    assert len(figure.frames) == 5 < total
+    assert f"5 of {total} iterations are shown" in subtitle(figure)
+    assert max(len(json.dumps(frame.to_plotly_json())) for frame in figure.frames) < 3_000
+
+
+def test_contours_of_many_rows_are_drawn_from_a_sample_and_said_so():
+    X, y = trees(2, p=2, n=15_000)
+    model = LogisticRegression(alpha=0.1, trace=True).fit(X, y)
+    assert "from one row of 3" in subtitle(descent_trace(model))
+
+
+def test_models_without_iterations_are_refused():
+    X, y = trees(2)
+    for model in (LogisticRegression(alpha=0.1), LinearDiscriminantAnalysis(), LogisticRegression(firth=True)):
+        with pytest.raises(ParameterError, match="kept no iterations"):
+            descent_trace(model.fit(X, y))
