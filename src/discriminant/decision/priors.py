@@ -42,9 +42,9 @@ def one_for_each_class(name: str, given: Any, classes: Array, default: float | N
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} must be numbers, one for each class, got {given!r}.") from error
     if values.shape != (len(classes),):
+        came = f"{len(values)} values" if values.ndim == 1 else f"shape {values.shape}"
         raise ParameterError(
-            f"{name} must give one number for each of the {len(classes)} classes {_listed(classes)}, "
-            f"got shape {values.shape}."
+            f"{name} must give one number for each of the {len(classes)} classes {_listed(classes)}, got {came}."
         )
     return values
 

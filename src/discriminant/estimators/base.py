@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.labels import sorted_classes
 from ..data.naming import shown
+from ..decision.priors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (
     CollinearityWarning,
@@ -24,7 +25,6 @@ from ..errors import (
     InputError,
     LabelError,
     NotReadyError,
-    ParameterError,
     WeightError,
     warn,
 )
@@ -296,7 +296,9 @@ class MomentClassifier(RuleClassifier):
         if np.count_nonzero(present) < 2:
             seen = self.classes_[present].tolist()
             raise DegenerateDataError(f"only the class {seen} has been seen so far; at least two are needed.")
-        self.priors_ = check_priors(getattr(self, "priors", None), self.classes_, whole.weight)
+        given = getattr(self, "priors", None)
+        shares = whole.weight / whole.weight.sum()
+        self.priors_ = shares if given is None else check_priors(given, self.classes_)
         self.means_ = np.where(present[:, None], whole.mean, np.nan)
         with quiet_blas(whole.n_columns):
             classes, priors = self.classes_[present], self.priors_[present]
@@ -423,36 +425,3 @@ def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
     if len(rule.coef) > 2:
         return rule.coef, rule.intercept
     return np.diff(rule.coef, axis=0), np.diff(rule.intercept)
-
-
-def check_priors(priors: Any, classes: Array, weight: Array) -> Array:
-    """The prior of each class: those given, in class order or by name, or the classes' shares of the weight."""
-    if priors is None:
-        return weight / weight.sum()
-    if isinstance(priors, dict):
-        priors = _priors_by_name(priors, classes)
-    try:
-        values = np.asarray(priors, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"priors must be numbers, one for each class, got {priors!r}.") from error
-    if values.shape != classes.shape:
-        raise ParameterError(
-            f"priors must give one probability for each of the {len(classes)} classes {classes.tolist()}, "
-            f"got {values.size} values."
-        )
-    if not (values >= 0).all():
-        k = int(np.argmin(values >= 0))
-        raise ParameterError(f"priors must be non-negative: class {shown(classes[k])} has {values[k]:g}.")
-    if abs(values.sum() - 1) > 1e-6:
-        raise ParameterError(f"priors must sum to 1, got {values.sum():.6g}. Divide them by their sum.")
-    return values
-
-
-def _priors_by_name(priors: dict[Any, float], classes: Array) -> list[float]:
-    known = classes.tolist()
-    missing = [label for label in known if label not in priors]
-    unknown = [label for label in priors if label not in known]
-    if missing or unknown:
-        wrong = f"miss class {missing[0]!r}" if missing else f"name {unknown[0]!r}, which is not a class"
-        raise ParameterError(f"priors {wrong}. Classes: {known}.")
-    return [priors[label] for label in known]

@@ -27,20 +27,26 @@ def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
     return found.classes, found.probabilities
 
 
-def row_losses(posterior: Array, codes: Array) -> tuple[Array, Array]:
-    """The log-loss and the Brier score of each row.
+def log_losses(posterior: Array, codes: Array) -> Array:
+    """Minus the logarithm of each row's probability of its own class, limited where that is 0."""
+    return -np.log(np.maximum(posterior[np.arange(len(codes)), codes], LEAST))
 
-    The Brier score is the sum over classes of ``(p - y)^2``, for two classes half of it: ``(p - y)^2`` of either.
-    """
+
+def brier_scores(posterior: Array, codes: Array) -> Array:
+    """Each row's sum over classes of ``(p - y)^2``, for two classes half of it: ``(p - y)^2`` of either."""
+    miss = posterior.copy()
+    miss[np.arange(len(codes)), codes] -= 1.0
+    squared = np.einsum("ij,ij->i", miss, miss)
+    return 0.5 * squared if posterior.shape[1] == 2 else squared
+
+
+def row_losses(posterior: Array, codes: Array) -> tuple[Array, Array]:
+    """The log-loss and the Brier score of each row, computed on threads."""
     log_loss, brier = np.empty(len(codes)), np.empty(len(codes))
-    half = 0.5 if posterior.shape[1] == 2 else 1.0
 
     def write(block: Array, where: slice) -> None:
-        own = np.arange(len(block)), codes[where]
-        log_loss[where] = -np.log(np.maximum(block[own], LEAST))
-        miss = block.copy()
-        miss[own] -= 1.0
-        brier[where] = half * np.einsum("ij,ij->i", miss, miss)
+        log_loss[where] = log_losses(block, codes[where])
+        brier[where] = brier_scores(block, codes[where])
 
     map_rows(as_rows(posterior), write)
     return log_loss, brier

@@ -58,10 +58,10 @@ def best_threshold(
     random_state: Any,
 ) -> BestThreshold:
     """See `Roc.best_threshold`."""
-    table = _cost_table(cost_fp, cost_fn, costs)
+    table = threshold_costs(cost_fp, cost_fn, costs)
     if prior is not None:
         check_number("prior", prior, 0, 1)
-    expected = _expected_costs(ranked.positive, ranked.negative, table, prior)
+    expected = expected_costs(ranked.positive, ranked.negative, table, prior)
     if np.isnan(expected).all():
         return BestThreshold(nan, nan, nan, nan, no_interval(level, "there are only positive or only negative rows"))
     best = int(np.argmin(expected))
@@ -71,7 +71,7 @@ def best_threshold(
     return BestThreshold(float(_cutoffs(ranked.values)[best]), float(expected[best]), float(tpr), float(fpr), interval)
 
 
-def _cost_table(cost_fp: float, cost_fn: float, costs: Any) -> Array:
+def threshold_costs(cost_fp: float, cost_fn: float, costs: Any) -> Array:
     if costs is None:
         check_number("cost_fp", cost_fp, 0)
         check_number("cost_fn", cost_fn, 0)
@@ -90,7 +90,7 @@ def _cutoffs(values: Array) -> Array:
     return np.append(np.inf, values)
 
 
-def _expected_costs(positive: Array, negative: Array, costs: Array, prior: float | None) -> Array:
+def expected_costs(positive: Array, negative: Array, costs: Array, prior: float | None) -> Array:
     """The cost of a row at each cutoff, for one table of counts or a stack of them (cells last)."""
     m, n = positive.sum(axis=-1, keepdims=True), negative.sum(axis=-1, keepdims=True)
     share = m / (m + n) if prior is None else prior
@@ -119,7 +119,7 @@ def _interval(ranked: RankedScores, costs: Array, prior: float | None, level: fl
     found = np.empty(_RESAMPLES)
     for r in range(_RESAMPLES):
         drawn = rng.multinomial(round(total), cells.ravel() / total).reshape(cells.shape).astype(np.float64)
-        expected = _expected_costs(drawn[0], drawn[1], costs, prior)
+        expected = expected_costs(drawn[0], drawn[1], costs, prior)
         found[r] = np.nan if np.isnan(expected).any() else cutoffs[np.argmin(expected)]
     kept = found[~np.isnan(found)]
     if kept.size < 0.9 * _RESAMPLES:

@@ -13,7 +13,7 @@ from ..evaluation.curves import PrecisionRecall, Roc
 from ..evaluation.intervals import wilson_interval
 from ..evaluation.many import PrecisionRecalls, Rocs
 from ..evaluation.selective import RiskCoverage
-from ..evaluation.thresholds import BestThreshold, _cost_table, _expected_costs
+from ..evaluation.thresholds import BestThreshold, expected_costs, threshold_costs
 from . import house
 
 if TYPE_CHECKING:
@@ -271,15 +271,15 @@ def cost_curve(
     best = curve.best_threshold(cost_fp, cost_fn, prior, costs, level, random_state)
     made = house.figure(
         "Expected cost against threshold",
-        _cost_words(curve, best, _cost_table(cost_fp, cost_fn, costs)),
+        _cost_words(curve, best, threshold_costs(cost_fp, cost_fn, costs)),
         xaxis=house.axis(f"threshold: a row is called {_name(curve.positive)} where its score is at least this"),
         yaxis=house.axis("expected cost of a row", rangemode="tozero"),
     )
     if curve.undefined:
         house.note(made, f"No curve: {house.written(curve.undefined)}.")
         return made
-    expected = _expected_costs(
-        curve.ranked.positive, curve.ranked.negative, _cost_table(cost_fp, cost_fn, costs), prior
+    expected = expected_costs(
+        curve.ranked.positive, curve.ranked.negative, threshold_costs(cost_fp, cost_fn, costs), prior
     )
     left, right = _reach(curve.thresholds[1:])
     _add_costs(made, curve, expected, left, right)

@@ -14,6 +14,7 @@ from ..data.naming import plain
 from ..decision.costs import read_costs
 from ..errors import InputError, ParameterError
 from ..estimators.base import PosteriorClassifier
+from ..evaluation.probability import brier_scores, log_losses
 from ..evaluation.ranked import auc, rank
 from ..kernels import scores as kernels
 from ..rules import Rule
@@ -26,7 +27,6 @@ METRICS = {"accuracy": True, "error": False, "log_loss": False, "brier": False, 
 #: Their largest possible value.
 CEILINGS = {"accuracy": 1.0, "error": 1.0, "auc": 1.0}
 _FROM_POSTERIORS = ("log_loss", "brier")
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +79,7 @@ class Scoring:
         if name == "error":
             return answers.codes != truth
         posterior: Any = answers.posterior
-        own = posterior[np.arange(len(truth)), truth]
-        if name == "log_loss":  # no model is punished without limit for a single row, as in scikit-learn
-            return -np.log(np.clip(own, _EPS, 1.0))
-        squared = np.einsum("ik,ik->i", posterior, posterior) - 2 * own + 1
-        return squared / 2 if posterior.shape[1] == 2 else squared
+        return log_losses(posterior, truth) if name == "log_loss" else brier_scores(posterior, truth)
 
 
 def wanted_scoring(metrics: Any, costs: Any, classes: Array, posteriors: bool = False) -> Scoring:
