@@ -1,5 +1,5 @@
 # Each target does its own set-up; a second run starts at once.
-#   make demo      fit and compare all models on real data
+#   make demo      the whole journey on real data, ending in a report
 #   make test      all checks and tests but the slow ones
 #   make test-all  the slow ones too
 #   make bench     our times against the rivals', written to docs/benchmarks.md
@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 .PHONY: demo test test-all bench format clean
 
 demo: .venv/.ready
-	$(BIN)/python examples/demo.py
+	$(BIN)/discriminant demo
 
 test: .venv/.ready-test
 	$(PYTEST) -m "not slow"
