@@ -29,7 +29,9 @@ def test_values_of_the_textbook():
     assert_allclose(Squared().value_and_slope(at)[0], [2.0, 0.125, 0.5])
 
 
-@pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (Squared(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)])
+@pytest.mark.parametrize(
+    ("loss", "K"), [(Logistic(), 2), (Squared(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)]
+)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_intercept):
     rng = np.random.default_rng(0)

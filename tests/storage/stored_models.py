@@ -9,6 +9,7 @@ from discriminant.decision.rules import Decision
 from discriminant.estimators.decided import DecisionClassifier
 from discriminant.estimators.many_classes import OneVsOne, OneVsRest, OutputCode
 from discriminant.estimators.perceptron import Perceptron
+from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.solvers.gradient import GradientDescent, StochasticGradient
 from helpers import MODELS, normal_classes
 
@@ -30,6 +31,9 @@ MORE = {
     "perceptron-two": partial(Perceptron, average=True, max_epochs=5),
     "perceptron-traced": partial(Perceptron, average=True, max_epochs=2, trace=True),
     "perceptron-pairs": partial(Perceptron, average=True, max_epochs=5, multiclass="one-vs-one"),
+    "svm": partial(SupportVectorClassifier, C=0.1),
+    "svm-two": partial(SupportVectorClassifier, loss="squared_hinge", fit_intercept=False),
+    "svm-pairs": partial(SupportVectorClassifier, solver="dual", multiclass="one-vs-one"),
     "one-vs-rest": partial(OneVsRest, LDA()),
     "one-vs-one": partial(OneVsOne, QDA(shrinkage=0.1)),
     "one-vs-one-linear": partial(OneVsOne, LogisticRegression(alpha=0.1)),

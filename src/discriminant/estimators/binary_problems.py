@@ -29,9 +29,10 @@ class BinaryProblems(RuleClassifier):
         self._check_option("multiclass", tuple(_SCHEMES))
 
     def _check_option(self, name: str, allowed: tuple[str | None, ...]) -> None:
-        if getattr(self, name) not in allowed:
+        value = getattr(self, name)
+        if not (value is None or isinstance(value, str)) or value not in allowed:
             options = " or ".join(map(repr, allowed))
-            raise ParameterError(f"{name} must be {options}, got {getattr(self, name)!r}.")
+            raise ParameterError(f"{name} must be {options}, got {value!r}.")
 
     def _codebook(self) -> Codebook:
         return _SCHEMES[self.multiclass](len(self.classes_))

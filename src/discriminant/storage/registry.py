@@ -22,6 +22,7 @@ _ESTIMATORS = {
     "many_classes": ("OneVsOne", "OneVsRest", "OutputCode"),
     "naive_bayes": ("GaussianNB", "NaiveBayes"),
     "perceptron": ("Perceptron",),
+    "svm": ("SupportVectorClassifier",),
 }
 _RECORDS = {
     "decision.rules": ("Decision",),
