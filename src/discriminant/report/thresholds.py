@@ -1,0 +1,238 @@
+"""What happens at other thresholds, other costs and other shares of the classes, for the sliders and in print.
+
+One class stands against all others. A row is called positive where its score reaches the threshold. Costs are in units
+of one false alarm: a false alarm costs 1, a miss costs ``ratio``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.naming import plain
+from ..evaluation.curves import Roc
+from ..evaluation.many import Rocs
+from ..evaluation.ranked import RankedScores
+from .drawing import Drawing, drawn
+from .material import Costs, Material
+from .numbers import percent, quoted, short
+
+Array = np.ndarray[Any, Any]
+
+#: Probabilities a threshold can be set to; finer at the ends, where those of rare classes lie.
+_FINE = np.array([0.001, 0.002, 0.005])
+PROBABILITIES = np.concatenate(([0.0], _FINE, np.arange(1, 100) / 100, 1 - _FINE[::-1], [1.0]))
+_MARGIN_STEPS = 121
+#: Costs of a miss in false alarms that the slider offers, and those that are printed.
+RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+PRINTED_RATIOS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """Hits and false alarms of one class at each threshold."""
+
+    label: Any
+    values: Array
+    hits: Array
+    alarms: Array
+    n_positive: float
+    n_negative: float
+
+    @property
+    def share(self) -> float:
+        """The share of the class among the rows."""
+        return self.n_positive / (self.n_positive + self.n_negative)
+
+    @property
+    def sensitivity(self) -> Array:
+        return self.hits / self.n_positive
+
+    @property
+    def specificity(self) -> Array:
+        return 1 - self.alarms / self.n_negative
+
+    def costs(self, ratio: float, share: float | None = None) -> Array:
+        """The cost of 100 rows at each threshold, in false alarms, where the class has this share of the rows."""
+        share = self.share if share is None else share
+        return 100 * (share * (1 - self.sensitivity) * ratio + (1 - share) * (1 - self.specificity))
+
+    def best(self, ratio: float, share: float | None = None) -> int:
+        """The place of the threshold of least cost; of several the middle one."""
+        costs = self.costs(ratio, share)
+        least = np.flatnonzero(costs <= costs.min() * (1 + 1e-9) + 1e-12)
+        return int(least[len(least) // 2])
+
+
+def precision_at(share: float, sensitivity: float, specificity: float) -> float:
+    """Of the rows called positive, the share that is of a class with this share; NaN where none is called so."""
+    right = share * sensitivity
+    called = right + (1 - share) * (1 - specificity)
+    return right / called if called > 0 else math.nan
+
+
+def thresholds_of(material: Material) -> list[Thresholds]:
+    """The thresholds of each class that has rows on both sides; empty without scores."""
+    curve = material.evaluation.roc
+    if curve is None:
+        return []
+    curves: list[Roc] = list(curve.values()) if isinstance(curve, Rocs) else [curve]
+    labels = list(curve) if isinstance(curve, Rocs) else [plain(curve.positive)]
+    sided = [(label, one.ranked) for label, one in zip(labels, curves, strict=True) if not one.undefined]
+    are_probabilities = bool(material.evaluation.calibration)
+    return [_at(label, ranked, _grid(ranked, are_probabilities)) for label, ranked in sided]
+
+
+def _grid(ranked: RankedScores, are_probabilities: bool) -> Array:
+    if are_probabilities:
+        return PROBABILITIES
+    high, low = float(ranked.values[0]), float(ranked.values[-1])
+    # 0, where a margin changes sides, is among them.
+    return np.unique(np.append(np.linspace(low, high, _MARGIN_STEPS), 0.0 if low < 0 < high else low))
+
+
+def _at(label: Any, ranked: RankedScores, values: Array) -> Thresholds:
+    reached = np.searchsorted(-ranked.values.astype(np.float64), -values, side="right")
+    hits, alarms = (np.append(0.0, counts)[reached] for counts in (ranked.true_positives, ranked.false_positives))
+    return Thresholds(label, values, hits, alarms, ranked.n_positive, ranked.n_negative)
+
+
+def cost_ratio(costs: Costs | None, label: Any) -> float | None:
+    """What missing the class costs, in false alarms, under costs of two classes; None where that is not a ratio."""
+    if costs is None or len(costs.classes) != 2 or not set(costs.classes) <= set(costs.actions):
+        return None
+    k = costs.classes.index(label)
+    by_action = [[costs.values[i, costs.actions.index(name)] for name in costs.classes] for i in range(2)]
+    miss = by_action[k][1 - k] - by_action[k][k]
+    alarm = by_action[1 - k][k] - by_action[1 - k][1 - k]
+    return float(miss / alarm) if miss > 0 and alarm > 0 else None
+
+
+def standard_place(found: Thresholds, are_probabilities: bool) -> int:
+    """The place of the threshold a plain prediction uses: one half, or a margin of 0."""
+    return int(np.argmin(np.abs(found.values - (0.5 if are_probabilities else 0.0))))
+
+
+def thresholds_part(material: Material) -> dict[str, Any]:
+    """What the part on costs and thresholds shows."""
+    every = thresholds_of(material)
+    table = _cost_table(material.costs)
+    if not every:
+        reason = "There are no scores of held-out rows, so that other thresholds cannot be tried."
+        return {"every": [], "reason": reason, "cost_table": table}
+    first = _first(material, every)
+    ratio = cost_ratio(material.costs, first.label)
+    return {
+        "every": every,
+        "reason": "",
+        "cost_table": table,
+        "first": every.index(first),
+        "label": quoted(first.label),
+        "sentence": _best_sentence(material, first, ratio),
+        "printed": [_printed(first, r) for r in PRINTED_RATIOS],
+        "state": _state(material, every, first, ratio),
+        "drawing": _cost_drawing(first, ratio or 1.0, bool(material.evaluation.calibration)),
+    }
+
+
+def _first(material: Material, every: list[Thresholds]) -> Thresholds:
+    """The class shown first: the second of two, else the one that is missed most often."""
+    if len(every) == 1:
+        return every[0]
+    confusion = material.evaluation.confusion
+    assert confusion is not None
+    recall = dict(zip(confusion.classes.tolist(), confusion.recall.tolist(), strict=True))
+    return min(every, key=lambda found: recall[found.label])
+
+
+def _cost_table(costs: Costs | None) -> dict[str, Any] | None:
+    if costs is None:
+        return None
+    rows = [
+        (str(label), [short(float(v)) for v in row]) for label, row in zip(costs.classes, costs.values, strict=True)
+    ]
+    return {"actions": [str(action) for action in costs.actions], "rows": rows}
+
+
+def _best_sentence(material: Material, found: Thresholds, ratio: float | None) -> str:
+    """The threshold of least cost for the costs in force, with its interval."""
+    curve = material.evaluation.roc
+    roc = curve[found.label] if isinstance(curve, Rocs) else curve
+    assert roc is not None
+    best = roc.best_threshold(cost_fp=1.0, cost_fn=ratio or 1.0, level=material.evaluation.level)
+    interval, miss = best.interval, f"missing a row of {quoted(found.label)} costs"
+    known = f" ({100 * interval.level:g} % interval {short(interval.low)} to {short(interval.high)})"
+    if ratio is None:
+        given = f"If {miss} as much as a false alarm, it is"
+    else:
+        given = f"Under the costs given {miss} {short(ratio)} times as much as a false alarm; it is then"
+    if math.isinf(best.threshold):
+        return f"{given} cheapest on these rows never to name the class."
+    return (
+        f"{given} cheapest on these rows to set the threshold to {short(best.threshold)}"
+        f"{known if math.isfinite(interval.low) else ''}, which finds {percent(best.tpr)} of the class and takes "
+        f"{percent(best.fpr)} of the others for it."
+    )
+
+
+def _printed(found: Thresholds, ratio: float) -> dict[str, str]:
+    place = found.best(ratio)
+    return {
+        "ratio": _ratio_words(ratio),
+        "threshold": short(float(found.values[place])),
+        "sensitivity": percent(float(found.sensitivity[place])),
+        "specificity": percent(float(found.specificity[place])),
+        "cost": f"{found.costs(ratio)[place]:.2f}",
+    }
+
+
+def _ratio_words(ratio: float) -> str:
+    return f"{ratio:g} : 1" if ratio >= 1 else f"1 : {1 / ratio:g}"
+
+
+def _state(material: Material, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
+    """What the page's sliders start from, as plain values."""
+    are_probabilities = bool(material.evaluation.calibration)
+    ratios = sorted({*RATIOS, *([] if ratio is None else [ratio])})
+    return {
+        "first": every.index(first),
+        "ratios": ratios,
+        "ratio": ratios.index(1.0 if ratio is None else ratio),
+        "classes": [
+            {
+                "label": str(found.label),
+                "thresholds": [float(f"{value:.6g}") for value in found.values],
+                "hits": found.hits.tolist(),
+                "alarms": found.alarms.tolist(),
+                "positive": found.n_positive,
+                "negative": found.n_negative,
+                "start": standard_place(found, are_probabilities),
+            }
+            for found in every
+        ],
+    }
+
+
+def _cost_drawing(found: Thresholds, ratio: float, are_probabilities: bool) -> Drawing:
+    """Cost against threshold; the sliders move its line and its point."""
+    from ..figures import house
+
+    place = standard_place(found, are_probabilities)
+    costs = found.costs(ratio)
+    made = house.figure(f"Cost of 100 rows by threshold for {house.written(found.label)}", height=340, showlegend=False)
+    made.add_scatter(
+        x=found.values, y=costs, mode="lines", line=house.line(0), name="cost",
+        hovertemplate="threshold %{x:.3g}<br>cost of 100 rows %{y:.2f}<extra></extra>",
+    )  # fmt: skip
+    made.add_scatter(
+        x=[found.values[place]], y=[costs[place]], mode="markers", name="chosen",
+        marker={"color": house.colour(4), "size": 13, "line": {"color": "white", "width": 2}},
+        hovertemplate="chosen threshold %{x:.3g}<br>cost of 100 rows %{y:.2f}<extra></extra>",
+    )  # fmt: skip
+    what = "threshold (probability)" if are_probabilities else "threshold (score)"
+    made.update_xaxes(**house.axis(what))
+    made.update_yaxes(**house.axis("cost of 100 rows, in false alarms", rangemode="tozero"))
+    return drawn("plot-thresholds", made)

@@ -1,0 +1,453 @@
+"""What stands in a report: the right numbers, in order, whatever the data are called."""
+
+import functools
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import html5lib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from report_cases import COSTS, HOSTILE, HOSTILE_COLUMN, KINDS, cancer, compared, iris_table
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import confusion_matrix
+
+from discriminant import (
+    DecisionClassifier,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    compare,
+    cross_validate,
+)
+from discriminant.errors import InputError, ParameterError
+from discriminant.evaluation import evaluate, evaluation_of
+from discriminant.evaluation.ranked import rank
+from discriminant.report import write_report
+from discriminant.report.drawing import as_text
+from discriminant.report.html import PARTS
+from discriminant.report.material import gather, out_of_fold
+from discriminant.report.numbers import between, decimal, measured, percent, short, signed, significance
+from discriminant.report.reproduction import fingerprint
+from discriminant.report.thresholds import PROBABILITIES, _at, cost_ratio, precision_at, thresholds_of
+from discriminant.validation.table import labelled_table
+
+PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
+
+
+def text_of(path):
+    """The page without plotly's program."""
+    return PLOTLY.sub("", path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def parsed(path):
+    """The page as a tree; a mistake in its HTML is an error."""
+    return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text_of(path))
+
+
+def words(element):
+    return " ".join("".join(element.itertext()).split())
+
+
+def section(path, name):
+    return next(found for found in parsed(path).iter("section") if found.get("id") == name)
+
+
+def cells(path, part, label, table=0):
+    """The texts of the row of a table that starts with this label."""
+    rows = list(list(section(path, part).iter("table"))[table].iter("tr"))
+    return next([words(cell) for cell in row] for row in rows if words(row[0]) == label)
+
+
+def material_of(kind="two", **more):
+    result, training, models = compared(kind)
+    given = {"evaluation": None, "model": models["LDA"], "model_name": "LDA", "costs": None, "learning_curve": None}
+    given |= {"command": None, "random_state": 0, **more}
+    return gather(result, training, **given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_report_is_valid_html_with_all_parts_in_order(report, kind):
+    page = parsed(report(kind))
+    assert page.get("lang") == "en"
+    ids = [element.get("id") for element in page.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    sections = [found.get("id") for found in page.iter("section")]
+    assert sections == [*(part.name for part in PARTS), "words"]
+    links = [link.get("href") for link in page.iter("a")]
+    assert set(links) == {f"#{part.name}" for part in PARTS}
+    levels = [int(element.tag[1]) for element in page.iter() if element.tag in ("h1", "h2", "h3")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_is_one_file_of_reasonable_size_that_asks_for_nothing(report, kind):
+    page = report(kind).read_text(encoding="utf-8")
+    assert len(page) < 7_000_000
+    assert len(PLOTLY.findall(page)) == 1
+    rest = text_of(report(kind))
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//)|@import|url\(""", re.sub(r"&lt;.*?&gt;", "", rest))
+    assert "default-src 'none'" in rest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_number_is_printed_as_nan_or_none(report, kind):
+    for part in PARTS:
+        assert not re.search(r"\b(nan|None|inf)\b", words(section(report(kind), part.name)))
+
+
+def test_names_are_escaped_wherever_they_stand(report):
+    text = text_of(report("hostile"))
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "<b>bold" not in text
+    page = parsed(report("hostile"))
+    assert [words(title) for title in page.iter("h1")] == [HOSTILE]
+    shown = words(section(report("hostile"), "data"))
+    assert HOSTILE in shown
+    assert HOSTILE_COLUMN in shown
+    assert len(list(page.iter("script"))) == text.count("<script")
+
+
+def test_the_answer_tells_winner_interval_baseline_and_ties(report):
+    result, _, _ = compared("two")
+    answer = words(section(report("two_classes"), "answer"))
+    crossed = result.cross_validation
+    low, high = crossed.interval("logistic")
+    assert "logistic" in answer
+    assert f"{100 * crossed.mean('logistic'):.1f} %" in answer
+    assert f"95 % interval {100 * low:.1f} to {100 * high:.1f} %" in answer
+    assert f"{100 * 357 / 569:.1f} %" in answer
+    for name in ("LDA", "naive Bayes"):
+        assert (name in answer) == (not result.is_real("logistic", name))
+    assert "No costs were given" in answer
+
+
+def test_the_answer_tells_what_errors_cost(report):
+    material = material_of(costs=COSTS)
+    answer = words(section(report("two_classes_with_costs"), "answer"))
+    assert f"a row costs {decimal(material.evaluation['cost'].value, 3)} on average" in answer
+    assert f"brings it to {decimal(material.evaluation['cost, least risk'].value, 3)}" in answer
+
+
+def test_models_stand_in_their_order_with_scores_and_verdicts(report):
+    result, _, _ = compared("two")
+    rows = list(next(section(report("two_classes"), "models").iter("table")).iter("tr"))[1:]
+    assert [words(row[0]) for row in rows] == list(result.ranking)
+    assert result.sentence in words(section(report("two_classes"), "models"))
+    assert words(rows[-1][-1]) == "worse"
+    for name, row in zip(result.ranking[1:], rows[1:], strict=True):
+        real = result.is_real(result.best, name)
+        assert words(row[-1]) == ("worse" if real else "cannot be told apart")
+        gap = 100 * (result.cross_validation.mean(name) - result.cross_validation.mean(result.best))
+        assert words(row[2]).split()[0] == signed(gap, 1)
+
+
+def test_coefficients_are_those_of_the_summary(report):
+    _, (_, _, names), models = compared("two")
+    rows = [row for row in models["logistic"].summary().rows if row.term != "intercept"]
+    for name, row in zip(names, rows, strict=True):
+        found = cells(report("two_classes"), "coefficients", name)
+        assert found[1].startswith(f"{decimal(row.estimate)} {decimal(row.ci_lower)} to")
+        assert found[2].startswith(f"{decimal(row.odds_ratio)} {decimal(np.exp(row.ci_lower))} to")
+        assert found[3] == significance(row.p_value)
+
+
+def test_coefficients_without_intervals_are_sorted_by_standardised_size(report):
+    training, model = iris_table(), compared("three")[2]["LDA"]
+    table = next(section(report("three_classes"), "coefficients").iter("table"))
+    first = [words(cell) for cell in list(table.iter("tr"))[1]]
+    effects = model.coef_ * training.X.std(axis=0)
+    k, j = np.unravel_index(np.abs(effects).argmax(), effects.shape)
+    assert first[:3] == [training.schema.names[j], training.y[50 * k], decimal(model.coef_[k, j])]
+    assert first[3] == decimal(effects[k, j])
+
+
+def test_the_coefficients_of_a_model_that_decides_by_costs_are_those_within_it(tmp_path):
+    X, y, names = cancer()
+    model = DecisionClassifier(LogisticRegression(), COSTS).fit(X, y)
+    evaluation = evaluate(model, X, y, costs=COSTS)
+    path = write_report(tmp_path / "r.html", None, (X, y, names), evaluation=evaluation, model=model, costs=COSTS)
+    row = model.estimator_.summary().rows[1]
+    assert cells(path, "coefficients", names[0])[1].startswith(decimal(row.estimate))
+
+
+def test_many_columns_are_cut_and_said_to_be(report):
+    path = report("many_columns")
+    assert "170 smaller ones are left out" in words(section(path, "coefficients"))
+    assert "180 more columns" in words(section(path, "data"))
+    names = [words(row[0]) for row in list(next(section(path, "coefficients").iter("table")).iter("tr"))[1:3]]
+    assert set(names) == {"gene 7", "gene 50"}
+
+
+def test_the_data_show_what_was_found_and_left_out(report):
+    training = iris_table()
+    data = words(section(report("three_classes"), "data"))
+    assert training.findings
+    for finding in training.findings:
+        assert " ".join(finding.message.split()) in data
+    for column in training.schema.columns:
+        assert column.name in data
+    assert cells(report("three_classes"), "data", "setosa")[1:3] == ["50", "33.3 %"]
+
+
+def test_class_measures_are_those_of_the_evaluation(report):
+    material = material_of("three")
+    for label in material.classes:
+        found = cells(report("three_classes"), "confusion", label)
+        for text, metric in zip(found[2:], ("recall", "precision", "f1", "auc"), strict=True):
+            row = material.evaluation[metric, label]
+            assert text == f"{measured(metric, row.value)} {between(metric, row.low, row.high)}".strip()
+
+
+def test_models_without_probabilities_say_so_and_still_have_thresholds(report):
+    for kind in ("margins", "margins_of_two"):
+        path = report(kind)
+        assert "distances from the boundary" in words(section(path, "calibration"))
+        assert "AUC" in words(section(path, "roc"))
+        assert any(element.get("id") == "threshold-panel" for element in section(path, "thresholds").iter("form"))
+
+
+def test_a_rare_class_is_named_as_such(report):
+    assert "“rare” (3)" in words(section(report("poor_class"), "conclusions"))
+
+
+def test_costs_and_learning_curve_are_shown(report):
+    path = report("two_classes_with_costs")
+    assert cells(path, "thresholds", "malignant") == ["malignant", "8", "0"]
+    assert "8 times as much as a false alarm" in words(section(path, "thresholds"))
+    assert "endless rows" in words(section(path, "conclusions"))
+    assert "--costs costs.csv" in words(section(path, "reproduction"))
+
+
+def test_the_conclusion_names_precision_where_the_class_is_rarer(report):
+    counts = material_of(model=compared("two")[2]["logistic"], model_name="logistic").evaluation.confusion.counts
+    sensitivity, alarm = counts[1, 1] / counts[1].sum(), counts[0, 1] / counts[0].sum()
+    rarer = counts[1].sum() / counts.sum() / 10
+    expected = rarer * sensitivity / (rarer * sensitivity + (1 - rarer) * alarm)
+    assert f"ten times rarer, {100 * expected:.1f} %" in words(section(report("two_classes"), "conclusions"))
+
+
+def test_out_of_fold_answers_are_those_of_the_comparison():
+    result, (X, y, _), models = compared("two")
+    for name, model in models.items():
+        answers, folds = out_of_fold(model, labelled_table(X, y), result.cross_validation.n_splits, None, 0)
+        found = confusion_matrix(y, np.unique(y)[answers.codes])
+        np.testing.assert_array_equal(found, result.cross_validation.confusion(name).counts)
+        assert folds == 5
+
+
+def test_predictions_that_are_not_those_of_the_comparison_are_said_to_be_others():
+    assert "5 folds)" in material_of().evaluated_on
+    assert "not the predictions of the comparison" in material_of(random_state=1).evaluated_on
+    decided = DecisionClassifier(LinearDiscriminantAnalysis(), COSTS)
+    assert "not the predictions of the comparison" in material_of(model=decided).evaluated_on
+
+
+def test_kept_posteriors_are_used_before_anything_is_fitted():
+    X, y, names = cancer()
+    models = {"LDA": LinearDiscriminantAnalysis()}
+    result = compare(models, X, y, folds=5)
+    kept = cross_validate({**models, "baseline": DummyClassifier(strategy="prior")}, X, y, folds=5, keep="posteriors")
+    material = gather(replace(result, cross_validation=kept), (X, y, names), None, None, None, None, None, None, 0)
+    expected = evaluation_of(y, posterior=kept.posteriors("LDA"))
+    assert material.evaluation["log-loss"] == expected["log-loss"]
+    assert material.evaluation["auc"] == expected["auc"]
+
+
+def test_a_comparison_alone_has_its_own_confusion_matrix(tmp_path):
+    result, _, _ = compared("two")
+    path = write_report(tmp_path / "r.html", result, None)
+    counts = result.cross_validation.confusion(result.best).counts
+    material = gather(result, None, None, None, None, None, None, None, 0)
+    np.testing.assert_array_equal(material.evaluation.confusion.counts, counts)
+    assert "no probabilities" in words(section(path, "confusion"))
+
+
+def test_a_model_evaluated_on_other_rows_is_reported_with_their_counts(tmp_path):
+    _, training, models = compared("three")
+    evaluation = evaluate(models["LDA"], training.X[40:], training.y[40:])
+    path = write_report(tmp_path / "r.html", None, training, evaluation=evaluation, model=models["LDA"])
+    assert cells(path, "confusion", "setosa")[1] == "10"
+    assert cells(path, "data", "setosa")[1] == "50"
+    answer = words(section(path, "answer"))
+    assert f"LinearDiscriminantAnalysis gave the right class to {percent(evaluation['accuracy'].value)}" in answer
+    assert "Only one model was evaluated" in words(section(path, "models"))
+
+
+def test_a_baseline_that_wins_is_said_to(tmp_path):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 2)), np.where(np.arange(200) % 4 == 0, "b", "a")
+    model = GaussianNB()
+    result = compare({"NB": model}, X, y, folds=5)
+    for chosen in (None, "NB"):
+        path = write_report(tmp_path / f"{chosen}.html", result, (X, y), model=model.fit(X, y), model_name=chosen)
+        assert "No model is clearly better than always naming" in words(section(path, "answer"))
+
+
+def test_a_chosen_model_that_is_worse_than_others_or_than_nothing_is_said_to_be(tmp_path):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=300) > -0.5, "yes", "no")
+    contrary = DummyClassifier(strategy="constant", constant="no")
+    result = compare({"LDA": LinearDiscriminantAnalysis(), "contrary": contrary}, X, y, folds=5)
+    answer = words(section(write_report(tmp_path / "a.html", result, (X, y), model_name="contrary"), "answer"))
+    assert "contrary, which was chosen, is not clearly better than always naming" in answer
+    answer = words(section(write_report(tmp_path / "b.html", result, (X, y)), "answer"))
+    assert "LDA did best of 2 models" in answer
+    assert "Its lead over the others is more than chance." in answer
+
+
+def test_weights_count_as_rows():
+    training = iris_table()
+    weighted = replace(training, weights=np.where(training.y == "setosa", 3.0, 1.0))
+    result = compare({"LDA": LinearDiscriminantAnalysis()}, training.X, training.y, 5, sample_weight=weighted.weights)
+    model = LinearDiscriminantAnalysis().fit(training.X, training.y, weighted.weights)
+    material = gather(result, weighted, None, model, None, None, None, None, 0)
+    assert material.class_rows.tolist() == [150, 50, 50]
+    assert material.evaluation.total_weight == 250
+
+
+def test_sparse_rows_are_reported_without_regions(tmp_path):
+    X, y, names = cancer()
+    model = LinearDiscriminantAnalysis()
+    sparse = sp.csr_matrix(X)
+    result = compare({"LDA": model}, sparse, y, folds=3)
+    path = write_report(tmp_path / "r.html", result, (sparse, y, names), model=model.fit(sparse, y))
+    assert "sparse" in words(section(path, "regions"))
+    assert words(section(path, "answer")) == words(
+        section(write_report(tmp_path / "d.html", result, (X, y, names), model=model), "answer")
+    )
+
+
+ROWS = st.lists(
+    st.tuples(st.booleans(), st.floats(0, 1, width=32)), min_size=4, max_size=60
+).filter(lambda rows: len({side for side, _ in rows}) == 2)  # fmt: skip
+
+
+@given(ROWS, st.floats(0.01, 100), st.floats(0.01, 0.99))
+def test_counts_and_costs_at_thresholds_are_those_of_the_rows(rows, ratio, share):
+    positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
+    found = _at("c", rank(positive, scores), PROBABILITIES)
+    for place in range(0, len(PROBABILITIES), 7):
+        called = scores >= PROBABILITIES[place]
+        assert found.hits[place] == np.count_nonzero(called & positive)
+        assert found.alarms[place] == np.count_nonzero(called & ~positive)
+        missed, alarmed = np.mean(~called[positive]), np.mean(called[~positive])
+        expected = 100 * (share * missed * ratio + (1 - share) * alarmed)
+        np.testing.assert_allclose(found.costs(ratio, share)[place], expected, atol=1e-10)
+    best = found.best(ratio, share)
+    assert found.costs(ratio, share)[best] <= found.costs(ratio, share).min() * (1 + 1e-8) + 1e-11
+
+
+def test_precision_follows_the_share_of_the_class():
+    y = np.repeat([True, False], [200, 800])
+    called = np.r_[np.repeat([True, False], [150, 50]), np.repeat([True, False], [80, 720])]
+    assert precision_at(0.2, 0.75, 0.9) == pytest.approx(np.mean(y[called]))
+    assert np.isnan(precision_at(0.2, 0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("costs", "ratio"),
+    [
+        (COSTS, 8.0),
+        ({"benign": {"malignant": 2}, "malignant": {"benign": 1}}, 0.5),
+        ({"benign": {"benign": -1, "malignant": 1}, "malignant": {"benign": 5, "malignant": 1}}, 2.0),
+        ({"benign": {"treat": 1, "wait": 0}, "malignant": {"treat": 0, "wait": 9}}, None),
+        ({"benign": {"benign": 0, "malignant": 0}, "malignant": {"benign": 5, "malignant": 0}}, None),
+        (None, None),
+    ],
+)
+def test_the_cost_of_a_miss_in_false_alarms(costs, ratio):
+    evaluation = evaluation_of(["benign", "malignant"] * 4, posterior=[0.1, 0.8, 0.3, 0.6, 0.7, 0.4, 0.2, 0.9])
+    material = gather(None, None, evaluation, None, None, costs, None, None, 0)
+    assert cost_ratio(material.costs, "malignant") == ratio
+
+
+def test_margins_have_their_own_thresholds_with_zero_among_them():
+    material = material_of("three", model=compared("three")[2]["SVM"], model_name="SVM")
+    for found in thresholds_of(material):
+        assert 0 in found.values
+        assert found.hits[0] == found.n_positive
+        assert found.alarms[0] == found.n_negative
+
+
+def test_the_fingerprint_changes_with_any_value():
+    rows = material_of().rows
+    first = fingerprint(rows)
+    assert first == fingerprint(rows)
+    moved = rows.X.copy()
+    moved[17, 3] = np.nextafter(moved[17, 3], np.inf)
+    assert fingerprint(replace(rows, X=moved)) != first
+    other = rows.y.copy()
+    other[3] = "benign" if other[3] == "malignant" else "malignant"
+    assert fingerprint(replace(rows, y=other)) != first
+
+
+def test_titles_of_figures_become_text():
+    assert as_text("<b>Curve</b> of &lt;b&gt;<br>and<sub>2</sub> more") == "Curve of <b>\nand2 more"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (percent(0.98765), "98.8 %"),
+        (percent(float("nan")), "–"),  # noqa: RUF001
+        (decimal(-0.0123456), "−0.01235"),  # noqa: RUF001
+        (decimal(123456.0), "123456"),
+        (decimal(1.5e-7), "1.500e−07"),  # noqa: RUF001
+        (decimal(float("inf")), "∞"),
+        (short(8.0), "8"),
+        (short(-0.25), "−0.25"),  # noqa: RUF001
+        (signed(-0.004, 1), "0.0"),
+        (signed(-1.25, 1), "−1.2"),  # noqa: RUF001
+        (signed(0.3, 1), "+0.3"),
+        (significance(0.00001), "< 0.001"),
+        (between("auc", 0.91234, 0.95), "0.912 to 0.950"),
+        (between("recall", float("nan"), 1.0), ""),
+    ],
+)
+def test_numbers_are_printed_for_readers(shown, expected):
+    assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"comparison": None}, ParameterError, "nothing to report"),
+        ({"comparison": "LDA"}, ParameterError, "comparison must be what compare"),
+        ({"evaluation": 0.9}, ParameterError, "evaluation must be what evaluate"),
+        ({"learning_curve": []}, ParameterError, "learning_curve must be"),
+        ({"model_name": "QDA"}, ParameterError, "'QDA' is not among the models compared: "),
+        ({"training": [1, 2]}, ParameterError, "training must be what read_training"),
+        ({"training": (cancer()[0], cancer()[1], ["a"])}, ParameterError, "names 1 columns, but X has 6"),
+        ({"costs": np.ones((569, 2, 2))}, ParameterError, "one table of costs for all rows"),
+        ({"costs": np.ones((3, 3))}, ParameterError, "3 rows and 3 columns for the 2 classes"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_in_words(tmp_path, change, error, message):
+    result, training, models = compared("two")
+    arguments = {"comparison": result, "training": training, "model": models["LDA"], "model_name": "LDA"} | change
+    comparison, training = arguments.pop("comparison"), arguments.pop("training")
+    with pytest.raises(error, match=message):
+        write_report(tmp_path / "r.html", comparison, training, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="no folder"):
+        write_report(tmp_path / "nowhere" / "r.html", None, None, evaluation=evaluation_of([0, 1], predicted=[0, 1]))
+
+
+def test_a_report_that_fails_leaves_the_old_one(tmp_path):
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(ParameterError):
+        write_report(path, None, None)
+    assert path.read_text() == "old"
