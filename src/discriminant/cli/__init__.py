@@ -1,0 +1,80 @@
+"""The command line: from a labelled table to a model, its comparison with others, and decisions on new rows.
+
+A command reads its arguments, calls the package and shows what came back. Only typer is imported here, so that help
+answers at once; everything else is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .compare import compare
+from .demo import demo
+from .describe import describe
+from .evaluate import evaluate
+from .explain import explain
+from .export import export
+from .fit import fit
+from .predict import predict
+from .raster import app as raster
+
+_EPILOG = """
+A first look, the best model, a model file, and decisions on new rows:
+
+\b
+  discriminant describe data.csv --target y
+  discriminant compare data.csv --target y --report report.html
+  discriminant fit data.csv --target y --model lda -o model.dsc
+  discriminant predict model.dsc new.csv -o predictions.csv
+
+Without data at hand: discriminant demo
+
+Exit codes: 0 done; 1 the data, a parameter or a file cannot be used, and the message says why; 2 the command was
+written wrongly; 3 an error of discriminant itself; 130 interrupted. Results go to standard output, everything else to
+standard error.
+"""
+
+app = typer.Typer(
+    name="discriminant",
+    help="Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discriminant {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=_EPILOG)
+def _all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export."""
+
+
+for command in (describe, compare, fit, predict, evaluate, explain, export, demo):
+    app.command()(command)
+app.add_typer(raster, name="raster")
+
+
+def main() -> None:
+    """Run the command that the arguments of this process ask for."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows a substitute
+            stream.reconfigure(errors="replace")
+    app(prog_name="discriminant")
+
+
+__all__ = ["app", "main"]

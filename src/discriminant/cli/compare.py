@@ -1,0 +1,252 @@
+"""``discriminant compare``: which model is best, and whether the difference is real."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .output import check_output
+from .reading import Asked, Labelled, told_findings
+from .running import Run, command_line, running, say
+from .showing import Page, grid, number, show
+
+if TYPE_CHECKING:
+    from ..validation.compare import Comparison
+
+_METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error", "log_loss", "brier", "auc", "cost")}
+_MOST_FOLDS = 10
+_BASELINE = "baseline"
+
+
+def compare(
+    data: options.Data,
+    target: options.Target = None,
+    models: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Names as for fit --model. By default those that suit the table."),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Parts that are held out in turn; 10 where classes are large enough."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(metavar="N", help="How often rows are dealt anew.")] = 1,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="accuracy, error, log-loss, brier, auc or cost (with --costs)."),
+    ] = None,
+    costs: options.Costs = None,
+    report: options.Report = None,
+    groups: options.Groups = None,
+    weights: options.Weights = None,
+    drop: options.Drop = None,
+    types: options.Types = None,
+    missing: options.Missing = "indicator",
+    rare: options.Rare = 5,
+    max_levels: options.MaxLevels = 50,
+    delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    ragged: options.Ragged = "refuse",
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Find the best model, and whether it is really better.
+
+    All models are fitted and measured on the same folds of the table. A baseline that always predicts the most
+    frequent class takes part. Intervals and tests allow for the rows that the folds share. With --costs models with
+    probabilities decide by least expected cost.
+
+    \b
+    Examples:
+      discriminant compare data.csv --target y
+      discriminant compare data.csv -t y --report report.html
+      discriminant compare data.csv -t y --models lda,qda,logistic --folds 5 --repeats 4 --metric log-loss
+      discriminant compare visits.csv -t ill --groups patient --costs costs.csv
+    """
+    with running(debug) as run:
+        check_output(report, overwrite)
+        asked = Asked(
+            data,
+            target,
+            drop=drop or (),
+            types=types or (),
+            missing=missing,
+            weights=weights,
+            groups=groups,
+            rare=rare,
+            max_levels=max_levels,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+            decimal=decimal,
+            ragged=ragged,
+        )
+        labelled = asked.training()
+        for message in told_findings(labelled.findings) if not json else ():
+            say(f"Note: {message}")
+        found = compared(labelled, run, models, folds, repeats, metric, costs, report)
+        show(found, comparison_page, json)
+
+
+def compared(
+    labelled: Labelled,
+    run: Run,
+    models: str | None = None,
+    folds: int | None = None,
+    repeats: int = 1,
+    metric: str | None = None,
+    costs: str | None = None,
+    report: str | None = None,
+) -> dict[str, Any]:
+    """Compare, write the report if one is wanted, and give what is shown."""
+    from .costs import costs_in_words, read_cost_file
+
+    run.names = labelled.names
+    table = read_cost_file(costs, list(labelled.class_rows))
+    if table is not None:
+        say(costs_in_words(table))
+    contest = Contest(labelled, _folds(labelled, folds), repeats, _metric(metric, table is not None), table)
+    comparison, left_out = contest.held(models)
+    if report is not None:
+        contest.report(comparison, report)
+    name = _best_model(comparison)
+    return {
+        **labelled.source,
+        **comparison.to_dict(),
+        "folds": contest.folds,
+        "repeats": repeats,
+        "ranking": list(comparison.ranking),
+        "left_out": {name: run.named(reason) for name, reason in left_out.items()},
+        "findings": labelled.findings,
+        "report": report,
+        "fit_command": _fit_command(labelled, contest.models[name], name),
+    }
+
+
+def _metric(asked: str | None, with_costs: bool) -> str:
+    from ..errors import ParameterError
+
+    name = asked if asked is not None else "cost" if with_costs else "accuracy"
+    if name.replace("_", "-") not in _METRICS:
+        raise ParameterError(f"--metric must be one of {', '.join(_METRICS)}; got {name!r}.")
+    return _METRICS[name.replace("_", "-")]
+
+
+def _folds(labelled: Labelled, asked: int | None) -> int:
+    """As many folds as asked for, else ten, or as many as the smallest class has rows and as there are groups."""
+    if asked is not None:
+        return asked
+    smallest = min(labelled.class_rows.values())
+    groups = labelled.training.groups
+    found = max(2, min(_MOST_FOLDS, smallest, _MOST_FOLDS if groups is None else len(set(groups.tolist()))))
+    if found < _MOST_FOLDS and smallest > 1:
+        say(f"{found} folds instead of {_MOST_FOLDS}: the smallest class has {smallest} rows.")
+    return found
+
+
+class Contest:
+    """Models on one table, all on the same folds."""
+
+    def __init__(self, labelled: Labelled, folds: int, repeats: int, metric: str, costs: Any) -> None:
+        self.labelled, self.folds, self.repeats, self.metric, self.costs = labelled, folds, repeats, metric, costs
+        self.models: dict[str, Any] = {}
+
+    def held(self, asked: str | None) -> tuple[Comparison, dict[str, str]]:
+        """The comparison, and why models were left out: those not asked for by name that cannot be fitted."""
+        from .models import compared_models
+
+        self.models = compared_models(asked, self.labelled, self.metric)
+        left_out = {} if asked is not None else self._unfit()
+        for name in left_out:
+            del self.models[name]
+        return self._compare(), left_out
+
+    def _unfit(self) -> dict[str, str]:
+        """Models that need more variation than some training part has: they cost little to try."""
+        from ..errors import DegenerateDataError
+        from ..validation.cross import cross_validate
+
+        reasons: dict[str, str] = {}
+        for name in [name for name in ("lda", "qda", "naive-bayes", "least-squares") if name in self.models]:
+            try:
+                cross_validate(self.models[name], metrics="accuracy", progress=False, **self._splits())
+            except DegenerateDataError as error:
+                reasons[name] = str(error)
+        return reasons
+
+    def _compare(self) -> Comparison:
+        from ..validation.compare import compare
+
+        models = {name: self._deciding(model) for name, model in self.models.items()}
+        return compare(models, metric=self.metric, costs=self.costs, **self._splits())
+
+    def _splits(self) -> dict[str, Any]:
+        training = self.labelled.training
+        return {
+            "X": training.X,
+            "y": training.y,
+            "folds": self.folds,
+            "repeats": self.repeats,
+            "groups": training.groups,
+            "sample_weight": training.weights,
+        }
+
+    def _deciding(self, model: Any) -> Any:
+        """The model deciding by least expected cost, where there are costs and it has probabilities."""
+        from ..estimators.decided import DecisionClassifier
+
+        if self.costs is None or not hasattr(model, "predict_proba"):
+            return model
+        return DecisionClassifier(model, self.costs)
+
+    def report(self, comparison: Comparison, path: str) -> None:
+        """Write the report of the comparison and of the best model."""
+        from ..report import write_report
+
+        name, training = _best_model(comparison), self.labelled.training
+        weights = {} if training.weights is None else {"sample_weight": training.weights}
+        write_report(
+            path,
+            comparison,
+            training,
+            model=self.models[name].fit(training.X, training.y, **weights),
+            model_name=name,
+            costs=self.costs,
+            command=command_line(),
+        )
+
+
+def _best_model(comparison: Comparison) -> str:
+    """The best one that is a model."""
+    return next(name for name in comparison.ranking if name != _BASELINE)
+
+
+def _fit_command(labelled: Labelled, model: Any, name: str) -> str:
+    settings = ["--set", f"alpha={model.alpha:g}"] if name == "logistic" else []
+    return shlex.join(["discriminant", "fit", *labelled.asked.words(), "--model", name, *settings, "-o", "model.dsc"])
+
+
+def comparison_page(found: dict[str, Any]) -> Page:
+    """The comparison to read."""
+    metric, models = found["metric"], found["cross_validation"]["models"]
+    metrics = list(dict.fromkeys((metric, "accuracy")))
+    head = ["model", *(part for name in metrics for part in (name.replace("_", "-"), "from", "to (95 %)"))]
+    rows = [[name, *(cell for m in metrics for cell in _cells(models[name][m]))] for name in found["ranking"]]
+    left_out = [f"{name} was left out: {reason}" for name, reason in found["left_out"].items()]
+    repeats = f", {found['repeats']} times" if found["repeats"] > 1 else ""
+    return [
+        grid(f"{found['rows']:,} rows held out in {found['folds']} parts{repeats}", head, rows),
+        found["sentence"],
+        *(["\n".join(left_out)] if left_out else []),
+        *([f"Report: {found['report']}"] if found["report"] else []),
+        f"To keep the best model: {found['fit_command']}",
+    ]
+
+
+def _cells(summary: dict[str, Any]) -> list[str]:
+    return [number(summary["mean"]), number(summary["lower"]), number(summary["upper"])]

@@ -1,0 +1,103 @@
+"""``discriminant demo``: the whole journey on a table that comes with scikit-learn."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import options
+from .compare import compare
+from .describe import describe
+from .evaluate import evaluate
+from .explain import explain
+from .fit import fit
+from .predict import predict
+from .running import running, say
+from .showing import show
+
+_TARGET = "diagnosis"
+_COSTS: list[list[Any]] = [[_TARGET, "malignant", "benign"], ["malignant", 0, 10], ["benign", 1, 0]]
+
+
+def demo(
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[FOLDER]", help="Where files go; a new temporary folder if not given.")
+    ] = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """See the whole journey on a table of tumours.
+
+    Describe, compare, fit, predict, evaluate and explain; it takes a few seconds.
+
+    \b
+    Examples:
+      discriminant demo
+      discriminant demo my-folder
+    """
+    with running(debug):
+        place = Path(tempfile.mkdtemp(prefix="discriminant-demo-") if folder is None else folder)
+        place.mkdir(parents=True, exist_ok=True)
+        files = {name: str(place / file) for name, file in _FILES.items()}
+        _write_tables(files)
+        with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
+            _journey(files, debug)
+        show(
+            {"folder": str(place), "files": files},
+            lambda found: [f"All files are in {found['folder']}. Open the report in a browser: {files['report']}"],
+            json,
+        )
+
+
+_FILES = {
+    "train": "tumours.csv",
+    "test": "new-tumours.csv",
+    "costs": "costs.csv",
+    "report": "report.html",
+    "model": "model.dsc",
+    "predictions": "predictions.csv",
+}
+
+
+def _write_tables(files: dict[str, str]) -> None:
+    """Two thirds of the rows to learn from, the others as if they came later, and what mistakes cost."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    names = [*data.feature_names.tolist(), _TARGET]
+    labels = data.target_names[data.target].tolist()
+    rows: list[list[Any]] = [[*values, label] for values, label in zip(data.data.tolist(), labels, strict=True)]
+    _write(files["train"], [names, *(row for i, row in enumerate(rows) if i % 3)])
+    _write(files["test"], [names, *rows[::3]])
+    _write(files["costs"], _COSTS)
+
+
+def _write(path: str, rows: list[list[Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+
+
+def _journey(files: dict[str, str], debug: bool) -> None:
+    train, test, model, costs = files["train"], files["test"], files["model"], files["costs"]
+    _say_command("describe", train, "--target", _TARGET)
+    describe(train, _TARGET, debug=debug)
+    _say_command("compare", train, "--target", _TARGET, "--report", files["report"])
+    compare(train, _TARGET, report=files["report"], overwrite=True, debug=debug)
+    _say_command("fit", train, "--target", _TARGET, "--set alpha=0.01", "-o", model)
+    fit(train, _TARGET, settings=["alpha=0.01"], output=model, overwrite=True, debug=debug)
+    _say_command("predict", model, test, "--costs", costs, "--proba", "-o", files["predictions"])
+    predict(model, test, output=files["predictions"], costs=costs, proba=True, overwrite=True, debug=debug)
+    _say_command("evaluate", model, test, "--costs", costs)
+    evaluate(model, test, costs=costs, debug=debug)
+    _say_command("explain", model, test, "--row 0", "--costs", costs)
+    explain(model, test, row="0", costs=costs, debug=debug)
+
+
+def _say_command(*words: str) -> None:
+    say(f"\n$ discriminant {' '.join(words)}\n")

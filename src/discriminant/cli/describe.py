@@ -1,0 +1,216 @@
+"""``discriminant describe``: what a labelled table holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import options
+from .reading import Asked, Labelled, told_findings
+from .running import Run, running
+from .showing import Page, number, share, shortened, show
+
+if TYPE_CHECKING:
+    from ..tables import Column
+
+#: Separability is decided pair by pair up to this many values and pairs.
+_MOST_VALUES, _MOST_PAIRS = 5_000_000, 45
+_MOST_COLUMNS = 1000
+#: Mahalanobis distances below this leave more than one row in ten on the wrong side, even with the best line.
+_CLOSE = 2.56
+_SHOWN_LEVELS = 4
+
+
+def describe(
+    data: options.Data,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    types: options.Types = None,
+    missing: options.Missing = "indicator",
+    rare: options.Rare = 5,
+    max_levels: options.MaxLevels = 50,
+    delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    ragged: options.Ragged = "refuse",
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what is in a table, and what to beware of.
+
+    Classes and columns, what was found wrong with them, and how far apart the classes are.
+
+    \b
+    Examples:
+      discriminant describe titanic.csv --target Survived
+      discriminant describe data.csv -t species --drop id --types zip=category
+      zcat data.csv.gz | discriminant describe - -t y --json
+    """
+    with running(debug) as run:
+        asked = Asked(
+            data,
+            target,
+            drop=drop or (),
+            types=types or (),
+            missing=missing,
+            rare=rare,
+            max_levels=max_levels,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+            decimal=decimal,
+            ragged=ragged,
+        )
+        show(described(asked.training(), run), _page, json)
+
+
+def described(labelled: Labelled, run: Run) -> dict[str, Any]:
+    """What is to know about a table, as plain values."""
+    run.names = labelled.names
+    training, rows = labelled.training, len(labelled.training.y)
+    return {
+        **labelled.source,
+        "dialect": None if labelled.table.dialect is None else labelled.table.dialect.describe(),
+        "classes": [
+            {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
+        ],
+        "table_columns": [_column(column) for column in training.schema.columns],
+        "findings": labelled.findings,
+        "distances": _distances(labelled),
+        "separability": _separability(labelled),
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "missing": column.missing,
+        "mean": column.mean,
+        "levels": list(column.levels),
+        "pooled": column.pooled,
+        "reference": column.reference,
+        "left_out": column.dropped,
+    }
+
+
+def _distances(labelled: Labelled) -> dict[str, Any]:
+    """Mahalanobis and Bhattacharyya distances between class means, with the covariance the classes have in common."""
+    import numpy as np
+    from scipy.spatial.distance import pdist
+    from scipy.stats import norm
+
+    from ..errors import DiscriminantError
+    from ..estimators.discriminant import LinearDiscriminantAnalysis
+
+    n, p = labelled.training.X.shape
+    n_classes = len(labelled.class_rows)
+    if labelled.training.schema.sparse or p > _MOST_COLUMNS or n <= p + n_classes:
+        needed = f"that takes more rows than columns, and no more than {_MOST_COLUMNS:,} columns"
+        return {"skipped": f"{needed}; there are {n:,} rows and {p:,} columns"}
+    try:
+        model = LinearDiscriminantAnalysis().fit(labelled.training.X, labelled.training.y)
+        mahalanobis = pdist(model.sphere(model.means_))
+    except DiscriminantError as error:
+        return {"skipped": str(error)}
+    first, second = np.triu_indices(n_classes, 1)
+    labels = model.classes_.tolist()
+    found = [
+        {
+            "classes": [labels[i], labels[j]],
+            "mahalanobis": float(d),
+            "bhattacharyya": float(d**2 / 8),
+            "error": float(norm.sf(d / 2)),
+        }
+        for i, j, d in zip(first, second, mahalanobis, strict=True)
+    ]
+    return {"pairs": sorted(found, key=lambda pair: pair["mahalanobis"])}
+
+
+def _separability(labelled: Labelled) -> dict[str, Any]:
+    """Whether a hyperplane tells two classes apart without error, for each two."""
+    from ..inference.separability import separability
+    from ..solvers.witness import Hyperplane
+
+    X, n_classes = labelled.training.X, len(labelled.class_rows)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if X.shape[0] * X.shape[1] > _MOST_VALUES or n_pairs > _MOST_PAIRS:
+        return {"skipped": f"{X.shape[0]:,} rows, {X.shape[1]:,} columns and {n_pairs:,} pairs would take long"}
+    found = separability(X, labelled.training.y)
+    return {
+        "pairs": [
+            {
+                "classes": list(pair),
+                "separable": isinstance(witness, Hyperplane),
+                "margin": witness.margin if isinstance(witness, Hyperplane) else None,
+            }
+            for pair, witness in found.pairs.items()
+        ]
+    }
+
+
+def _page(found: dict[str, Any]) -> Page:
+    left_out = f", {found['rows_left_out']:,} left out" if found["rows_left_out"] else ""
+    skipped = f", {found['lines_skipped']:,} ragged lines skipped" if found["lines_skipped"] else ""
+    head = f"{found['data']}: {found['rows']:,} rows{left_out}{skipped}, {found['columns']:,} columns once coded"
+    classes = [[row["class"], f"{row['rows']:,}", share(row["share"])] for row in found["classes"]]
+    columns = [
+        [row["name"], _kind(row), _values(row), f"{row['missing']:,}" if row["missing"] else ""]
+        for row in found["table_columns"]
+    ]
+    warned = told_findings(found["findings"])
+    return [
+        "\n".join([head] + ([f"Read as: {found['dialect']}"] if found["dialect"] else [])),
+        *shortened(f"Classes of {found['target'] or 'the labels'}", ["class", "rows", "share"], classes),
+        *(shortened("Columns", ["column", "kind", "mean, or levels", "missing"], columns, 3) if columns else []),
+        "\n".join(["What to beware of", *(f"- {message}" for message in warned or ["Nothing was found."])]),
+        *_distance_page(found["distances"]),
+        *_separability_page(found["separability"]),
+    ]
+
+
+def _kind(row: dict[str, Any]) -> str:
+    return "left out" if row["left_out"] else row["kind"]
+
+
+def _values(row: dict[str, Any]) -> str:
+    if row["left_out"]:
+        return row["left_out"]
+    if row["kind"] != "category":
+        return number(row["mean"], 6)
+    levels = row["levels"][:_SHOWN_LEVELS]
+    more = len(row["levels"]) - len(levels)
+    rest = [f"{more} more"] * (more > 0) + [f"{row['pooled']} rare ones as (other)"] * (row["pooled"] > 0)
+    return ", ".join(map(str, levels + rest))
+
+
+def _distance_page(found: dict[str, Any]) -> Page:
+    if "skipped" in found:
+        return [f"Distances between classes were not measured: {found['skipped']}."]
+    rows = [
+        [" - ".join(map(str, pair["classes"])), number(pair["mahalanobis"]), number(pair["bhattacharyya"])]
+        for pair in found["pairs"]
+    ]
+    table = shortened("Distances between class means", ["classes", "Mahalanobis", "Bhattacharyya"], rows)
+    return [*table, "\n".join(map(_closeness, found["pairs"][:3]))]
+
+
+def _closeness(pair: dict[str, Any]) -> str:
+    first, second = pair["classes"]
+    verdict = "are close" if pair["mahalanobis"] < _CLOSE else "are well apart"
+    return (
+        f"{first} and {second} {verdict}: if the columns were normal, the best linear rule would err in "
+        f"{share(pair['error'])} of rows."
+    )
+
+
+def _separability_page(found: dict[str, Any]) -> Page:
+    if "skipped" in found:
+        return [f"Separability was not decided: {found['skipped']}."]
+    lines = []
+    for pair in found["pairs"]:
+        margin = f" (margin {number(pair['margin'])})" if pair["separable"] else ""
+        can = "can" if pair["separable"] else "cannot"
+        first, second = pair["classes"]
+        lines.append(f"{first} and {second} {can} be told apart by a hyperplane without error{margin}.")
+    return ["\n".join(["Separability", *lines])]

@@ -1,0 +1,116 @@
+"""``discriminant evaluate``: how good a model is on rows it has not seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import options
+from .modelfile import Answering, opened
+from .output import check_output
+from .reading import Asked
+from .running import command_line, running, say
+from .showing import Page, show
+
+if TYPE_CHECKING:
+    from ..evaluation import Evaluation
+
+
+def evaluate(
+    model: options.ModelPath,
+    data: options.Data,
+    costs: options.Costs = None,
+    report: options.Report = None,
+    absent: options.Absent = "refuse",
+    delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    ragged: options.Ragged = "refuse",
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Measure a model on rows it was not fitted to.
+
+    Every number has an interval; the table needs the column of classes.
+
+    \b
+    Examples:
+      discriminant evaluate model.dsc test.csv
+      discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
+    """
+    with running(debug) as run:
+        from ..evaluation import evaluate as measured
+        from .costs import costs_in_words, read_cost_file
+
+        check_output(report, overwrite)
+        answering = opened(model)
+        run.names = answering.schema.names
+        costed = read_cost_file(costs, answering.classes)
+        if costed is not None:
+            say(costs_in_words(costed))
+        asked = Asked(data, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal, ragged=ragged)
+        table = answering.table(asked, absent)
+        if answering.training.get("sha256") == table.fingerprint:
+            say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
+        X, y = labelled_rows(answering, table, absent)
+        evaluation = measured(answering.model, X, y, costs=costed)
+        for message in answering.told_report():
+            say(message)
+        if report is not None:
+            _write_report(report, answering, evaluation, X, y, costed)
+        values = {"model": model, "data": table.label, "report": report, "baseline": _baseline(y)}
+        show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
+
+
+def labelled_rows(answering: Answering, table: Any, absent: str) -> tuple[Any, Any]:
+    """The coded rows of a table that have a class, and their classes."""
+    import numpy as np
+
+    from ..errors import InputError
+
+    target = answering.schema.target
+    if target is not None and target.name is not None:
+        table.known(target.name, "target")
+    data = table.read()
+    y, present = answering.schema.labels(data)
+    if not present.any():
+        raise InputError(f"No row of {table.label} has a class: there is nothing to evaluate.")
+    if not present.all():
+        say(f"{int(np.count_nonzero(~present)):,} rows have no class and were left out.")
+        data = data.filter(present)
+    X, kept = answering.coded(data, absent)
+    return X, (y if kept is None else y[kept])
+
+
+def _baseline(y: Any) -> dict[str, Any]:
+    import numpy as np
+
+    classes, counts = np.unique(y, return_counts=True)
+    k = int(counts.argmax())
+    return {"class": classes[k].item(), "accuracy": float(counts[k] / counts.sum())}
+
+
+def _write_report(path: str, answering: Answering, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
+    from ..report import write_report
+
+    write_report(
+        path,
+        None,
+        (X, y, answering.schema.names),
+        evaluation=evaluation,
+        model=answering.model,
+        model_name=answering.name,
+        costs=costs,
+        command=command_line(),
+        title=f"{answering.name} on new rows",
+    )
+
+
+def _page(found: dict[str, Any], evaluation: Evaluation) -> Page:
+    base = found["baseline"]
+    return [
+        str(evaluation),
+        f"Always saying {base['class']} would be right in {100 * base['accuracy']:.1f} % of these rows.",
+        *([f"Report: {found['report']}"] if found["report"] else []),
+    ]

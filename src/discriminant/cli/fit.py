@@ -1,0 +1,163 @@
+"""``discriminant fit``: a model from a labelled table, into a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from . import options
+from .output import check_output
+from .reading import Asked, Labelled, told_findings
+from .running import Run, running, say
+from .showing import Page, share, show
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model, such as alpha=0.1; may be repeated."),
+]
+
+
+def fit(
+    data: options.Data,
+    target: options.Target = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="lda, qda, logistic, svm, naive-bayes, gaussian-nb, perceptron, least-squares or fisher.",
+        ),
+    ] = "logistic",
+    settings: Settings = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
+    weights: options.Weights = None,
+    drop: options.Drop = None,
+    types: options.Types = None,
+    missing: options.Missing = "indicator",
+    rare: options.Rare = 5,
+    max_levels: options.MaxLevels = 50,
+    delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    ragged: options.Ragged = "refuse",
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Fit a model and write it to a file.
+
+    \b
+    Examples:
+      discriminant fit data.csv --target y -o model.dsc
+      discriminant fit data.csv -t y --model lda --set shrinkage=oas -o model.dsc
+      discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
+      discriminant fit data.csv -t y --set firth=true
+    """
+    with running(debug) as run:
+        check_output(output, overwrite)
+        asked = Asked(
+            data,
+            target,
+            drop=drop or (),
+            types=types or (),
+            missing=missing,
+            weights=weights,
+            rare=rare,
+            max_levels=max_levels,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+            decimal=decimal,
+            ragged=ragged,
+        )
+        labelled = asked.training()
+        for message in told_findings(labelled.findings) if not json else ():
+            say(f"Note: {message}")
+        show(fitted(labelled, model, _settings(settings or []), output, run), _page, json)
+
+
+def _settings(given: list[str]) -> dict[str, str]:
+    from ..errors import ParameterError
+
+    for text in given:
+        if "=" not in text:
+            raise ParameterError(f"--set takes NAME=VALUE, such as alpha=0.1; got {text!r}.")
+    return {text.partition("=")[0].strip(): text.partition("=")[2] for text in given}
+
+
+def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None, run: Run) -> dict[str, Any]:
+    """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
+    from ..storage import save
+    from ..validation.text import jsonable
+    from .models import made_model
+    from .summary import learned
+
+    run.names, training = labelled.names, labelled.training
+    model = made_model(name, labelled, settings)
+    model.fit(training.X, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
+    values = learned(model, labelled.names)
+    metrics = _training_metrics(model, labelled)
+    if output is not None:
+        save(
+            model,
+            output,
+            schema=training.schema,
+            metrics=metrics,
+            training={**labelled.source, **_seen(labelled)},
+            learned=jsonable(values),
+            name=name,
+        )
+    return {**labelled.source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+
+
+def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
+    """Accuracy on the rows the model learned from, and that of always saying the most frequent class."""
+    import numpy as np
+
+    y, weight = labelled.training.y, labelled.training.weights
+    shares = _shares(labelled)
+    return {
+        "accuracy": float(np.average(model.predict(labelled.training.X) == y, weights=weight)),
+        "baseline_accuracy": max(shares),
+    }
+
+
+def _shares(labelled: Labelled) -> list[float]:
+    import numpy as np
+
+    _, codes = np.unique(labelled.training.y, return_inverse=True)
+    counts = np.bincount(codes, weights=labelled.training.weights)
+    return (counts / counts.sum()).tolist()
+
+
+def _seen(labelled: Labelled) -> dict[str, Any]:
+    """What explanations of new rows compare with: means and ranges of the coded columns, shares of the classes."""
+    import numpy as np
+
+    X = labelled.training.X
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    if hasattr(lowest, "toarray"):
+        lowest, highest = lowest.toarray(), highest.toarray()
+    return {
+        "means": np.asarray(X.mean(axis=0)).ravel().tolist(),
+        "lowest": np.ravel(lowest).tolist(),
+        "highest": np.ravel(highest).tolist(),
+        "shares": _shares(labelled),
+    }
+
+
+def _page(found: dict[str, Any]) -> Page:
+    from .summary import learned_page
+
+    metrics = found["training_metrics"]
+    written = [f"Written to {found['file']}."] if found["file"] else ["Not kept: give -o model.dsc to use it later."]
+    return [
+        f"{found['model']} of {found['target'] or 'the labels'}, fitted to {found['rows']:,} rows and "
+        f"{found['columns']:,} columns of {found['data']}",
+        *learned_page(found),
+        f"Accuracy on these rows: {share(metrics['accuracy'])} (the most frequent class alone: "
+        f"{share(metrics['baseline_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
+        "and discriminant evaluate measure it on rows it has not.",
+        *written,
+    ]

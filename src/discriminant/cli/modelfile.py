@@ -1,0 +1,109 @@
+"""A model file and how its model answers rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .reading import Asked
+
+if TYPE_CHECKING:
+    from ..decision import Decision, Posterior
+    from ..tables import EncodingReport, Schema, Table
+
+
+@dataclass
+class Answering:
+    """A fitted model with the schema of its rows and what was noted when it was fitted."""
+
+    path: str
+    model: Any
+    schema: Schema
+    metadata: dict[str, Any]
+    report: EncodingReport = field(init=False)
+    left_out: int = 0  #: incomplete rows, where the schema leaves them out
+
+    def __post_init__(self) -> None:
+        from ..tables import EncodingReport
+
+        self.report = EncodingReport()
+
+    @property
+    def classes(self) -> list[Any]:
+        found: list[Any] = self.model.classes_.tolist()
+        return found
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What was noted of the training rows."""
+        return self.metadata.get("training") or {}
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata.get("name") or type(self.model).__name__)
+
+    def table(self, asked: Asked, absent: str) -> Table:
+        """The table to answer, its columns read as those of the training were."""
+        types = self.schema.types
+        if absent == "missing":
+            there = set() if asked.data == "-" else set(asked.table().columns)
+            types = {name: kind for name, kind in types.items() if name in there}
+        return asked.table(types if self.schema.width is None else None)
+
+    def coded(self, batch: Any, absent: str, first_row: int = 0) -> tuple[Any, Any]:
+        """The coded rows of a batch, and which of its rows they are (None: all)."""
+        from dataclasses import replace
+
+        X, report = self.schema.encode_batch(batch, absent=absent, first_row=first_row)
+        self.left_out += report.n_dropped
+        self.report = self.report + replace(report, kept=None)
+        return X, report.kept
+
+    def posterior(self, X: Any) -> Posterior:
+        """The probabilities of coded rows, with the priors they rest on."""
+        from ..decision import posterior
+        from ..decision.posteriors import kept_priors
+
+        shares = self.training.get("shares")
+        return posterior(self.model, X, None if kept_priors(self.model) is not None else shares)
+
+    def decision(self, costs: Any, reject_cost: float | None, priors: str | None) -> Decision | None:
+        """The rule that decides, or None where the model's own answer is taken."""
+        from ..decision import Decision
+        from ..decision.posteriors import refuse_margins
+        from .costs import read_priors
+
+        if costs is None and reject_cost is None and priors is None:
+            return None
+        refuse_margins(self.model)
+        return Decision(costs, reject_cost=reject_cost, priors=read_priors(priors, self.classes))
+
+    def told_report(self) -> list[str]:
+        """What had to be decided on the way, in words."""
+        told = self.report.describe()
+        dropped = [f"{self.left_out:,} incomplete rows have no answer."] if self.left_out else []
+        return ([f"{told}."] if ";" in told else []) + dropped
+
+
+def opened(path: str) -> Answering:
+    """A model file with all a command needs to answer rows."""
+    from ..storage import read_model_file
+    from ..tables import Schema
+
+    file = read_model_file(path)
+    if file.schema is None:
+        raise InputError(
+            f"{path} was saved without a schema, so it is not known which columns it takes. Write it with discriminant "
+            "fit, or give save(..., schema=...)."
+        )
+    return Answering(path, file.model, Schema.from_dict(file.schema), file.metadata)
+
+
+def batches(table: Table, rows: int = 65536) -> Iterator[tuple[int, Any]]:
+    """The batches of a table with the number of their first row."""
+    first = 0
+    for batch in table.batches(rows):
+        yield first, batch
+        first += batch.num_rows

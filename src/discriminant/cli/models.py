@@ -1,0 +1,154 @@
+"""Models by the names they have on the command line, and their parameters from text."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..errors import ParameterError
+from .reading import Labelled, class_named
+
+if TYPE_CHECKING:
+    from ..tables import Schema
+
+MODELS = {
+    "lda": "LinearDiscriminantAnalysis",
+    "qda": "QuadraticDiscriminantAnalysis",
+    "logistic": "LogisticRegression",
+    "svm": "SupportVectorClassifier",
+    "naive-bayes": "NaiveBayes",
+    "gaussian-nb": "GaussianNB",
+    "perceptron": "Perceptron",
+    "least-squares": "LeastSquaresClassifier",
+    "fisher": "FisherDiscriminant",
+}
+#: Their scores are not probabilities.
+WITHOUT_PROBABILITIES = ("svm", "perceptron", "least-squares", "fisher")
+
+#: A comparison includes a support vector machine up to this many values,
+_SVM_VALUES = 3_000_000
+#: models that invert a covariance up to this many columns,
+_INVERTED_COLUMNS = 1000
+#: and quadratic ones if the smallest class has so many rows for each column.
+_ROWS_PER_COLUMN = 3
+
+_TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
+
+
+def known_model(name: str) -> str:
+    """The name itself, or an error with those that come near."""
+    return _known("model", name, list(MODELS))
+
+
+def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = None) -> Any:
+    """A model by its name on the command line, with parameters as they were written there."""
+    import discriminant
+
+    kind = getattr(discriminant, MODELS[known_model(name)])
+    model = kind()
+    if name == "naive-bayes":
+        model.set_params(distributions=_distributions(labelled.training.schema))
+    classes = list(labelled.class_rows)
+    for parameter, text in (settings or {}).items():
+        _known(f"parameter of {name}", parameter, list(model.get_params(deep=False)))
+        model.set_params(**{parameter: _typed(kind, parameter, text, classes)})
+    return model
+
+
+def compared_models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
+    """The models of a comparison: those asked for, or those that suit the size of the table."""
+    names = _default_names(labelled, metric) if asked is None else [name.strip() for name in asked.split(",")]
+    models = {name: made_model(name, labelled) for name in names}
+    if "logistic" in models:
+        models["logistic"].set_params(alpha=default_alpha(labelled))
+    return models
+
+
+def default_alpha(labelled: Labelled) -> float:
+    """The ridge penalty of a comparison's logistic regression, 1 / rows, to two digits."""
+    return float(f"{1 / len(labelled.training.y):.2g}")
+
+
+def _default_names(labelled: Labelled, metric: str) -> list[str]:
+    n, p = labelled.training.X.shape
+    dense = not labelled.training.schema.sparse
+    enough = min(labelled.class_rows.values()) >= _ROWS_PER_COLUMN * p
+    wanted = {
+        "lda": dense and p <= _INVERTED_COLUMNS,
+        "qda": dense and p <= _INVERTED_COLUMNS and enough,
+        "logistic": True,
+        "naive-bayes": dense,
+        "svm": n * p <= _SVM_VALUES,
+        "least-squares": dense and p <= _INVERTED_COLUMNS,
+    }
+    probable = metric in ("log_loss", "brier")
+    return [name for name, suits in wanted.items() if suits and not (probable and name in WITHOUT_PROBABILITIES)]
+
+
+def _distributions(schema: Schema) -> Any:
+    """What naive Bayes takes each coded column for: levels and marks are 0 or 1, numbers normal."""
+    if schema.sparse:
+        return "auto"
+    found: list[str] = []
+    for column in schema.used:
+        numbers = 0 if column.kind == "category" else 1
+        found += ["gaussian"] * numbers + ["bernoulli"] * (len(column.outputs) - numbers)
+    return found
+
+
+def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:
+    """The value that the text stands for, by the parameter's type."""
+    hint = get_type_hints(kind.__init__)[name]  # type: ignore[misc]
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for option in options:
+        found, value = _as_option(option, text, classes)
+        if found:
+            return value
+    raise ParameterError(f"--set {name}={text}: expected {' or '.join(map(_in_words, options))}.")
+
+
+def _as_option(option: Any, text: str, classes: Sequence[Any]) -> tuple[bool, Any]:
+    """Whether the text can be read as this type, and its value."""
+    word = text.strip().lower()
+    if option is Any:
+        return True, _guessed(text, classes)
+    if get_origin(option) is Literal:
+        return text in get_args(option) or (word in _NONE and None in get_args(option)), None if word in _NONE else text
+    if option is type(None):
+        return word in _NONE, None
+    if option is bool:
+        return word in (*_TRUE, *_FALSE), word in _TRUE
+    try:
+        return True, option(text)
+    except (TypeError, ValueError):
+        return False, None
+
+
+def _guessed(text: str, classes: Sequence[Any]) -> Any:
+    """JSON where it is JSON, else text; class names in it stand for the classes."""
+    word = text.strip().lower()
+    if word in _NONE:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if isinstance(value, dict):
+        return {class_named(key, classes): entry for key, entry in value.items()}
+    return value if isinstance(value, list) else class_named(value, classes)
+
+
+def _in_words(option: Any) -> str:
+    if get_origin(option) is Literal:
+        return ", ".join(map(repr, get_args(option)))
+    return {bool: "true or false", int: "a whole number", float: "a number", type(None): "none"}.get(option, "a value")
+
+
+def _known(what: str, name: str, names: list[str]) -> str:
+    from ..tables.sources import suggestion
+
+    if name not in names:
+        raise ParameterError(f"There is no {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
+    return name

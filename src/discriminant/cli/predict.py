@@ -1,0 +1,241 @@
+"""``discriminant predict``: answers to the rows of a table of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .modelfile import Answering, batches, opened
+from .output import check_output, table_writer
+from .reading import Asked
+from .running import running, say
+from .showing import Page, show
+
+if TYPE_CHECKING:
+    from ..decision import Decision
+
+_BATCH_ROWS = 65536
+
+
+def predict(
+    model: options.ModelPath,
+    data: options.Data,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given.",
+        ),
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    costs: options.Costs = None,
+    reject_cost: Annotated[
+        float | None, typer.Option(metavar="COST", help="What it costs to abstain; then rows may get 'abstain'.")
+    ] = None,
+    priors: Annotated[
+        str | None, typer.Option(metavar="A=0.3,B=0.7", help="Shares of the classes where the rows come from.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to pass on, separated by commas.")
+    ] = None,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass on all columns.")] = False,
+    absent: options.Absent = "refuse",
+    delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    ragged: options.Ragged = "refuse",
+    overwrite: options.Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="With -o, what was counted on the way as JSON.")] = False,
+    debug: options.Debug = False,
+) -> None:
+    """Predict the rows of a table, however long it is.
+
+    Every row of the table has a row in the result, in the same order. Levels that training had not, missing values
+    that were filled and columns that were ignored are counted on standard error.
+
+    \b
+    Examples:
+      discriminant predict model.dsc new.csv > predictions.csv
+      discriminant predict model.dsc new.parquet -o out.parquet --proba --keep id
+      discriminant predict model.dsc new.csv --costs costs.csv --reject-cost 0.5 -o out.csv
+      discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
+    """
+    with running(debug) as run:
+        from ..errors import ParameterError
+        from .costs import costs_in_words, read_cost_file
+
+        check_output(output, overwrite)
+        if json and output is None:
+            raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
+        answering = opened(model)
+        run.names = answering.schema.names
+        costed = read_cost_file(costs, answering.classes)
+        if costed is not None:
+            say(costs_in_words(costed))
+        decision = answering.decision(costed, reject_cost, priors)
+        asked = Asked(data, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal, ragged=ragged)
+        table = answering.table(asked, absent)
+        kept = _kept_columns(table, keep or [], keep_all)
+        answers = _Answers(answering, decision, proba, kept, absent)
+        with table_writer(output) as write:
+            for part in answers.of(table):
+                write(part)
+        for message in answering.told_report():
+            say(message)
+        if output is not None:
+            show(_counted(answering, answers, output), _page, json)
+
+
+def _kept_columns(table: Any, keep: Sequence[str], everything: bool) -> list[str]:
+    """The columns to pass on; a name with commas in it is taken whole."""
+    if everything:
+        return list(table.columns)
+    names = [name for text in keep for name in ([text] if text in table.columns else map(str.strip, text.split(",")))]
+    return [table.known(name) for name in dict.fromkeys(names)]
+
+
+class _Answers:
+    """Answers to a table, part by part, as pyarrow tables of one form."""
+
+    def __init__(
+        self, answering: Answering, decision: Decision | None, proba: bool, kept: list[str], absent: str
+    ) -> None:
+        from ..decision.posteriors import refuse_margins
+        from ..errors import ParameterError
+
+        if proba:
+            refuse_margins(answering.model)
+        self.answering, self.decision, self.proba, self.kept, self.absent = answering, decision, proba, kept, absent
+        self.counts: dict[Any, int] = {}
+        made = ["prediction", *(self._probability_names() if proba else [])]
+        taken = [name for name in kept if name in made]
+        if taken:
+            raise ParameterError(f"Column {taken[0]!r} cannot be passed on: the result has a column of that name.")
+        self.schema: Any = None
+        self._fix_form()
+
+    def _fix_form(self) -> None:
+        """One type for all answers: text, where actions such as 'abstain' stand beside classes that are numbers."""
+        import pyarrow as pa
+
+        classes = self.answering.model.classes_
+        actions = classes if self.decision is None else self.decision.actions_for(classes)
+        self.as_text = actions.dtype == object
+        self.label_type = pa.array(self._uniform(actions)).type
+
+    def _probability_names(self) -> list[str]:
+        return [f"probability_{label}" for label in self.answering.classes]
+
+    def of(self, table: Any) -> Iterator[Any]:
+        """The answers to the rows of a table."""
+        from ..validation.progress import progress_bar
+
+        total = None if table.n_rows is None else -(-table.n_rows // _BATCH_ROWS)
+        with progress_bar("predicting", total, None) as advance:  # type: ignore[arg-type]
+            for first, batch in batches(table, _BATCH_ROWS):
+                yield self._answered(batch, first)
+                advance()
+
+    def _answered(self, batch: Any, first: int) -> Any:
+        import pyarrow as pa
+
+        X, kept_rows = self.answering.coded(batch, self.absent, first)
+        labels, probabilities = self._decided(X)
+        self._count(labels)
+        columns: dict[str, Any] = {name: _plain_column(batch[name]) for name in self.kept}
+        columns["prediction"] = _spread(pa.array(labels, self.label_type), kept_rows)
+        if probabilities is not None:
+            for name, values in zip(self._probability_names(), probabilities.T, strict=True):
+                columns[name] = _spread(pa.array(values), kept_rows)
+        return self._in_form(pa.table(columns))
+
+    def _decided(self, X: Any) -> tuple[list[Any], Any]:
+        """The answer to each coded row, and its probabilities where they are wanted."""
+        import numpy as np
+
+        if not X.shape[0]:
+            return [], np.empty((0, len(self.answering.classes))) if self.proba else None
+        if self.decision is None:
+            found = self.answering.model.predict_proba(X) if self.proba else None
+            return self._uniform(self.answering.model.predict(X)), found
+        posterior = self.answering.posterior(X)
+        found = self.decision.posterior_used(posterior).probabilities if self.proba else None
+        return self._uniform(self.decision.decide(posterior)), found
+
+    def _uniform(self, labels: Any) -> list[Any]:
+        return [str(label) for label in labels.tolist()] if self.as_text else labels.tolist()
+
+    def _count(self, labels: list[Any]) -> None:
+        from collections import Counter
+
+        for label, count in Counter(labels).items():
+            self.counts[label] = self.counts.get(label, 0) + count
+
+    def _in_form(self, part: Any) -> Any:
+        """The part with the types of the first one."""
+        import pyarrow as pa
+
+        from ..errors import InputError
+
+        if self.schema is None:
+            self.schema = part.schema
+        if part.schema == self.schema:
+            return part
+        try:
+            return part.cast(self.schema)
+        except pa.ArrowException as error:
+            name = next(name for name in part.column_names if part.schema.field(name) != self.schema.field(name))
+            was, now = self.schema.field(name).type, part.schema.field(name).type
+            raise InputError(
+                f"Column {name!r} is passed on, but changes its type on the way: {was} first, then {now}. Leave it out "
+                "of --keep."
+            ) from error
+
+
+def _plain_column(values: Any) -> Any:
+    """The column with its texts written out: codes of texts differ from part to part."""
+    import pyarrow as pa
+
+    return values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
+
+
+def _spread(values: Any, kept: Any) -> Any:
+    """The values of the rows that were kept, with nothing in the others."""
+    import numpy as np
+    import pyarrow as pa
+
+    if kept is None or kept.all():
+        return values
+    places = np.where(kept, np.cumsum(kept) - 1, -1)
+    return values.take(pa.array(places, mask=~kept))
+
+
+def _counted(answering: Answering, answers: _Answers, output: str) -> dict[str, Any]:
+    report = answering.report
+    return {
+        "model": answering.path,
+        "rows": report.n_rows,
+        "rows_without_answer": answering.left_out,
+        "predictions": {str(label): count for label, count in answers.counts.items()},
+        "filled": report.filled,
+        "unseen_levels": report.unseen,
+        "columns_ignored": list(report.extra),
+        "columns_taken_as_missing": list(report.absent),
+        "file": output,
+    }
+
+
+def _page(found: dict[str, Any]) -> Page:
+    from .showing import shortened
+
+    rows = [[label, f"{count:,}"] for label, count in found["predictions"].items()]
+    return [
+        *shortened("Predictions", ["prediction", "rows"], rows),
+        f"{found['rows']:,} rows written to {found['file']}.",
+    ]

@@ -1,0 +1,270 @@
+"""``discriminant raster``: from training areas on an image to a class map and its accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .output import check_output
+from .raster_check import ClassField, accuracy, sample_design
+from .reading import pairs
+from .running import command_line, running, say
+from .showing import Page, share, shortened, show
+
+if TYPE_CHECKING:
+    from ..raster.classify import ClassMap
+    from ..raster.samples import Samples
+
+_EPILOG = """
+From areas to a map that has been checked:
+
+\b
+  discriminant raster samples image.tif areas.gpkg --class-field cover
+  discriminant raster classify image.tif --areas areas.gpkg --class-field cover -o map.tif --report map.html
+  discriminant raster sample-design map.tif -o check.gpkg
+  discriminant raster accuracy map.tif checked.gpkg --class-field cover --stratified
+"""
+
+app = typer.Typer(
+    name="raster",
+    help="Satellite and aerial images: samples, classify, accuracy, sample-design.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Images = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="IMAGE", help="The image: a GeoTIFF, PNG or JPEG, or the files of its bands in their order."
+    ),
+]
+
+
+@app.command()
+def samples(
+    images: Images,
+    areas: Annotated[
+        str,
+        typer.Argument(
+            metavar="AREAS", help="Training areas: GeoPackage, GeoJSON or Shapefile, or an image of painted classes."
+        ),
+    ],
+    class_field: ClassField = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet or .npz)."),
+    ] = None,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Look at the pixels of training areas, and at how well their classes can be told apart.
+
+    \b
+    Examples:
+      discriminant raster samples image.tif areas.gpkg --class-field cover
+      discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
+      discriminant raster samples photo.png painted.png -o samples.parquet
+    """
+    with running(debug):
+        from ..raster import draw_samples, save_samples
+
+        for path in (output, report):
+            check_output(path, overwrite)
+        drawn = draw_samples(_image(images), areas, class_field, n_jobs=-1)
+        found = _separability(drawn)
+        _tell_findings(drawn, found)
+        if output is not None:
+            save_samples(drawn, output)
+        if report is not None:
+            _write_report(report, _image(images), drawn, found)
+        values = {**drawn.statistics.to_dict(), "separability": None if found is None else found.to_dict()}
+        values |= {"image": images, "areas": areas, "file": output, "report": report}
+        show(values, lambda _: _samples_page(drawn, found, output, report), json)
+
+
+@app.command()
+def classify(
+    images: Images,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The class map (.tif).")],
+    areas: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Training areas: polygons, points or an image of classes.")
+    ] = None,
+    class_field: ClassField = None,
+    samples: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Samples kept by raster samples, instead of areas.")
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="maximum-likelihood, qda, lda, minimum-distance, logistic, naive-bayes or svm.",
+        ),
+    ] = "maximum-likelihood",
+    model_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A model kept by --save-model, instead of areas.")
+    ] = None,
+    save_model: Annotated[str | None, typer.Option(metavar="FILE", help="Keep the model (.dsc).")] = None,
+    priors: Annotated[
+        str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
+    ] = None,
+    probability: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the probability of the most probable class.")
+    ] = None,
+    probabilities: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the probability of every class, a band each.")
+    ] = None,
+    probability_type: Annotated[
+        str, typer.Option(metavar="TYPE", help="Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
+    ] = "percent",
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Give no class to pixels outside the region that holds this share of their class, such as 0.99.",
+        ),
+    ] = None,
+    reject_cost: Annotated[
+        float | None,
+        typer.Option(metavar="COST", help="What giving no class costs, where a wrong class costs 1 (or see --costs)."),
+    ] = None,
+    costs: options.Costs = None,
+    colour: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS=#RRGGBB", help="The colour of a class on the map; may be repeated."),
+    ] = None,
+    overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False,
+    validate: Annotated[
+        bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
+    ] = True,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Give every pixel of an image a class.
+
+    The model learns from training areas, from kept samples, or comes from a file. Pixels without a value get none.
+
+    \b
+    Examples:
+      discriminant raster classify image.tif --areas areas.gpkg -c cover -o map.tif
+      discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
+      discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
+      discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
+    """
+    with running(debug) as run:
+        from ..raster.classify import classify_image
+        from .raster_models import Wanted, trained
+
+        for path in (save_model, report):
+            check_output(path, overwrite)
+        wanted = Wanted(_image(images), areas, class_field, samples, model_file, model, priors)
+        known = trained(wanted, run)
+        if known.samples is not None:
+            _tell_findings(known.samples, None)
+        made = classify_image(
+            known.model,
+            wanted.image,
+            output,
+            trained_on=known.bands,
+            decision=known.decision(costs, reject_cost),
+            reject=reject,
+            probability=probability,
+            probabilities=probabilities,
+            probability_type=probability_type,  # type: ignore[arg-type]
+            colours=pairs("--colour", colour or ()),
+            overviews=overviews,
+            overwrite=overwrite,
+            progress=None,
+        )
+        judged = known.judged() if validate else None
+        if save_model is not None:
+            known.save(save_model)
+        if report is not None:
+            found = None if known.samples is None else _separability(known.samples)
+            _write_report(report, wanted.image, known.samples, found, made, known.model, judged)
+        values = {**made.to_dict(), "model": known.name, "model_file": save_model, "report": report}
+        show(
+            {**values, "held_out_areas": None if judged is None else judged.to_dict()},
+            lambda shown: _map_page(made, judged, shown),
+            json,
+        )
+
+
+app.command()(accuracy)
+app.command()(sample_design)
+
+
+def _image(images: list[str]) -> str | list[str]:
+    return images[0] if len(images) == 1 else images
+
+
+def _separability(drawn: Samples) -> Any:
+    """How far apart the classes are; None, with the reason told, where that cannot be known."""
+    from ..errors import DegenerateDataError
+    from ..raster.separability import separability
+
+    try:
+        return separability(drawn)
+    except DegenerateDataError as error:
+        say(f"Note: {error}")
+        return None
+
+
+def _tell_findings(drawn: Samples, found: Any) -> None:
+    for finding in (*drawn.findings, *(() if found is None else found.findings)):
+        say(f"{finding.severity.capitalize()}: {finding.message}")
+
+
+def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | None) -> Page:
+    head = f"{drawn.n_pixels:,} pixels of {len(drawn.classes)} classes in {len(drawn.bands)} bands"
+    written = [f"Written to {output}."] if output else []
+    told = [] if found is None else [str(found)]
+    return [head, str(drawn.statistics), *told, *written, *([f"Report: {report}"] if report else [])]
+
+
+def _map_page(made: ClassMap, judged: Any, values: dict[str, Any]) -> Page:
+    total = sum(made.pixels.values())
+    head = ["class", "code", "pixels", "share", *(["hectares"] if made.areas is not None else [])]
+    rows = []
+    for entry in made.legend.entries:
+        n = made.pixels[entry.label]
+        area = [] if made.areas is None else [f"{made.areas[entry.label]:,.2f}"]
+        rows.append([entry.name, entry.code, f"{n:,}", share(n / total if total else None), *area])
+    files = ", ".join(str(path) for path in made.files)
+    return [
+        *shortened(f"{values['model']}: {total:,} pixels with values, {made.n_nodata:,} without", head, rows),
+        f"Written: {files}.",
+        *([] if judged is None else [f"On training areas held out in turn:\n{judged}"]),
+        "Areas counted on a map carry its errors: raster sample-design and raster accuracy correct them.",
+        *([f"Report: {values['report']}"] if values["report"] else []),
+    ]
+
+
+def _write_report(
+    path: str,
+    image: Any,
+    drawn: Samples | None,
+    found: Any,
+    made: ClassMap | None = None,
+    model: Any = None,
+    judged: Any = None,
+) -> None:
+    from ..report.raster_page import write_raster_report
+
+    write_raster_report(
+        path,
+        image,
+        samples=drawn,
+        separability=found,
+        class_map=None if made is None else made.path,
+        model=model,
+        held_out=judged,
+        command=command_line(),
+    )

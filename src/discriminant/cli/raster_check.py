@@ -1,0 +1,151 @@
+"""``discriminant raster accuracy`` and ``sample-design``: how right a class map is, and what to look at to know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .output import check_output
+from .running import command_line, running, say
+from .showing import Page, show
+
+if TYPE_CHECKING:
+    from ..raster.legend import Legend
+
+MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
+ClassField = Annotated[
+    str | None, typer.Option("--class-field", "-c", metavar="FIELD", help="The field of the areas that has the class.")
+]
+
+_BY_HAND = (
+    "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
+    "the map; for points drawn by raster sample-design give --stratified."
+)
+
+
+def accuracy(
+    class_map: MapPath,
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="REFERENCE", help="Areas or points whose true class is known, or an image of classes."),
+    ],
+    class_field: ClassField = None,
+    stratified: Annotated[
+        bool,
+        typer.Option(
+            "--stratified",
+            help="The reference was drawn at random within each map class (raster sample-design): also estimate "
+            "accuracies and areas that allow for the area of each class.",
+        ),
+    ] = False,
+    level: Annotated[float, typer.Option(metavar="SHARE", help="The level of the intervals.")] = 0.95,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Hold a class map against places whose class is known.
+
+    \b
+    Examples:
+      discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
+      discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
+    """
+    with running(debug):
+        from ..raster.assess import assess_map
+
+        check_output(report, overwrite)
+        legend = _legend(class_map)
+        names = None if legend is None else legend.names
+        others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
+        found = assess_map(class_map, reference, class_field, names, others, n_jobs=-1)
+        adjusted = found.area_adjusted(level) if stratified else None
+        for finding in found.findings:
+            say(f"{finding.severity.capitalize()}: {finding.message}")
+        if report is not None:
+            _write_report(report, class_map, found.accuracy, adjusted)
+        unit = "pixels" if found.hectares is None else "hectares"
+        values = {**found.accuracy.to_dict(), "area_adjusted": None, "area_unit": unit, "report": report}
+        if adjusted is not None:
+            values["area_adjusted"] = adjusted.to_dict()
+        show(values, lambda _: _accuracy_page(found.accuracy, adjusted, unit, report), json)
+
+
+def sample_design(
+    class_map: MapPath,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The points (.gpkg or .geojson).")],
+    total: Annotated[
+        int | None, typer.Option(metavar="N", help="How many pixels to check; by default as many as are needed.")
+    ] = None,
+    at_least: Annotated[int, typer.Option(metavar="N", help="The fewest in each class.")] = 50,
+    users_accuracy: Annotated[
+        float, typer.Option(metavar="SHARE", help="The user's accuracy that is expected of the map.")
+    ] = 0.8,
+    standard_error: Annotated[
+        float, typer.Option(metavar="SHARE", help="The standard error that is wanted for the overall accuracy.")
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Draw pixels of a class map to be checked, at random within each class.
+
+    The points have an empty field, reference: look at each place, write its true class there, and give the file to
+    raster accuracy with --stratified.
+
+    \b
+    Examples:
+      discriminant raster sample-design map.tif -o check.gpkg
+      discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
+    """
+    with running(debug):
+        from pathlib import Path
+
+        from ..raster.design import draw_design
+
+        check_output(output, overwrite)
+        legend = _legend(class_map)
+        design = draw_design(
+            class_map,
+            total,
+            at_least,
+            users_accuracy,
+            standard_error,
+            names=None if legend is None else legend.names,
+            random_state=seed,
+            n_jobs=-1,
+        )
+        Path(output).unlink(missing_ok=True)  # a GeoPackage would keep its other layers
+        design.save(output)
+        rows = zip(design.strata, design.pixels.tolist(), design.allocation.tolist(), strict=True)
+        strata = [{"class": label, "pixels": pixels, "to_check": n} for label, pixels, n in rows]
+        show({"map": class_map, "strata": strata, "file": output}, lambda _: _design_page(design, output), json)
+
+
+def _legend(path: str) -> Legend | None:
+    """What the codes of the map stand for; None for a map of another program, whose codes are its classes."""
+    from ..raster.classify import has_legend, legend_of_file
+
+    return legend_of_file(path) if has_legend(path) else None
+
+
+def _accuracy_page(accuracy: Any, adjusted: Any, unit: str, report: str | None) -> Page:
+    told = [_BY_HAND] if adjusted is None else [f"{adjusted}\nareas in {unit}"]
+    return [str(accuracy), *told, *([f"Report: {report}"] if report else [])]
+
+
+def _design_page(design: Any, output: str) -> Page:
+    return [
+        str(design),
+        f"Written to {output}. Fill in the field reference, then: discriminant raster accuracy MAP {output} "
+        "--class-field reference --stratified",
+    ]
+
+
+def _write_report(path: str, class_map: str, accuracy: Any, adjusted: Any) -> None:
+    from ..report.raster_page import write_raster_report
+
+    write_raster_report(path, None, class_map=class_map, accuracy=accuracy, adjusted=adjusted, command=command_line())

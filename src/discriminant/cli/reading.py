@@ -1,0 +1,143 @@
+"""From the options of a command to a labelled table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from .running import in_options
+
+if TYPE_CHECKING:
+    from ..tables import Table, TrainingTable
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a table was asked for on the command line."""
+
+    data: str
+    target: str | None = None
+    drop: Sequence[str] = ()
+    types: Sequence[str] = ()
+    missing: str = "indicator"
+    weights: str | None = None
+    groups: str | None = None
+    rare: int = 5
+    max_levels: int = 50
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    ragged: str = "refuse"
+
+    def table(self, types: dict[str, str] | None = None) -> Table:
+        """The table itself; ``types`` say what columns are unless the command line does."""
+        from ..tables import open_table
+
+        return open_table(
+            self.data,
+            delimiter=self.delimiter,
+            header=self.header,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            types={**(types or {}), **pairs("--types", self.types)} or None,
+            on_ragged=self.ragged,
+        )
+
+    def words(self) -> list[str]:
+        """The arguments that ask for this table again, to fit a model to it."""
+        words = [self.data]
+        for given in fields(self)[1:]:
+            value, option = getattr(self, given.name), f"--{given.name.replace('_', '-')}"
+            if value == given.default:
+                continue
+            if given.name == "groups":  # a model is fitted to all groups, and not to their names
+                option = "--drop"
+            if isinstance(value, bool):
+                words.append(option if value else f"--no-{given.name}")
+                continue
+            for one in [str(value)] if isinstance(value, (str, int)) else value:
+                words += [option, one]
+        return words
+
+    def training(self) -> Labelled:
+        """The table with its rows coded and labelled."""
+        from ..tables import read_training
+        from .rare import without_rare
+
+        table = self.table()
+        training = read_training(
+            table,
+            self.target,
+            missing=self.missing,  # type: ignore[arg-type]
+            drop=list(self.drop),
+            weights=self.weights,
+            groups=self.groups,
+            max_levels=self.max_levels,
+        )
+        return Labelled(self, table, without_rare(training, table, self.rare))
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A table and what was read from it."""
+
+    asked: Asked
+    table: Table
+    training: TrainingTable
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.training.schema.names
+
+    @property
+    def class_rows(self) -> dict[Any, int]:
+        """Rows of each class."""
+        import numpy as np
+
+        classes, counts = np.unique(self.training.y, return_counts=True)
+        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What table it was: values that go with results and into model files."""
+        target = self.training.schema.target
+        return {
+            "data": self.table.label,
+            "sha256": self.table.fingerprint,
+            "rows": len(self.training.y),
+            "rows_left_out": self.training.n_dropped,
+            "lines_skipped": self.table.skipped,
+            "target": None if target is None else target.name,
+            "columns": len(self.names),
+        }
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What is worth knowing about the table."""
+        found = [finding.to_dict() for finding in self.training.findings]
+        return [{**finding, "message": in_options(finding["message"])} for finding in found]
+
+
+def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """Options of the form ``NAME=VALUE`` as a dict; the value is what follows the last ``=``."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name:
+            raise ParameterError(f"{option} takes NAME=VALUE, got {text!r}.")
+        found[name] = value
+    return found
+
+
+def class_named(text: Any, classes: Sequence[Any]) -> Any:
+    """The class that is written like this, or the text itself where none is."""
+    return next((label for label in classes if str(label) == str(text)), text)
+
+
+def told_findings(findings: Sequence[dict[str, Any]]) -> list[str]:
+    """Findings in words, the grave ones first."""
+    ordered = sorted(findings, key=lambda finding: finding["severity"] != "warning")
+    return [finding["message"] for finding in ordered]

@@ -1,0 +1,237 @@
+"""describe, fit and compare: what they show is what the package says, in text and in JSON alike."""
+
+import json
+from importlib import import_module
+
+import numpy as np
+import pytest
+from commands import write_rows
+
+import discriminant
+from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
+from discriminant.cli.showing import number
+from discriminant.storage import read_model_file
+
+
+def pooled_covariance(X, y):
+    centred = np.concatenate([X[y == label] - X[y == label].mean(axis=0) for label in np.unique(y)])
+    return centred.T @ centred / (len(y) - len(np.unique(y)))
+
+
+def test_describe_counts_the_classes_and_measures_their_distances(run, iris):
+    found = run("describe", iris, "-t", "species", "--json").json
+    assert [(row["class"], row["rows"]) for row in found["classes"]] == [
+        ("setosa", 50),
+        ("versicolor", 50),
+        ("virginica", 50),
+    ]
+    training = read_training(iris, "species")
+    inverse = np.linalg.inv(pooled_covariance(training.X, training.y))
+    for pair in found["distances"]["pairs"]:
+        first, second = (training.X[training.y == label].mean(axis=0) for label in pair["classes"])
+        squared = (first - second) @ inverse @ (first - second)
+        assert pair["mahalanobis"] ** 2 == pytest.approx(squared, rel=1e-10)
+        assert pair["bhattacharyya"] == pytest.approx(squared / 8, rel=1e-10)
+    assert [pair["separable"] for pair in found["separability"]["pairs"]] == [True, True, False]
+
+
+def test_describe_tells_the_same_in_words(run, iris):
+    found, text = run("describe", iris, "-t", "species", "--json").json, run("describe", iris, "-t", "species").out
+    closest = found["distances"]["pairs"][0]
+    assert "versicolor and virginica are well apart" in text
+    assert number(closest["mahalanobis"]) in text
+    assert f"{100 * closest['error']:.1f} %" in text
+    assert "setosa and versicolor can be told apart by a hyperplane" in text
+    assert "versicolor and virginica cannot be told apart" in text
+    assert "separated by commas" in text
+
+
+def test_describe_warns_of_what_is_wrong_with_a_table(run, titanic):
+    found = run("describe", titanic, "-t", "survived")
+    for words in (
+        "'id' is left out",
+        "'name' is left out",
+        "'deck' is missing in",
+        "missing in 1 of the rows, too few",
+    ):
+        assert words in found.out
+
+
+def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch):
+    describe = import_module("discriminant.cli.describe")
+    monkeypatch.setattr(describe, "_MOST_VALUES", 10)
+    monkeypatch.setattr(describe, "_MOST_COLUMNS", 1)
+    text = run("describe", iris, "-t", "species").out
+    assert "Separability was not decided: 150 rows" in text
+    assert "Distances between classes were not measured" in text
+
+
+def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
+    arguments = ("fit", titanic, "-t", "survived", "--rare", 1, "--set", "alpha=0.01")
+    found, text = run(*arguments, "--json").json, run(*arguments).out
+    training = read_training(titanic, "survived")
+    model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
+    rows = found["coefficients"]
+    assert [row["term"] for row in rows] == ["intercept", *training.schema.names]
+    expected = [*model.intercept_, *model.coef_[0]]
+    np.testing.assert_allclose([row["coefficient"] for row in rows], expected, rtol=1e-9)
+    np.testing.assert_allclose([row["odds_ratio"] for row in rows], np.exp(expected), rtol=1e-9)
+    low, high = model.summary().rows[1].ci_lower, model.summary().rows[1].ci_upper
+    assert (rows[1]["odds_lower"], rows[1]["odds_upper"]) == pytest.approx((np.exp(low), np.exp(high)))
+    assert found["training_metrics"]["accuracy"] == model.score(training.X, training.y)
+    for row in rows:
+        line = next(line for line in text.splitlines() if line.startswith(row["term"] + " "))
+        assert [number(row[key]) for key in ("coefficient", "odds_ratio", "odds_lower")] == [
+            line.removeprefix(row["term"]).split()[j] for j in (0, -3, -2)
+        ]
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["lda", "qda", "logistic", "svm", "naive-bayes", "gaussian-nb", "perceptron", "least-squares", "fisher"],
+)
+def test_every_model_is_fitted_stored_used_and_explained(run, titanic, new_passengers, tmp_path, model):
+    drop = [word for name in ("deck", "port", "name", "id") for word in ("--drop", name)]
+    path = tmp_path / "model.dsc"
+    assert "Accuracy on these rows" in run("fit", titanic, "-t", "survived", "--model", model, *drop, "-o", path).out
+    training = read_training(titanic, "survived", drop=["deck", "port", "name", "id"])
+    predicted = [int(line) for line in run("predict", path, titanic).out.split()[1:]]
+    np.testing.assert_array_equal(predicted, load(path).predict(training.X))
+    assert run("explain", path).out
+    assert run("explain", path, new_passengers, "--row", 3).out.startswith("Prediction: ")
+    assert "Always saying 0" in run("evaluate", path, new_passengers).out
+
+
+def test_fit_keeps_what_the_model_was_fitted_to(titanic_model, titanic):
+    file = read_model_file(titanic_model)
+    noted, training = file.metadata["training"], read_training(titanic, "survived")
+    assert noted["rows"] == 400
+    assert noted["sha256"] == discriminant.open_table(titanic).fingerprint
+    assert noted["shares"] == [np.mean(training.y == 0), np.mean(training.y == 1)]
+    assert file.metadata["metrics"]["accuracy"] > 0.6
+
+
+@pytest.mark.parametrize(
+    ("model", "setting", "expected"),
+    [
+        ("logistic", "alpha=0.5", 0.5),
+        ("logistic", "firth=true", True),
+        ("logistic", "reference=1", 1),
+        ("lda", "shrinkage=oas", "oas"),
+        ("lda", "shrinkage=0.25", 0.25),
+        ("lda", "shrinkage=none", None),
+        ("lda", 'priors={"0": 0.25, "1": 0.75}', {"0": 0.25, "1": 0.75}),
+        ("lda", "priors=[0.25, 0.75]", [0.25, 0.75]),
+        ("qda", "shrinkage=0.5", 0.5),
+        ("svm", "C=2", 2.0),
+        ("svm", "loss=squared_hinge", "squared_hinge"),
+        ("perceptron", "max_epochs=7", 7),
+    ],
+)
+def test_parameters_have_the_type_that_the_model_expects(run, titanic, model, setting, expected):
+    drop = ("--drop", "deck", "--drop", "name")
+    found = run("fit", titanic, "-t", "survived", "--model", model, "--set", setting, *drop, "--json").json
+    value = found["parameters"][setting.partition("=")[0]]
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+def test_weights_count_like_repeated_rows(run, folder, tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [[*rng.normal(size=2).round(3), rng.choice(["a", "b"]), int(rng.integers(1, 4))] for _ in range(60)]
+    weighted = write_rows(tmp_path / "weighted.csv", [["u", "v", "y", "w"], *rows])
+    repeated = write_rows(tmp_path / "repeated.csv", [["u", "v", "y"], *(r[:3] for r in rows for _ in range(r[3]))])
+    once = run("fit", weighted, "-t", "y", "--weights", "w", "--json").json
+    each = run("fit", repeated, "-t", "y", "--json").json
+    for first, second in zip(once["coefficients"], each["coefficients"], strict=True):
+        assert first["term"] == second["term"]
+        assert first["coefficient"] == pytest.approx(second["coefficient"], rel=1e-8, abs=1e-10)
+    assert once["training_metrics"] == pytest.approx(each["training_metrics"])
+
+
+def test_compare_says_what_the_package_says(run, iris):
+    arguments = ("compare", iris, "-t", "species", "--models", "lda,qda", "--folds", 5)
+    found, text = run(*arguments, "--json").json, run(*arguments).out
+    training = read_training(iris, "species")
+    models = {"lda": discriminant.LinearDiscriminantAnalysis(), "qda": QuadraticDiscriminantAnalysis()}
+    expected = discriminant.compare(models, training.X, training.y, folds=5)
+    assert found["sentence"] == expected.sentence
+    assert found["ranking"] == list(expected.ranking)
+    assert found["sentence"] in text
+    for name in ("lda", "qda", "baseline"):
+        summary = found["cross_validation"]["models"][name]["accuracy"]
+        assert summary["mean"] == pytest.approx(expected.cross_validation.mean(name))
+        line = next(line for line in text.splitlines() if line.startswith(f"{name} "))
+        assert line.split()[1:4] == [number(summary[key]) for key in ("mean", "lower", "upper")]
+
+
+def test_compare_takes_models_that_suit_a_table_of_mixed_types(run, titanic):
+    found = run("compare", titanic, "-t", "survived", "--json").json
+    assert {"lda", "logistic", "naive-bayes", "svm", "least-squares", "baseline"} <= set(found["ranking"])
+    assert found["ranking"][-1] == "baseline"
+    assert found["fit_command"].startswith("discriminant fit")
+    assert f"--model {found['ranking'][0]}" in found["fit_command"]
+
+
+def test_models_that_cannot_be_fitted_are_left_out_with_the_reason(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [[*rng.normal(size=2).round(3), int(i % 2 and i % 3 == 0), "ab"[i % 2]] for i in range(120)]
+    path = write_rows(tmp_path / "constant.csv", [["u", "v", "mark", "y"], *rows])
+    found = run("compare", path, "-t", "y")
+    assert "qda was left out: Constant in class 'a': column 'mark'" in found.out
+    assert "lda " in found.out
+
+
+def test_compare_by_costs_lets_models_decide_by_least_expected_cost(run, titanic, costs):
+    models = ("--models", "lda,least-squares", "--drop", "deck", "--drop", "port", "--folds", 5)
+    found = run("compare", titanic, "-t", "survived", "--costs", costs, *models, "--json")
+    training = read_training(titanic, "survived", drop=["deck", "port"])
+    table = {0: {0: 0, 1: 1}, 1: {0: 5, 1: 0}}
+    lda = discriminant.DecisionClassifier(discriminant.LinearDiscriminantAnalysis(), table)
+    expected = discriminant.cross_validate(lda, training.X, training.y, folds=5, costs=table, metrics="cost")
+    summary = found.json["cross_validation"]["models"]
+    assert found.json["metric"] == "cost"
+    assert summary["lda"]["cost"]["mean"] == pytest.approx(expected.mean(expected.models[0], "cost"), rel=1e-9)
+    assert summary["lda"]["cost"]["mean"] < summary["least-squares"]["cost"]["mean"]
+    assert "0 when the truth is 1 costs 5" in found.err
+
+
+def test_compare_holds_groups_out_together_and_repeats(run, tmp_path):
+    rng = np.random.default_rng(5)
+    rows = [[*rng.normal(size=2).round(3), f"g{i // 6}", "ab"[int(rng.integers(2))]] for i in range(90)]
+    path = write_rows(tmp_path / "groups.csv", [["u", "v", "g", "y"], *rows])
+    found = run("compare", path, "-t", "y", "--groups", "g", "--folds", 3, "--repeats", 2, "--models", "lda", "--json")
+    assert found.json["cross_validation"]["splits"] == 6
+    assert found.json["columns"] == 2  # the groups are no column to learn from
+
+
+def test_compare_takes_fewer_folds_where_a_class_is_small(run, tmp_path):
+    rng = np.random.default_rng(5)
+    rows = [[*rng.normal(size=2).round(3), "rare" if i % 10 == 0 else "common"] for i in range(60)]
+    path = write_rows(tmp_path / "small.csv", [["u", "v", "y"], *rows])
+    found = run("compare", path, "-t", "y", "--models", "lda", "--json")
+    assert found.json["folds"] == 6
+    assert "6 folds instead of 10" in found.err
+
+
+def test_compare_by_probabilities_leaves_out_models_without(run, iris):
+    found = run("compare", iris, "-t", "species", "--metric", "log-loss", "--json").json
+    assert found["metric"] == "log_loss"
+    assert not {"svm", "least-squares"} & set(found["ranking"])
+
+
+def test_compare_writes_a_report(run, iris, tmp_path):
+    path = tmp_path / "report.html"
+    found = run("compare", iris, "-t", "species", "--models", "lda,gaussian-nb", "--report", path)
+    text = path.read_text(encoding="utf-8")
+    assert found.out.strip().splitlines()[-3] == f"Report: {path}"
+    assert "versicolor" in text
+    assert "petal length" in text
+
+
+def test_notes_go_to_standard_error_only(run, titanic):
+    found = run("fit", titanic, "-t", "survived", "--json")
+    json.loads(found.out)
+    plain = run("fit", titanic, "-t", "survived")
+    assert "Note:" in plain.err
+    assert "is left out" not in plain.out
