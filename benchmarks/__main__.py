@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from . import evaluation, logistic, margins, moments
+from . import evaluation, logistic, margins, moments, raster
 from .measure import Case, Measured, measure
 
 FAMILIES: dict[str, Any] = {
@@ -20,6 +20,7 @@ FAMILIES: dict[str, Any] = {
     "Logistic regression": logistic,
     "Margins": margins,
     "Evaluation": evaluation,
+    "Images": raster,
 }
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
@@ -51,6 +52,9 @@ def _further(family: Any) -> list[str]:
     if hasattr(family, "first_fit"):
         lines += ["", "From the start of a process to its first fit and prediction (1,000 x 5):", ""]
         lines += [f"- {when}: {seconds:.2f} s" for when, seconds in family.first_fit()]
+    if hasattr(family, "resident_memory"):
+        lines += ["Most resident memory of a process that makes the whole map:", ""]
+        lines += [f"- {name}: {megabytes:.0f} MB" for name, megabytes in family.resident_memory()]
     print("\n".join(lines), flush=True)
     return lines
 

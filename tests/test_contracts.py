@@ -16,6 +16,7 @@ from discriminant import (
     LogisticRegression,
     LogisticRegressionCV,
     LogisticRegressionPath,
+    MinimumDistance,
     NaiveBayes,
     OneVsOne,
     OneVsRest,
@@ -76,6 +77,7 @@ ESTIMATORS = [
     OutputCode(LogisticRegression(alpha=0.1), random_state=0),
     OutputCode(LinearDiscriminantAnalysis(), code="sparse", decoding="loss", random_state=0),
     DecisionClassifier(LinearDiscriminantAnalysis()),
+    MinimumDistance(),
 ]
 
 #: scikit-learn leaves it out by itself unless SCIPY_ARRAY_API is set before SciPy is imported.

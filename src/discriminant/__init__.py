@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .estimators.logistic import LogisticRegression
     from .estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath
     from .estimators.many_classes import OneVsOne, OneVsRest, OutputCode
+    from .estimators.minimum_distance import MinimumDistance
     from .estimators.naive_bayes import GaussianNB, NaiveBayes
     from .estimators.perceptron import Perceptron
     from .estimators.svm import SupportVectorClassifier
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .evaluation.stream import Evaluator
     from .inference.separability import separability
     from .multiclass import Codebook
+    from .report.html import write_report
     from .storage.export import export
     from .storage.files import load, read_model_file, save
     from .tables.encoder import TableEncoder
@@ -68,6 +70,7 @@ _HOME = {
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic_path",
     "LogisticRegressionPath": "estimators.logistic_path",
+    "MinimumDistance": "estimators.minimum_distance",
     "NaiveBayes": "estimators.naive_bayes",
     "OneVsOne": "estimators.many_classes",
     "OneVsRest": "estimators.many_classes",
@@ -112,6 +115,7 @@ _HOME = {
     "save": "storage.files",
     "separability": "inference.separability",
     "top_k": "decision.posteriors",
+    "write_report": "report.html",
 }
 
 __all__ = [
@@ -130,6 +134,7 @@ __all__ = [
     "LogisticRegression",
     "LogisticRegressionCV",
     "LogisticRegressionPath",
+    "MinimumDistance",
     "NaiveBayes",
     "OneVsOne",
     "OneVsRest",
@@ -175,6 +180,7 @@ __all__ = [
     "save",
     "separability",
     "top_k",
+    "write_report",
 ]
 
 

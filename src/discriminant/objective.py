@@ -25,7 +25,7 @@ from .data import Block, LabelledRows
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import linear as kernels
-from .kernels import margins
+from .kernels import margins, moments
 from .losses import CompiledLoss, Softmax
 from .penalties import NO_PENALTY, ElasticNet
 
@@ -56,10 +56,9 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
     if sp.issparse(sample):
         mean_square = np.asarray(sample.multiply(sample).mean(axis=0), dtype=np.float64).ravel()
         return Standardisation(np.zeros(rows.n_columns), _positive(np.sqrt(mean_square)))
-    with np.errstate(invalid="ignore", over="ignore"):
-        origin = sample[0].astype(np.float64)
-        centre = origin + (sample - origin).mean(axis=0)
-        return Standardisation(_finite(centre), _positive(_finite((sample - centre).std(axis=0))))
+    centre, spread = np.empty(rows.n_columns), np.empty(rows.n_columns)
+    moments.centre_and_spread(sample, centre, spread)
+    return Standardisation(_finite(centre), _positive(_finite(spread)))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
                 partial.update(block)
         return partial
 
-    parts = _in_order(of_span, data.spans, n_jobs)
+    parts = in_order(of_span, data.spans, n_jobs)
     total = next(parts)
     with _quiet_numbers():
         for part in parts:
@@ -65,7 +65,7 @@ def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None
             for start, stop in rows.edges(span):
                 write(rows.block(start, stop), slice(start, stop))
 
-    for _ in _in_order(over_span, rows.spans, n_jobs):
+    for _ in in_order(over_span, rows.spans, n_jobs):
         pass
 
 
@@ -76,7 +76,7 @@ def _quiet_numbers() -> Any:
 
 def side_by_side(function: Callable[[T], R], tasks: list[T], n_jobs: int | None = None) -> list[R]:
     """The results of independent tasks, on threads; what runs inside should use one thread of its own."""
-    return list(_in_order(function, tasks, n_jobs))
+    return list(in_order(function, tasks, n_jobs))
 
 
 def worker_count(n_jobs: int | None) -> int:
@@ -94,7 +94,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:
+def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:
     """The results of all tasks in their order, computed side by side where there is more than one."""
     workers = worker_count(n_jobs) if n_jobs is not None or len(tasks) > 1 else 1
     if len(tasks) == 1:

@@ -9,5 +9,6 @@ from numba import njit
 #: Sums may be regrouped into vector lanes and multiply-adds fused; NaN and infinity keep their meaning.
 _REGROUP = {"reassoc", "contract"}
 
-kernel: Any = njit(nogil=True, cache=True)
-summing_kernel: Any = njit(nogil=True, cache=True, fastmath=_REGROUP)
+# Division by zero gives infinity or NaN, as in NumPy.
+kernel: Any = njit(nogil=True, cache=True, error_model="numpy")
+summing_kernel: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath=_REGROUP)

@@ -96,3 +96,21 @@ def csr_class_squares(data, indices, indptr, codes, weight, means, squares, left
             d = data[e] - means[c, indices[e]]
             squares[c, indices[e]] += w * d * d
             left[c, indices[e]] += w * d
+
+
+@kernel
+def centre_and_spread(X, centre, spread):  # type: ignore[no-untyped-def]
+    """Write the mean and the standard deviation of every column; differences keep the digits of small spreads."""
+    n, p = X.shape
+    for j in range(p):
+        centre[j], spread[j] = 0.0, 0.0
+    for i in range(n):
+        for j in range(p):
+            centre[j] += (X[i, j] - X[0, j]) / n
+    for j in range(p):
+        centre[j] += X[0, j]
+    for i in range(n):
+        for j in range(p):
+            spread[j] += (X[i, j] - centre[j]) ** 2 / n
+    for j in range(p):
+        spread[j] = np.sqrt(spread[j])

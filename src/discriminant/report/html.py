@@ -120,7 +120,7 @@ def render(material: Material, title: str | None = None) -> str:
     contents = {part.name: part.content(material) for part in PARTS}
     drawings = [value for content in contents.values() for value in content.values() if isinstance(value, Drawing)]
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             title=title or title_of(material),
@@ -142,7 +142,7 @@ def _subtitle(material: Material) -> str:
     return " · ".join([*facts, f"{today.day} {today:%B %Y}"])
 
 
-def _environment() -> Any:
+def environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(

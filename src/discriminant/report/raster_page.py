@@ -17,9 +17,9 @@ from ..raster.samples import Samples
 from ..raster.separability import SCALE, Separability
 from ..storage.writing import write_whole
 from .drawing import Drawing, drawing
-from .html import _environment
+from .html import environment
 from .numbers import count, decimal, percent, several
-from .reproduction import _versions
+from .reproduction import versions
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,7 @@ def write_raster_report(
     if accuracy is not None:
         sections.append(Section("accuracy", "How right the map is", _agreement(accuracy)))
     if adjusted is not None:
-        sections.append(
-            Section("adjusted", "Accuracies and areas, allowing for the area of each class", _adjusted(adjusted))
-        )
+        sections.append(Section("adjusted", "What the classes cover, estimated", _adjusted(adjusted)))
     sections.append(Section("reproduction", "How to reproduce this", _reproduction(command, model)))
     write_whole(path, _rendered(title or _title(image, class_map), sections).encode("utf-8"))
     return Path(path)
@@ -110,7 +108,7 @@ def _rendered(title: str, sections: list[Section]) -> str:
     drawings = [one for section in sections for one in section.content.get("drawings", ()) if one.figure is not None]
     today = datetime.now(UTC)
     return (
-        _environment()
+        environment()
         .get_template("raster.html")
         .render(
             title=title,
@@ -259,7 +257,7 @@ def _reproduction(command: str | None, model: Any) -> dict[str, Any]:
     return {
         "command": command,
         "model": None if model is None else repr(model),
-        "versions": [*_versions(), *_raster_versions()],
+        "versions": [*versions(), *_raster_versions()],
     }
 
 

@@ -28,12 +28,12 @@ def reproduction_part(material: Material) -> dict[str, Any]:
     return {
         "command": material.command,
         "facts": facts,
-        "versions": _versions(),
+        "versions": versions(),
         "model": None if material.model is None else repr(material.model),
     }
 
 
-def _versions() -> list[tuple[str, str]]:
+def versions() -> list[tuple[str, str]]:
     return [("Python", platform.python_version()), *((name, metadata.version(name)) for name in _PACKAGES)]
 
 

@@ -19,6 +19,7 @@ _ESTIMATORS = {
     "least_squares": ("LeastSquaresClassifier",),
     "logistic": ("LogisticRegression",),
     "logistic_path": ("LogisticRegressionCV", "LogisticRegressionPath"),
+    "minimum_distance": ("MinimumDistance",),
     "many_classes": ("OneVsOne", "OneVsRest", "OutputCode"),
     "naive_bayes": ("GaussianNB", "NaiveBayes"),
     "perceptron": ("Perceptron",),

@@ -70,11 +70,12 @@ def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, Encodi
     if absent not in ("refuse", "missing"):
         raise ParameterError(f"absent must be 'refuse' or 'missing', got {absent!r}.")
     names = [column.name for column in schema.used]
-    lacking = [name for name in names if name not in data.column_names]
+    there = set(data.column_names)
+    lacking = [name for name in names if name not in there]
     if lacking and absent == "refuse":
         raise ColumnError(
             f"Columns of the training table are not there: {listed(lacking)}."
-            f"{suggestion(lacking[0], set(data.column_names) - set(names))} Add them, or take them as missing with "
+            f"{suggestion(lacking[0], there - set(names))} Add them, or take them as missing with "
             "absent='missing'."
         )
     known = {column.name for column in schema.columns} | ({schema.target.name} if schema.target else set())
@@ -84,7 +85,7 @@ def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, Encodi
         absent=tuple(lacking),
     )
     nothing = pa.nulls(data.num_rows)
-    return pa.table({name: nothing if name in lacking else data[name] for name in names}), report
+    return pa.table({name: data[name] if name in there else nothing for name in names}), report
 
 
 def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], refuse: bool) -> Array:

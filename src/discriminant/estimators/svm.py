@@ -1,0 +1,376 @@
+"""Linear support vector machines, with soft and with hard margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import LabelledRows, Rows
+from ..data.naming import shown
+from ..data.parameters import check_integer, check_number
+from ..engine import side_by_side
+from ..engine.blas import one_blas_thread
+from ..errors import (
+    DegenerateDataError,
+    DiscriminantError,
+    InputError,
+    NotReadyError,
+    NotSeparableError,
+    ParameterError,
+    warn,
+)
+from ..rules import LinearRule
+from ..solvers.hard_margin import maximum_margin
+from ..solvers.margin import MarginFit, MarginProblem
+from ..solvers.result import Solution
+from ..solvers.widest import widest_margin
+from ..solvers.witness import CommonPoint
+from .base import all_or_nothing
+from .binary_problems import BinaryProblems
+from .logistic import finite_rows, refuse_weightless_classes
+
+Array = np.ndarray[Any, Any]
+
+#: Folds of the cross-validation that calibrates.
+_FOLDS = 5
+#: The squares of squares of larger values are no numbers any more.
+_LARGE = 1e75
+
+
+def _calibrated(model: Any) -> bool:
+    if model.calibration is None:
+        raise AttributeError(
+            "A support vector machine gives margins, not probabilities. Set calibration='sigmoid' (or 'isotonic') to "
+            "have them turned into probabilities by cross-validation."
+        )
+    return True
+
+
+class SupportVectorClassifier(BinaryProblems):
+    """Linear support vector machine: the hyperplane with the widest margin.
+
+    Soft margin: minimises ``|w|^2 / 2 + C sum_i s_i loss_i`` with the hinge loss ``max(1 - y (w'x + b), 0)`` or its
+    square, ``s`` the sample weights; the intercept is not penalised. Hard margin: minimises ``|w|^2 / 2`` with
+    ``y (w'x + b) >= 1`` for every row, to which the soft margin comes as C grows; as C goes to 0, w does.
+
+    Parameters
+    ----------
+    margin : {"soft", "hard"}
+        With "hard", classes that no hyperplane separates raise a `NotSeparableError` with a proof: its ``witness``,
+        which ``witness.check(X, y)`` checks, or ``witness.check(X, y == label)`` for one class against the rest.
+    C : float
+        What slack costs (soft margin).
+    loss : {"hinge", "squared_hinge"}
+    fit_intercept : bool
+    multiclass : {"one-vs-rest", "one-vs-one"}
+        For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
+        and the scores decide among equals.
+    solver : {"auto", "newton", "dual"}
+        "newton" for up to some hundred columns, exact and with few passes over the rows whatever C; "dual", coordinate
+        ascent in the dual, for more columns and for sparse rows. "auto" chooses by shape.
+    tol : float
+        Duality gap, relative to the objective, to stop at: a proven bound on the distance from the minimum.
+    max_iter : int
+        Most sweeps over the rows ("dual").
+    calibration : {None, "sigmoid", "isotonic"}
+        Learn probabilities from the margins, by scikit-learn's calibration with 5 folds; ``predict_proba`` exists only
+        then. Predictions are still those of the margins.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+    random_state : int, optional
+        For the order of the rows in "dual".
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes, else one row for each binary problem
+    support_ : array of int
+        The rows with a multiplier above 0, in ascending order.
+    dual_coef_ : array of shape (1, n_support), or one row for each binary problem
+        Their multipliers times y: ``coef_ = dual_coef_ @ support_vectors_``, as exactly as ``tol`` asks for.
+    n_support_ : array of shape (K,)
+        Support vectors of each class.
+    margin_ : float, or array with one for each binary problem
+        Width of the margin, ``2 / |w|``.
+    slacks_ : array of shape (n,), or one row for each binary problem (NaN for rows that take no part)
+    solution_ : Solution, or list with one for each binary problem
+        What the solver reached: objective, duality gap, passes over the rows.
+    codebook_ : Codebook
+        Which classes each binary problem tells apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [4, 2], [2, 4]])
+    >>> y = ["near"] * 3 + ["far"] * 3
+    >>> model = SupportVectorClassifier(margin="hard").fit(X, y)
+    >>> model.support_, round(model.margin_, 3)
+    (array([2, 5]), 2.828)
+    >>> bool(model.solution_.duality_gap < 1e-9)
+    True
+    """
+
+    dual_coef_: Array
+    support_: Array
+    solution_: Any
+    _own_state = ("_training",)
+
+    def __init__(
+        self,
+        margin: Literal["soft", "hard"] = "soft",
+        C: float = 1.0,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        fit_intercept: bool = True,
+        multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest",
+        solver: Literal["auto", "newton", "dual"] = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 5000,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.margin = margin
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers; float32, float64 and CSR are read where they stand.
+        y : array-like of shape (n_rows,)
+            Class labels: strings, integers or booleans.
+        sample_weight : array-like of shape (n_rows,), optional
+            Multiplies C: weight 3 counts like three such rows.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._forget()
+            self._check_parameters()
+            data = self._training = self._labelled(X, y, sample_weight)
+            refuse_weightless_classes(data)
+            self.codebook_ = self._codebook()
+            columns = list(range(self.codebook_.n_columns))
+            with self._sound_rows(data), one_blas_thread():
+                self._keep(side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs))
+            if self.calibration is not None:
+                self.calibrated_ = self._calibrated(X, data)
+        return self
+
+    @available_if(_calibrated)
+    def predict_proba(self, X: Any) -> Array:
+        """Calibrated probabilities of the classes, columns in the order of ``classes_``."""
+        self._ready()
+        return self.calibrated_.predict_proba(X)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows of ``support_``, from the table the model was fitted on."""
+        check_is_fitted(self, "rule_")
+        if not hasattr(self, "_training"):
+            raise NotReadyError(
+                "A stored model does not carry its training rows: take X[model.support_], or fit again."
+            )
+        return self._training.rows.take(self.support_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
+            state.pop(name, None)
+        return state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_option("margin", ("soft", "hard"))
+        self._check_option("loss", ("hinge", "squared_hinge"))
+        self._check_option("solver", ("auto", "newton", "dual"))
+        self._check_option("calibration", (None, "sigmoid", "isotonic"))
+        check_number("C", self.C, 0, open_below=True)
+        check_number("tol", self.tol, 0, 1, open_below=True)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _calibrated(self, X: Any, data: LabelledRows) -> CalibratedClassifierCV:
+        weight = data.weight
+        if weight is not None and not weight.all():  # a row of weight 0 is no row
+            counted = np.flatnonzero(weight)
+            X, data, weight = _safe_indexing(X, counted), data.take(counted), weight[counted]
+        counts = np.bincount(data.codes)
+        if counts.min() < 2:
+            label = shown(self.classes_[int(np.argmin(counts))])
+            raise DegenerateDataError(
+                f"Calibration holds out rows of every class in turn, and class {label} has only one. Leave the class "
+                "out, or set calibration=None."
+            )
+        plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
+        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
+        return calibrated.fit(X, self.classes_[data.codes], weight)
+
+    def _solved(self, data: LabelledRows, column: int) -> tuple[Array, MarginFit]:
+        """The rows of a binary problem and its solution; those of weight 0 take no part in finding it."""
+        chosen, side = self.codebook_.targets(data.codes, column)
+        rows = np.arange(data.n_rows) if chosen is None else chosen
+        part = data if chosen is None else data.take(rows)
+        part = LabelledRows(part.rows, data.classes[:2], (side > 0).astype(part.codes.dtype), part.weight)
+        counted = np.flatnonzero(np.ones(len(rows)) if part.weight is None else part.weight)
+        if len(counted) == len(rows):
+            return rows, self._fitted(part, rows, column)
+        return rows, _with_idle_rows(self._fitted(part.take(counted), rows[counted], column), part, counted)
+
+    def _fitted(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
+        """The solution of a binary problem with these ``rows`` of the table."""
+        if self.margin == "hard":
+            return self._hard(data, rows, column)
+        squared, fit_intercept = self.loss == "squared_hinge", bool(self.fit_intercept)
+        problem = MarginProblem(data, float(self.C), squared, fit_intercept, self.n_jobs)
+        with np.errstate(all="ignore"):  # what overflows shows in the result
+            return widest_margin(problem, self.solver, self.tol, self.max_iter, self._seed())
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        try:
+            return int(np.random.default_rng(self.random_state).integers(1 << 32))
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                "random_state must be None, a whole number of at least 0 or a NumPy generator, got "
+                f"{self.random_state!r}."
+            ) from error
+
+    def _hard(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
+        try:
+            found = maximum_margin(data.rows, 2.0 * data.codes - 1.0, bool(self.fit_intercept))
+        except NotSeparableError as error:
+            raise NotSeparableError(
+                f"No hyperplane separates {self._named(column)}: there is no hard margin. The error's witness proves "
+                "it. Use margin='soft'.",
+                self._witness(error.witness, rows, column),
+            ) from None
+        value = 0.5 * float(found.coef @ found.coef)
+        solution = Solution(
+            theta=np.append(found.coef, found.intercept)[None],
+            objective=value,
+            gradient_norm=0.0,
+            excess=found.duality_gap,
+            duality_gap=found.duality_gap * value,
+            passes=float("nan"),
+            iterations=found.iterations,
+            converged=True,
+            reason="optimal",
+            solver="active set",
+        )
+        centre = np.zeros(len(found.coef))
+        return MarginFit(centre, found.coef, found.intercept, found.alpha, np.zeros(data.n_rows), solution)
+
+    def _witness(self, found: CommonPoint, rows: Array, column: int) -> CommonPoint:
+        """The proof in terms of the table: its rows, and its classes (of ``y == label``, for one against the rest)."""
+        sides = [np.flatnonzero(self.codebook_.matrix[:, column] == side) for side in (-1, 1)]
+        pair = all(len(side) == 1 for side in sides)
+        names = tuple(self.classes_[side[0]] for side in sides) if pair else (False, True)
+        first, second = rows[found.rows_first], rows[found.rows_second]
+        return replace(found, rows_first=first, rows_second=second, classes=names)
+
+    def _keep(self, solved: list[tuple[Array, MarginFit]]) -> None:
+        fits = [fit for _, fit in solved]
+        if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
+            raise OverflowError("The objective is not a number.")
+        solutions = [fit.solution for fit in fits]
+        self.solution_ = solutions[0] if len(self.classes_) == 2 else solutions
+        self.n_iter_ = max(max(solution.iterations for solution in solutions), 1)
+        self._keep_multipliers(solved)
+        centre = fits[0].centre
+        coef = np.array([fit.coef for fit in fits])
+        constants = np.array([fit.constant + fit.coef @ (centre - fit.centre) for fit in fits])
+        self._set_binary_rule(centre, coef, constants)
+        with np.errstate(divide="ignore"):
+            self.margin_ = self._one_or_each([float(2 / np.linalg.norm(row)) for row in coef])
+        self._warn_of_gaps(solutions)
+
+    @contextmanager
+    def _sound_rows(self, data: LabelledRows) -> Iterator[None]:
+        """Blame NaN, infinity and values too large to be squared, if there are any, for what fails inside."""
+        try:
+            with finite_rows(data):
+                yield
+        except (ValueError, ArithmeticError) as error:
+            if isinstance(error, DiscriminantError):
+                raise
+            largest = _largest_of_columns(data.rows)
+            if largest.max() > _LARGE:
+                raise InputError(
+                    f"Values of {data.rows.number_label(int(np.argmax(largest)))} are too large: they overflow when "
+                    "multiplied. Use larger units (divide it)."
+                ) from error
+            if isinstance(error, OverflowError):
+                raise ParameterError(
+                    f"C={self.C:g} times the weights is too large: the objective overflows. Lower it."
+                ) from error
+            raise
+
+    def _keep_multipliers(self, solved: list[tuple[Array, MarginFit]]) -> None:
+        """Multipliers and slacks of all rows, those that take no part in a binary problem with 0 and NaN."""
+        n = self._training.n_rows
+        multipliers, slacks = np.zeros((len(solved), n)), np.full((len(solved), n), np.nan)
+        for column, (rows, fit) in enumerate(solved):
+            multipliers[column, rows] = fit.alpha * self.codebook_.targets(self._training.codes, column)[1]
+            slacks[column, rows] = fit.slacks
+        self.support_ = np.flatnonzero(multipliers.any(axis=0))
+        self.dual_coef_ = np.ascontiguousarray(multipliers[:, self.support_])
+        self.n_support_ = np.bincount(self._training.codes[self.support_], minlength=len(self.classes_))
+        self.slacks_ = slacks[0] if len(self.classes_) == 2 else slacks
+
+    def _warn_of_gaps(self, solutions: list[Solution]) -> None:
+        failed = [column for column, solution in enumerate(solutions) if not solution.converged]
+        if failed:
+            worst = max(failed, key=lambda column: solutions[column].excess)
+            solution = solutions[worst]
+            warn(
+                f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) in "
+                f"{self._named(worst)}, at most {solution.excess:.1e} above the minimum, relative to it "
+                f"(tol={self.tol:g}). Raise max_iter or tol, lower C, or scale the columns.",
+                ConvergenceWarning,
+            )
+
+
+def _with_idle_rows(fit: MarginFit, data: LabelledRows, counted: Array) -> MarginFit:
+    """The solution of the ``counted`` rows among all of them; the others have no multiplier, but slack."""
+    idle = np.setdiff1d(np.arange(data.n_rows), counted)
+    rule = LinearRule(fit.centre, fit.coef[None], np.array([fit.constant]))
+    scores = rule.scores(data.rows.take(idle))[:, 0]
+    alpha, slacks = np.zeros(data.n_rows), np.empty(data.n_rows)
+    alpha[counted], slacks[counted] = fit.alpha, fit.slacks
+    slacks[idle] = np.maximum(1.0 - (2.0 * data.codes[idle] - 1.0) * scores, 0.0)
+    return replace(fit, alpha=alpha, slacks=slacks)
+
+
+def _largest_of_columns(rows: Rows) -> Array:
+    """The largest absolute value of each column."""
+    largest = np.zeros(rows.n_columns)
+    for span in rows.spans:
+        for start, stop in rows.edges(span):
+            of_block = abs(rows.block(start, stop)).max(axis=0)
+            np.maximum(largest, of_block.toarray()[0] if sp.issparse(of_block) else of_block, out=largest)
+    return largest

@@ -1,0 +1,286 @@
+"""A reference sample for checking a map: how many pixels, how many of each class, and which."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.naming import plain, shown
+from ..data.parameters import check_integer, check_number
+from ..decision.posteriors import label_array
+from ..engine import side_by_side
+from ..errors import InputError, ParameterError
+from ..evaluation.layout import aligned, name
+from .assess import named_pixels, pixels_by_window
+from .extra import extra
+from .grid import moved
+from .image import Image, Paths, opened
+
+Array = np.ndarray[Any, Any]
+
+_DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
+
+
+@dataclass(frozen=True, eq=False)
+class SampleDesign:
+    """Pixels to look at, drawn at random within each class of a map.
+
+    They come in random order, and their file does not say what the map shows: who decides on the true class should not
+    know.
+
+    Attributes
+    ----------
+    strata : list
+        The classes of the map.
+    pixels : array of shape (strata,)
+        How many pixels of the map each has.
+    allocation : array of shape (strata,)
+        How many of them are drawn.
+    rows, columns : arrays of shape (n,)
+    mapped : array of shape (n,)
+        What the map shows there.
+    coordinates : array of shape (n, 2)
+        The centres of the pixels, in the coordinate system of the map.
+    crs : str or None
+        That system as WKT.
+    """
+
+    strata: list[Any]
+    pixels: Array
+    allocation: Array
+    rows: Array
+    columns: Array
+    mapped: Array
+    coordinates: Array
+    crs: str | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the points to a GeoPackage or GeoJSON file, with an empty field ``reference`` to fill in."""
+        _save(self, path)
+
+    def __str__(self) -> str:
+        rows = [["map class", "pixels", "share", "to check"]]
+        for label, pixels, n in zip(self.strata, self.pixels, self.allocation, strict=True):
+            rows.append([name(label), f"{pixels:,}", f"{pixels / self.pixels.sum():.1%}", f"{n:,}"])
+        rows.append(["total", f"{self.pixels.sum():,}", "", f"{self.allocation.sum():,}"])
+        return "\n".join(aligned(rows))
+
+    __repr__ = __str__
+
+
+def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) -> int:
+    """How many pixels have to be checked for an overall accuracy with this standard error.
+
+    ``(sum of W_i sqrt(U_i (1 - U_i)) / standard_error)^2``, for a large map (Cochran 1977; Olofsson et al. 2014).
+
+    Parameters
+    ----------
+    shares : array-like
+        The share of each class in the map.
+    users_accuracy : number or array-like
+        The user's accuracy that is expected of each.
+    standard_error : float
+
+    Examples
+    --------
+    >>> sample_size([0.02, 0.015, 0.32, 0.645], [0.7, 0.6, 0.9, 0.95], 0.01)
+    641
+    """
+    check_number("standard_error", standard_error, 0, open_below=True)
+    weight = np.asarray(shares, dtype=np.float64)
+    expected = np.broadcast_to(np.asarray(users_accuracy, dtype=np.float64), weight.shape)
+    if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise ParameterError(f"shares must be the share of each class in the map, got {shares!r}.")
+    if not ((expected > 0) & (expected < 1)).all():
+        raise ParameterError(f"users_accuracy must lie between 0 and 1, got {users_accuracy!r}.")
+    spread = (weight / weight.sum() * np.sqrt(expected * (1 - expected))).sum()
+    return int(np.ceil((spread / standard_error) ** 2 - 1e-9))
+
+
+def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
+    """How many of ``total`` pixels to check in each class: in proportion to its area, but ``at_least`` so many.
+
+    Rare classes get ``at_least`` pixels, so that their user's accuracy can be judged, and the others share the rest; a
+    class never gets more pixels than it has.
+
+    Examples
+    --------
+    >>> allocate(640, [200_000, 150_000, 3_200_000, 6_450_000], at_least=75)
+    array([ 75,  75, 162, 328])
+    """
+    check_integer("total", total, 1)
+    check_integer("at_least", at_least, 0)
+    size = np.asarray(pixels, dtype=np.int64)
+    floor = np.minimum(size, at_least)
+    if floor.sum() > total:
+        raise ParameterError(
+            f"{at_least} pixels in each of {len(size)} classes are {floor.sum()}, more than the {total} in all. "
+            "Check more pixels, or fewer in each class."
+        )
+    given = floor.copy()
+    free = np.ones(len(size), bool)
+    while True:
+        rest = min(total, int(size.sum())) - given[~free].sum()
+        share = np.zeros(len(size)) if not free.any() else rest * size * free / max(size[free].sum(), 1)
+        low = free & (share < floor)
+        if not low.any():
+            break
+        free &= ~low
+    given[free] = _rounded(share[free], int(rest))
+    return given
+
+
+def _rounded(shares: Array, total: int) -> Array:
+    """Whole numbers of this sum near the shares: those with the largest remainders are rounded up."""
+    whole = np.floor(shares + 1e-9).astype(np.int64)
+    up = np.argsort(whole - shares, kind="stable")[: total - whole.sum()]
+    whole[up] += 1
+    return whole
+
+
+def draw_design(
+    class_map: Image | Paths,
+    total: int | None = None,
+    at_least: int = 50,
+    users_accuracy: Any = 0.8,
+    standard_error: float = 0.01,
+    names: Mapping[int, Any] | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> SampleDesign:
+    """Pixels of a map to be checked, drawn at random within each of its classes.
+
+    Parameters
+    ----------
+    class_map : path or Image
+        One band of class codes.
+    total : int, optional
+        How many. Default: what `sample_size` gives for ``users_accuracy`` and ``standard_error``, but at least
+        ``at_least`` in each class.
+    at_least : int
+        The fewest in a class, see `allocate`.
+    users_accuracy : number or dict by class
+        What is expected of the map.
+    standard_error : float
+        Wanted for the overall accuracy.
+    names : dict, optional
+        The class that each code of the map stands for; by default the codes are the classes.
+    random_state : int or Generator
+    n_jobs : int, optional
+        Threads that read.
+
+    Returns
+    -------
+    SampleDesign
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> form = {"driver": "GTiff", "count": 1, "width": 8, "height": 4, "dtype": "uint8", "nodata": 0}
+    >>> form |= {"crs": "EPSG:32632", "transform": rasterio.Affine(100, 0, 500_000, 0, -100, 200_000)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with rasterio.open(f"{folder}/map.tif", "w", **form) as file:
+    ...         file.write(np.repeat(np.arange(1, 5, dtype="uint8"), 8).reshape(1, 4, 8))
+    ...     print(draw_design(f"{folder}/map.tif", total=12, at_least=2, names={1: "a", 2: "b", 3: "c", 4: "d"}))
+    map class  pixels  share  to check
+    a               8  25.0%         3
+    b               8  25.0%         3
+    c               8  25.0%         3
+    d               8  25.0%         3
+    total          32               12
+    """
+    with opened(class_map) as image:
+        by_window = pixels_by_window(image, n_jobs)
+        found = named_pixels(by_window, names, image)
+        if not found:
+            raise InputError(f"The map {image.label} has no pixel with a class.")
+        strata, pixels = list(found), np.array(list(found.values()))
+        allocation = allocate(_total(total, strata, pixels, at_least, users_accuracy, standard_error), pixels, at_least)
+        codes = _codes_of(strata, names)
+        rng = np.random.default_rng(random_state)
+        ordinals = {
+            code: np.sort(rng.choice(size, n, replace=False))
+            for code, size, n in zip(codes, pixels, allocation, strict=True)
+        }
+        counts = np.array([[own[code] for code in codes] for own in by_window])
+        rows, columns, stratum = _located(image, counts, ordinals, n_jobs)
+        order = rng.permutation(len(rows))
+        rows, columns, stratum = rows[order], columns[order], stratum[order]
+        places = moved(image.transform, columns + 0.5, rows + 0.5)
+        crs = None if image.crs is None else image.crs.to_wkt()
+    return SampleDesign(strata, pixels, allocation, rows, columns, label_array(list(strata))[stratum], places, crs)
+
+
+def _total(
+    total: int | None, strata: list[Any], pixels: Array, at_least: int, users_accuracy: Any, standard_error: float
+) -> int:
+    if total is not None:
+        return total
+    if isinstance(users_accuracy, Mapping):
+        missing = [label for label in strata if label not in users_accuracy]
+        if missing:
+            raise ParameterError(f"users_accuracy says nothing of the class {shown(missing[0])}. Classes: {strata}.")
+        users_accuracy = [users_accuracy[label] for label in strata]
+    wanted = sample_size(pixels / pixels.sum(), users_accuracy, standard_error)
+    return max(wanted, int(np.minimum(pixels, at_least).sum()))
+
+
+def _codes_of(strata: Sequence[Any], names: Mapping[int, Any] | None) -> list[int]:
+    if names is None:
+        return [int(label) for label in strata]
+    by_label = {plain(label): int(code) for code, label in names.items()}
+    return [by_label[label] for label in strata]
+
+
+def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: int | None) -> tuple[Array, Array, Array]:
+    """Rows, columns and stratum of the pixels that have these numbers among those of their code.
+
+    ``counts`` says how many pixels of each code every window has: only windows with chosen ones are read.
+    """
+    ends = np.cumsum(counts, axis=0)
+
+    def chosen(task: tuple[Any, Array, Array]) -> list[tuple[Array, Array, Array]]:
+        window, starts, stops = task
+        wanted = [
+            numbers[slice(*np.searchsorted(numbers, (start, stop)))] - start
+            for numbers, start, stop in zip(ordinals.values(), starts, stops, strict=True)
+        ]
+        if not any(part.size for part in wanted):
+            return []
+        values, valid = image.read(window)
+        found = []
+        for i, (code, part) in enumerate(zip(ordinals, wanted, strict=True)):
+            rows, columns = np.nonzero(valid & (values[0] == code)) if part.size else (part, part)
+            found.append((rows[part] + window.row_off, columns[part] + window.col_off, np.full(len(part), i)))
+        return found
+
+    tasks = list(zip(image.windows(), ends - counts, ends, strict=True))
+    parts = [part for group in side_by_side(chosen, tasks, n_jobs) for part in group]
+    rows, columns, stratum = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return rows, columns, stratum
+
+
+def _save(design: SampleDesign, path: str | os.PathLike[str]) -> None:
+    shapely, target = extra("shapely"), Path(path)
+    ending = target.suffix.lower()
+    if ending not in _DRIVERS:
+        raise InputError(f"Points are written to files that end in {' or '.join(_DRIVERS)}, got {target.name!r}.")
+    if not target.parent.is_dir():
+        raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
+    points = shapely.to_wkb(shapely.points(design.coordinates))
+    fields = [np.arange(1, len(points) + 1), np.full(len(points), None, dtype=object)]
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder, warnings.catch_warnings():
+        # pyogrio remarks on points without a coordinate system, which those of a plain image are.
+        warnings.simplefilter("ignore", UserWarning)
+        part = os.path.join(folder, target.name)
+        extra("pyogrio").raw.write(
+            part, points, fields, ["id", "reference"], geometry_type="Point", crs=design.crs, driver=_DRIVERS[ending]
+        )
+        os.replace(part, target)

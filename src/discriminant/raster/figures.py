@@ -1,0 +1,262 @@
+"""Pictures of samples: spectral signatures, histograms, scatters, separability, and areas with their errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning
+from ..estimators.discriminant import LinearDiscriminantAnalysis
+from ..figures import house
+from ..figures.rows import LabelledPoints, add_points, box, shown_rows
+from .area_adjusted import AreaAdjusted
+from .samples import Samples
+from .separability import SCALE, Separability
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Array = np.ndarray[Any, Any]
+
+_BINS = 40
+#: Numbers in the cells of a larger matrix could not be read; they stand in the hover texts.
+_MOST_WRITTEN = 16
+
+
+def signatures(samples: Samples) -> Figure:
+    """The mean of each class in each band, with a standard deviation to either side: its spectral signature.
+
+    Parameters
+    ----------
+    samples : Samples
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster import Band, Samples
+    >>> iris, place = load_iris(), np.arange(150)
+    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
+    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
+    >>> [trace.name for trace in signatures(samples).data]
+    ['setosa', 'versicolor', 'virginica']
+    """
+    found = samples.statistics
+    made = house.figure(
+        "Spectral signatures",
+        f"Mean of each class in each band, ± one standard deviation; {house.counted(samples.n_pixels)} pixels.",
+        legend={"title": {"text": "class"}},
+    )
+    places = np.arange(len(found.band_names))
+    for k, label in enumerate(found.classes):
+        text = house.written(label)
+        made.add_scatter(
+            x=places + 0.08 * (k / max(len(found.classes) - 1, 1) - 0.5),
+            y=found.means[k], name=text, mode="lines+markers", line=house.line(k), marker=house.marker(k, size=8),
+            error_y={"type": "data", "array": np.nan_to_num(found.sds[k]), "thickness": 1.2, "width": 3},
+            customdata=np.column_stack((found.band_names, np.round(found.sds[k], 3).astype(str))),
+            hovertemplate=f"{text}, %{{customdata[0]}}<br>%{{y:.4g}} ± %{{customdata[1]}}<extra></extra>",
+        )  # fmt: skip
+    names = [house.written(band) for band in found.band_names]
+    made.update_xaxes(**house.axis("band", tickvals=places.tolist(), ticktext=names))
+    return made.update_yaxes(**house.axis("value"))
+
+
+def histograms(samples: Samples) -> Figure:
+    """The distribution of the values of each class in each band, a panel for each band.
+
+    Parameters
+    ----------
+    samples : Samples
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    from plotly.subplots import make_subplots
+
+    names = [house.written(band) for band in samples.band_names]
+    p = len(names)
+    made = make_subplots(rows=p, cols=1, subplot_titles=names, vertical_spacing=min(0.08, 0.35 / p))
+    made.update_layout(
+        house.layout(
+            "Histograms by band and class", "Share of the pixels of each class.", height=120 + 190 * p, least_lines=3
+        )
+    )
+    for j in range(p):
+        edges = _edges(samples.X[:, j])
+        for k, label in enumerate(samples.classes):
+            own = samples.X[samples.y == label, j]
+            share = np.histogram(own, edges)[0] / len(own)
+            made.add_scatter(
+                x=(edges[1:] + edges[:-1]) / 2, y=share, mode="lines", line=house.line(k, width=1.8),
+                name=house.written(label), legendgroup=str(k), showlegend=j == 0, row=j + 1, col=1,
+                hovertemplate=f"{house.written(label)}: %{{y:.1%}} near %{{x:.4g}}<extra></extra>",
+            )  # fmt: skip
+        made.update_yaxes(**house.axis("share", tickformat=".0%", rangemode="tozero"), row=j + 1, col=1)
+    return made.update_xaxes(**house.axis("value"), row=p, col=1)
+
+
+def _edges(values: Array) -> Array:
+    """Edges of bins: a bin for each value where there are few whole ones, else evenly spaced."""
+    low, high = float(values.min()), float(values.max())
+    if values.dtype.kind in "iu" and high - low < _BINS:
+        return np.arange(low, high + 2) - 0.5
+    return np.linspace(low, high if high > low else low + 1, _BINS + 1)
+
+
+def band_scatter(samples: Samples, first: str | None = None, second: str | None = None) -> Figure:
+    """The pixels in the plane of two bands, coloured by class.
+
+    Parameters
+    ----------
+    samples : Samples
+    first, second : str, optional
+        Bands; the first two by default.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    names = samples.band_names
+    if len(names) < 2:
+        raise ColumnError(f"A scatter needs two bands, the image has one: {names[0]!r}. See histograms.")
+    bands = (names[0] if first is None else first, names[1] if second is None else second)
+    for band in bands:
+        if band not in names:
+            raise ColumnError(f"There is no band {band!r}. Bands: {', '.join(names)}.")
+    plane = samples.X[:, [names.index(band) for band in bands]].astype(np.float64)
+    return _scatter(samples, plane, list(bands), "Samples in two bands")
+
+
+def discriminant_scatter(samples: Samples) -> Figure:
+    """The pixels along the two directions that separate the classes best, coloured by class.
+
+    Parameters
+    ----------
+    samples : Samples
+        Of at least three classes and two bands; two classes have one such direction.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    if min(len(samples.classes) - 1, len(samples.bands)) < 2:
+        raise DegenerateDataError(
+            f"{len(samples.classes)} classes in {len(samples.bands)} bands have fewer than two discriminant axes. "
+            "See band_scatter or histograms."
+        )
+    with warnings.catch_warnings():
+        # Bands that depend on each other leave the axes as they are.
+        warnings.simplefilter("ignore", DiscriminantWarning)
+        plane = LinearDiscriminantAnalysis().fit(samples.X, samples.y).transform(samples.X)[:, :2]
+    names = ["first discriminant axis", "second discriminant axis"]
+    return _scatter(samples, plane, names, "Samples in discriminant axes")
+
+
+def _scatter(samples: Samples, plane: Array, names: list[str], title: str) -> Figure:
+    codes = np.searchsorted(samples.classes, samples.y)
+    points = LabelledPoints(plane, codes, samples.classes, names)
+    made = house.figure(
+        title,
+        f"{house.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}",
+        legend={"title": {"text": "class"}},
+    )
+
+    def hover(i: int) -> str:
+        place = f"row {samples.rows[i]}, column {samples.columns[i]}"
+        return f"{house.written(samples.y[i])}, area {samples.areas[i]}: {place}"
+
+    add_points(made, plane, points, hover)
+    edges = box(plane)
+    made.update_xaxes(**house.axis(house.written(names[0]), range=edges[:, 0].tolist()))
+    return made.update_yaxes(**house.axis(house.written(names[1]), range=edges[:, 1].tolist()))
+
+
+def separability_matrix(found: Separability) -> Figure:
+    """The Jeffries-Matusita distance of every two classes, from 0 to 2, as a matrix.
+
+    Parameters
+    ----------
+    found : Separability
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    house.expect(found, (Separability,), "separability_matrix", "Make one: raster.separability(samples).")
+    names = [house.written(label) for label in found.distances.classes]
+    values = found.distances.jeffries_matusita.copy()
+    np.fill_diagonal(values, np.nan)
+    closest = found.pairs[0]
+    made = house.figure(
+        "Separability of the classes",
+        f"Jeffries-Matusita distance: {SCALE}. Closest: {house.written(closest.first)} and "
+        f"{house.written(closest.second)}, {closest.jeffries_matusita:.2f}.",
+        height=max(420, 150 + 46 * len(names)),
+    )
+    places = list(range(len(names)))
+    text = [["" if np.isnan(value) else f"{value:.2f}" for value in row] for row in values]
+    hover = [
+        [f"{a} and {b}: {cell}" for b, cell in zip(names, row, strict=True)] for a, row in zip(names, text, strict=True)
+    ]
+    made.add_heatmap(
+        z=values, x=places, y=places, zmin=0, zmax=2, xgap=2, ygap=2, hoverongaps=False,
+        colorscale=[[0, house.colour(4)], [0.5, "#f7e6d8"], [1, "#ffffff"]],
+        colorbar={"title": {"text": "Jeffries-Matusita", "side": "right"}, "outlinewidth": 0},
+        text=text, texttemplate="%{text}" if len(names) <= _MOST_WRITTEN else "",
+        customdata=hover, hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+    made.update_xaxes(**house.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks=""))
+    return made.update_yaxes(
+        **house.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks="", autorange="reversed")
+    )
+
+
+def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
+    """The area of each class as the map shows it, and as the reference sample estimates it, with intervals.
+
+    Parameters
+    ----------
+    found : AreaAdjusted
+    unit : str
+        Of the areas, such as "ha".
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> from discriminant.raster import area_adjusted_accuracy
+    >>> found = area_adjusted_accuracy([[40, 10], [5, 45]], {"forest": 300, "water": 700}, ["forest", "water"])
+    >>> area_estimates(found, "ha").data[1].x
+    array([310., 690.])
+    """
+    house.expect(found, (AreaAdjusted,), "area_estimates", "Make one: raster.area_adjusted_accuracy(...).")
+    names = [house.written(label) for label in found.classes]
+    made = house.figure(
+        "Areas on the map and on the ground",
+        f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals.",
+        height=max(380, 180 + 50 * len(names)),
+    )
+    places = np.arange(len(names))
+    mapped = [found.map_areas[found.strata.index(label)] for label in found.classes]
+    made.add_scatter(
+        x=mapped, y=places, mode="markers", name="counted on the map",
+        marker={"symbol": "line-ns-open", "size": 18, "color": house.INK, "line": {"width": 2}},
+        hovertemplate="on the map: %{x:,.1f}<extra></extra>",
+    )  # fmt: skip
+    made.add_scatter(
+        x=found.area, y=places, mode="markers", name="estimated", marker=house.marker(0, size=9),
+        error_x={"type": "data", "array": np.nan_to_num(found.halfwidth("area")), "thickness": 1.6},
+        hovertemplate="estimated: %{x:,.1f} ± %{error_x.array:,.1f}<extra></extra>",
+    )  # fmt: skip
+    made.update_yaxes(**house.axis("class", tickvals=places.tolist(), ticktext=names, autorange="reversed"))
+    return made.update_xaxes(**house.axis(f"area ({house.written(unit)})" if unit else "area", rangemode="tozero"))

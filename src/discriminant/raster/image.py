@@ -1,0 +1,382 @@
+"""Images: bands read window by window, on any number of threads, with a mask of the pixels that hold values."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..data.parameters import check_integer
+from ..errors import ColumnError, DtypeError, InputError
+from .extra import extra
+from .grid import refuse_other_grid
+
+Array = np.ndarray[Any, Any]
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+#: The colours by which GDAL knows the bands of a photograph.
+_COLOURS = ("red", "green", "blue")
+#: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
+_opening = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band of an image: what it is called, what its values are, and whether its name was written in the file.
+
+    A band without a name of its own is called after its number or, in a stack of files, after its file.
+    """
+
+    name: str
+    dtype: str
+    named: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The band as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One file of a stack: which of its bands count, and what says where they hold values."""
+
+    path: str
+    indexes: tuple[int, ...]
+    nodata: tuple[float | None, ...]
+    alpha: int | None  # the band that hides pixels by 0
+    masked: bool  # whether a mask beside the bands does
+
+
+class Image:
+    """The bands of one file, or of several files of one grid, read window by window.
+
+    Made by `open_image`; a context manager, and safe to read from many threads: each has file handles of its own.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    bands : tuple of Band
+    shape : (height, width)
+    crs : rasterio CRS or None
+    transform : affine.Affine
+        From (column, row) to coordinates; the identity for an image without georeference.
+    nodata : tuple
+        The value of each band that means "no value", or None.
+    palette : dict or None
+        Of an image whose only band holds numbers of colours: the colour (red, green, blue, alpha) of each number.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        self._own = threading.local()
+        self._handles: list[Any] = []
+        self._closed = False
+        try:
+            self._describe(self._datasets())
+        except BaseException:
+            self.close()
+            raise
+
+    def _describe(self, datasets: list[Any]) -> None:
+        first = datasets[0]
+        for path, dataset in zip(self.paths[1:], datasets[1:], strict=True):
+            refuse_other_grid(self.paths[0], first, path, dataset)
+        self._sources = [_source(path, dataset) for path, dataset in zip(self.paths, datasets, strict=True)]
+        self.bands = _bands(self._sources, datasets)
+        self.shape: tuple[int, int] = tuple(first.shape)
+        self.crs = next((dataset.crs for dataset in datasets if dataset.crs), None)
+        self.transform = first.transform
+        self.nodata = tuple(value for source in self._sources for value in source.nodata)
+        self.palette: dict[int, tuple[int, ...]] | None = _palette(first) if len(self.bands) == 1 else None
+        tiles = [dataset.block_shapes[0] for dataset in datasets]
+        self._tile = max(height for height, _ in tiles), max(width for _, width in tiles)
+
+    @property
+    def n_bands(self) -> int:
+        return len(self.bands)
+
+    @property
+    def band_names(self) -> tuple[str, ...]:
+        return tuple(band.name for band in self.bands)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        return tuple(band.dtype for band in self.bands)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type in which all bands are read together."""
+        return np.result_type(*map(np.dtype, self.dtypes))
+
+    @property
+    def georeferenced(self) -> bool:
+        """Whether pixels have coordinates other than their column and row."""
+        return self.crs is not None or not self.transform.is_identity
+
+    @property
+    def masked(self) -> bool:
+        """Whether the files say where they hold no values: by nodata values, an alpha band or a mask."""
+        hidden = any(source.masked or source.alpha is not None for source in self._sources)
+        return hidden or any(value is not None for value in self.nodata)
+
+    @property
+    def alpha_bands(self) -> list[str]:
+        """Which bands of which files are read as transparency, in words."""
+        named = [(source.alpha, Path(source.path).name) for source in self._sources if source.alpha is not None]
+        return [f"band {alpha} of {name!r}" for alpha, name in named]
+
+    @property
+    def label(self) -> str:
+        """How messages call the image."""
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"{Path(self.paths[0]).name!r}{more}"
+
+    def block_shape(self, block: int = 512) -> tuple[int, int]:
+        """Height and width of a window of whole tiles that is at least ``block`` pixels high and wide."""
+        check_integer("block", block, 1)
+        down, across = (-(-block // side) * side for side in self._tile)
+        return down, across
+
+    def windows(self, block: int = 512) -> Iterator[Any]:
+        """Windows that cover the image, row by row, each of whole tiles and at least ``block`` pixels high and wide.
+
+        Those at the right and lower edge end with the image. A tile belongs to one window only, so that none is
+        decompressed twice (in a stack of files that holds for those with the largest tiles).
+        """
+        window = extra("rasterio.windows").Window
+        (height, width), (down, across) = self.shape, self.block_shape(block)
+        for top in range(0, height, down):
+            for left in range(0, width, across):
+                yield window(left, top, min(across, width - left), min(down, height - top))
+
+    def read(self, window: Any = None) -> tuple[Array, Array]:
+        """The values of a window, shape (bands, height, width), and where all bands hold one, shape (height, width).
+
+        A pixel holds no value where a band has its nodata value, NaN or infinity, or where an alpha band or a mask
+        hides it. Without a window the whole image is read.
+        """
+        parts, valid = [], None
+        for source, dataset in zip(self._sources, self._datasets(), strict=True):
+            with _readable(source.path, window):
+                values, seen = dataset.read(source.indexes, window=window), _seen(source, dataset, window)
+            parts.append(values)
+            valid = _both(valid, _both(seen, _holding_values(values, source.nodata)))
+        array = parts[0] if len(parts) == 1 else np.concatenate([part.astype(self.dtype) for part in parts])
+        return array.astype(self.dtype, copy=False), np.ones(array.shape[1:], bool) if valid is None else valid
+
+    def close(self) -> None:
+        """Close all files; the image cannot be read after that."""
+        self._closed = True
+        while self._handles:
+            self._handles.pop().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        height, width = self.shape
+        return f"Image {self.label}: {width} x {height} pixels, bands {', '.join(self.band_names)}"
+
+    def _datasets(self) -> list[Any]:
+        """This thread's own handles on the files."""
+        if self._closed:
+            raise InputError(f"The image {self.label} is closed. Open it again with open_image.")
+        if not hasattr(self._own, "datasets"):
+            self._own.datasets = [_dataset(path, self._handles) for path in self.paths]
+        return self._own.datasets
+
+
+def open_image(paths: Paths) -> Image:
+    """The image in a file, or in several files of the same grid whose bands are stacked in their order.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        GeoTIFF, PNG, JPEG, and whatever else GDAL reads.
+
+    Returns
+    -------
+    Image
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import open_image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     form = {"driver": "GTiff", "count": 1, "width": 5, "height": 4, "dtype": "uint8", "nodata": 0}
+    ...     form["transform"] = rasterio.Affine(30, 0, 500_000, 0, -30, 200_000)
+    ...     for name in ("red", "infrared"):
+    ...         with rasterio.open(f"{folder}/{name}.tif", "w", **form) as file:
+    ...             file.write(np.arange(20, dtype="uint8").reshape(1, 4, 5))
+    ...     with open_image([f"{folder}/red.tif", f"{folder}/infrared.tif"]) as image:
+    ...         values, valid = image.read()
+    ...         image.band_names, values.shape, int(valid.sum())
+    (('red', 'infrared'), (2, 4, 5), 19)
+    """
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not listed:
+        raise InputError("open_image needs at least one file, got an empty list.")
+    return Image([os.fspath(path) for path in listed])
+
+
+@contextmanager
+def opened(image: Image | Paths) -> Iterator[Image]:
+    """The image: one that came open stays open."""
+    if isinstance(image, Image):
+        yield image
+        return
+    with open_image(image) as own:
+        yield own
+
+
+def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
+    """Raise an error unless an image has the bands a model was trained on: as many, in the same order, of one type.
+
+    Names that were written in the files must agree. Names taken from file names may differ from scene to scene, so of
+    those only one that stands in another place is refused.
+    """
+    wanted, found = [band.name for band in trained], list(image.band_names)
+    both = f"Trained on {', '.join(wanted)}; {image.label} has {', '.join(found)}."
+    if len(wanted) != len(found):
+        raise ColumnError(
+            f"The image must have the {len(wanted)} bands of the training image, got {len(found)}. {both} "
+            "Give those bands, in that order."
+        )
+    for number, (old, new) in enumerate(zip(trained, image.bands, strict=True), start=1):
+        if old.name != new.name and ((old.named and new.named) or new.name in wanted):
+            raise ColumnError(
+                f"Band {number} of the image must be {old.name!r}, as in the training image, got {new.name!r}. {both} "
+                "Give the bands in that order."
+            )
+        if old.dtype != new.dtype and not (old.dtype[:5] == new.dtype[:5] == "float"):
+            raise ColumnError(
+                f"Band {new.name!r} holds {new.dtype}, and in the training image it held {old.dtype}: its values may "
+                "be on another scale. Convert the image to the type and scale of the training image."
+            )
+
+
+def _dataset(path: str, handles: list[Any]) -> Any:
+    rasterio = extra("rasterio")
+    _refuse_missing_file(path)
+    try:
+        with _opening, warnings.catch_warnings():
+            warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+            dataset = rasterio.open(path)
+    except rasterio.errors.RasterioIOError as error:
+        raise InputError(
+            f"{path!r} cannot be opened as an image: {error}. Expected a GeoTIFF, PNG, JPEG or another image; if it is "
+            "one, it may be damaged: copy it again."
+        ) from error
+    handles.append(dataset)
+    return dataset
+
+
+def _refuse_missing_file(path: str) -> None:
+    """Only for plain paths: GDAL also opens parts of files and archives by longer names."""
+    if os.path.isdir(path):
+        raise InputError(f"{path!r} is a folder. Give the image file, or a list of its bands' files.")
+    if not os.path.exists(path) and ":" not in path and not path.startswith("/vsi"):
+        raise InputError(f"There is no file {path!r}. Check its name and folder.")
+
+
+@contextmanager
+def _readable(path: str, window: Any) -> Iterator[None]:
+    rasterio = extra("rasterio")
+    try:
+        yield
+    except rasterio.errors.RasterioError as error:
+        where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
+        cause = error.__cause__ or error
+        raise InputError(
+            f"{path!r} cannot be read{where}: {cause}. The file seems to be damaged or cut short: copy it again."
+        ) from error
+
+
+def _source(path: str, dataset: Any) -> _Source:
+    enums = extra("rasterio.enums")
+    kinds = [kind.name for kind in dataset.colorinterp]
+    # Programs mark the fourth band of bytes as alpha unasked; a name of its own shows that it holds values.
+    hiding = [i for i in dataset.indexes if kinds[i - 1] == "alpha" and not dataset.descriptions[i - 1]]
+    alpha = hiding[0] if hiding else None
+    indexes = tuple(i for i in dataset.indexes if i not in hiding)
+    if not indexes:
+        raise InputError(f"{path!r} has no band that holds values, only a mask. Give an image.")
+    for i in indexes:
+        if np.dtype(_numpy_type(dataset.dtypes[i - 1])).kind not in "iuf":
+            raise DtypeError(f"Band {i} of {path!r} holds {dataset.dtypes[i - 1]}; expected real numbers.")
+    masked = alpha is None and enums.MaskFlags.per_dataset in dataset.mask_flag_enums[indexes[0] - 1]
+    return _Source(path, indexes, tuple(dataset.nodatavals[i - 1] for i in indexes), alpha, masked)
+
+
+def _numpy_type(name: str) -> str:
+    return "complex64" if name.startswith("complex_") else name
+
+
+def _bands(sources: list[_Source], datasets: list[Any]) -> tuple[Band, ...]:
+    found = []
+    for source, dataset in zip(sources, datasets, strict=True):
+        for i in source.indexes:
+            written = dataset.descriptions[i - 1] or _colour(dataset, i)
+            made_up = Path(source.path).stem if len(sources) > 1 else ""
+            made_up += (" " if made_up else "") + f"band {i}" if len(source.indexes) > 1 or not made_up else ""
+            found.append(Band(written or made_up, dataset.dtypes[i - 1], written is not None))
+    return _told_apart(found)
+
+
+def _colour(dataset: Any, index: int) -> str | None:
+    name = dataset.colorinterp[index - 1].name
+    return name if name in _COLOURS else None
+
+
+def _told_apart(bands: list[Band]) -> tuple[Band, ...]:
+    """Bands whose names all differ: those that several have get the number of the band in the image."""
+    often = Counter(band.name for band in bands)
+    return tuple(
+        band if often[band.name] == 1 else Band(f"{band.name} ({number})", band.dtype, band.named)
+        for number, band in enumerate(bands, start=1)
+    )
+
+
+def _palette(dataset: Any) -> Any:
+    return dataset.colormap(1) if dataset.colorinterp[0].name == "palette" else None
+
+
+def _seen(source: _Source, dataset: Any, window: Any) -> Array | None:
+    """Where neither an alpha band nor a mask hides a pixel, or None where there is none of them."""
+    if source.alpha is not None:
+        return dataset.read(source.alpha, window=window) > 0
+    return dataset.read_masks(source.indexes[0], window=window) > 0 if source.masked else None
+
+
+def _holding_values(values: Array, nodata: tuple[float | None, ...]) -> Array | None:
+    """Where every band has a value, or None where that is everywhere."""
+    valid: Array | None = np.asarray(np.isfinite(values).all(axis=0)) if values.dtype.kind == "f" else None
+    for band, value in zip(values, nodata, strict=True):
+        if value is not None and np.isfinite(value) and _can_hold(band.dtype, value):
+            valid = _both(valid, np.asarray(band != band.dtype.type(value)))
+    return valid
+
+
+def _can_hold(dtype: np.dtype[Any], value: float) -> bool:
+    if dtype.kind == "f":
+        return True
+    limits = np.iinfo(dtype)
+    return float(value).is_integer() and limits.min <= value <= limits.max
+
+
+def _both(first: Array | None, second: Array | None) -> Array | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

@@ -1,0 +1,173 @@
+"""From the bands of a window to codes of classes and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from ..data.naming import plain
+from ..data.parameters import check_number
+from ..decision.gaussians import class_gaussians
+from ..decision.posteriors import posterior
+from ..decision.risks import ABSTAIN
+from ..decision.rules import Decision
+from ..errors import ParameterError
+from ..estimators.base import RuleClassifier
+from ..kernels import pixels as kernels
+from ..rules import DiagonalRule, LinearRule, QuadraticRule
+from .legend import Legend
+
+Array = np.ndarray[Any, Any]
+#: From pixels (bands, n) and where they hold values (n,) to codes (n,).
+Scorer = Callable[[Array, Array], Array]
+
+#: Models without a kernel of their own see this many pixels at a time, as rows of float64.
+_CHUNK = 1 << 16
+
+
+def answers_of(model: Any, decision: Decision | None) -> tuple[list[Any], bool]:
+    """What can stand in the map, and whether a pixel may be given no class."""
+    actions = getattr(model, "actions_", None) if decision is None else decision.actions_for(model.classes_)
+    if actions is None:
+        return [plain(label) for label in model.classes_], False
+    labels = [plain(label) for label in actions]
+    return [label for label in labels if label != ABSTAIN], ABSTAIN in labels
+
+
+def scorer(model: Any, legend: Legend, decision: Decision | None) -> Scorer:
+    """How pixels get their codes: by a kernel where the model is a plain rule, else by the model's own answers."""
+    plainly = decision is None and isinstance(model, RuleClassifier) and type(model).predict is RuleClassifier.predict
+    rule = model.rule_ if plainly else None
+    if isinstance(rule, LinearRule):
+        return _by_kernel(kernels.linear_codes, legend, rule.centre, rule.coef, rule.constants)
+    if isinstance(rule, DiagonalRule):
+        rule = _as_quadratic(rule)
+    if isinstance(rule, QuadraticRule):
+        sphered = np.einsum("kj,kjr->kr", rule.offsets, rule.spheres)
+        return _by_kernel(kernels.quadratic_codes, legend, rule.centre, sphered, rule.spheres, rule.constants)
+    if decision is not None:
+        chosen = decision
+        return _by_answers(lambda rows: chosen.decide(posterior(model, rows)), legend)
+    return _by_answers(model.predict, legend)
+
+
+def _as_quadratic(rule: DiagonalRule) -> QuadraticRule:
+    spheres = np.stack([np.diag(1 / np.sqrt(variances)) for variances in rule.variances])
+    return QuadraticRule(np.zeros(rule.means.shape[1]), rule.means, spheres, rule.constants)
+
+
+def _by_kernel(kernel: Any, legend: Legend, *rule: Array) -> Scorer:
+    numbers = [np.ascontiguousarray(part, dtype=np.float64) for part in rule]
+    labels, nodata = legend.codes, np.dtype(legend.dtype).type(legend.nodata)
+
+    def score(pixels: Array, valid: Array) -> Array:
+        out = np.empty(len(valid), dtype=legend.dtype)
+        kernel(pixels, valid, *numbers, labels, nodata, out)
+        return out
+
+    return score
+
+
+def _by_answers(answer: Callable[[Array], Array], legend: Legend) -> Scorer:
+    codes = {entry.label: entry.code for entry in legend.classes}
+    if legend.rejected is not None:
+        codes.setdefault(ABSTAIN, legend.rejected.code)
+
+    def score(pixels: Array, valid: Array) -> Array:
+        out = np.full(len(valid), legend.nodata, dtype=legend.dtype)
+        for rows, where in _rows(pixels, valid):
+            labels = np.asarray(answer(rows)).tolist()
+            out[where] = np.fromiter(map(codes.__getitem__, labels), legend.dtype, len(labels))
+        return out
+
+    return score
+
+
+def _rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
+    """The pixels that hold values as rows of numbers, and where they stand, some at a time."""
+    places = np.flatnonzero(valid)
+    for start in range(0, len(places), _CHUNK):
+        where = places[start : start + _CHUNK]
+        yield np.ascontiguousarray(pixels[:, where].T, dtype=np.float64), where
+
+
+@dataclass(frozen=True)
+class Farness:
+    """Gives no class to pixels that are too far from the class they were given."""
+
+    means: Array
+    spheres: Array
+    farthest: float  #: the largest squared distance that is near enough
+    places: Array  #: the class of each code, -1 for none
+    reject: int
+
+    def apply(self, pixels: Array, codes: Array) -> None:
+        """Replace the codes of pixels that are too far."""
+        kernels.reject_far(
+            pixels, self.means, self.spheres, self.places, self.farthest, codes.dtype.type(self.reject), codes
+        )
+
+
+def farness(model: Any, legend: Legend, share: float) -> Farness:
+    """The limit within which a class keeps this share of its own pixels, if they are normal.
+
+    The squared distance of a pixel from the mean of its class, in the metric of its covariance, is chi-square
+    distributed with as many degrees of freedom as bands.
+    """
+    check_number("reject", share, 0, 1, open_below=True)
+    if share == 1:
+        raise ParameterError("reject must be a share below 1, such as 0.99: with 1 no pixel is too far, got 1.")
+    gaussians = class_gaussians(model)
+    assert legend.rejected is not None
+    places = np.full(1 + int(np.iinfo(legend.dtype).max), -1, dtype=np.int64)
+    known = {entry.label: entry.code for entry in legend.classes}
+    for k, label in enumerate(gaussians):
+        if label in known:
+            places[known[label]] = k
+    found = list(gaussians.values())
+    return Farness(
+        np.stack([gaussian.mean for gaussian in found]),
+        np.stack([gaussian.inverse_root.T for gaussian in found]),
+        float(chi2.ppf(share, found[0].dimension)),
+        places,
+        legend.rejected.code,
+    )
+
+
+@dataclass(frozen=True)
+class ProbabilityBands:
+    """What a file of probabilities holds: of every class a band, or one of the highest; in percent, or as shares."""
+
+    every: bool
+    percent: bool
+
+    @property
+    def dtype(self) -> str:
+        return "uint8" if self.percent else "float32"
+
+    @property
+    def nodata(self) -> float:
+        return 255 if self.percent else float("nan")
+
+    def blank(self, n_classes: int, n_pixels: int) -> Array:
+        """The bands with no value anywhere."""
+        return np.full((n_classes if self.every else 1, n_pixels), self.nodata, dtype=self.dtype)
+
+    def of(self, posterior: Array) -> Array:
+        """The bands of some pixels from the probabilities of their classes, a row each."""
+        found = posterior.T if self.every else posterior.max(axis=1)[None]
+        return np.rint(100 * found.astype(np.float32)) if self.percent else found
+
+
+def probability_values(model: Any, pixels: Array, valid: Array, files: Sequence[ProbabilityBands]) -> list[Array]:
+    """The bands of each file, shape (bands, n)."""
+    out = [file.blank(len(model.classes_), len(valid)) for file in files]
+    for rows, where in _rows(pixels, valid) if files else ():
+        posterior = np.asarray(model.predict_proba(rows))
+        for file, bands in zip(files, out, strict=True):
+            bands[:, where] = file.of(posterior)
+    return out

@@ -1,0 +1,285 @@
+"""How well the classes of samples can be told apart, before anything is classified, and which bands do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..data.naming import plain, shown
+from ..decision.bounds import ClassDistances, class_distances
+from ..decision.gaussians import Gaussian
+from ..errors import ColumnError, DegenerateDataError, InputError
+from ..evaluation.frames import frame_of
+from ..evaluation.layout import aligned, name
+from ..moments.scatter import CholeskyCovariance, factorised
+from ..tables.findings import Finding
+from .marks import found
+from .samples import Samples
+from .statistics import ClassStatistics
+
+Array = np.ndarray[Any, Any]
+
+#: Readings of the Jeffries-Matusita distance on its scale from 0 to 2, as remote sensing has them (Richards 2013).
+_GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
+SCALE = "0 = the same, 2 = no overlap"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes and how far apart they are.
+
+    Jeffries-Matusita and transformed divergence go from 0 (the same distribution) to 2 (no overlap).
+    """
+
+    first: Any
+    second: Any
+    bhattacharyya: float
+    jeffries_matusita: float
+    transformed_divergence: float
+
+    @property
+    def reading(self) -> str:
+        """How well the two can be told apart: "well", "fairly", "poorly" or "hardly"."""
+        jm = self.jeffries_matusita
+        return "well" if jm >= _GOOD else "fairly" if jm >= _FAIR else "poorly" if jm >= _POOR else "hardly"
+
+
+@dataclass(frozen=True)
+class BandGain:
+    """What a band adds to those chosen before it: the distances of all pairs with it, on the scale from 0 to 2.
+
+    ``alone`` is the mean of the band by itself, ``mean`` and ``least`` those of all bands up to and with it.
+    """
+
+    band: str
+    alone: float
+    mean: float
+    least: float
+
+
+@dataclass(frozen=True, eq=False)
+class Separability:
+    """The distances of each pair of classes, closest first, and the bands in the order in which they help.
+
+    Attributes
+    ----------
+    band_names : tuple of str
+    distances : ClassDistances
+        The same as matrices.
+    pairs : tuple of Pair
+        By the Jeffries-Matusita distance, the hardest to tell apart first.
+    bands : tuple of BandGain
+        The band that separates best alone, then the one that adds most to it, and so on: each raises the mean
+        Jeffries-Matusita distance of all pairs by the most.
+    findings : tuple of Finding
+        Classes that had to be left out.
+    """
+
+    band_names: tuple[str, ...]
+    distances: ClassDistances
+    pairs: tuple[Pair, ...]
+    bands: tuple[BandGain, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """What the distances mean, in sentences."""
+        weak = [pair for pair in self.pairs if pair.reading != "well"]
+        told = [_sentence(pair) for pair in weak]
+        if not weak:
+            told.append("Every two classes can be told apart well in these bands.")
+        return (*told, self._band_sentence())
+
+    def _band_sentence(self) -> str:
+        if len(self.bands) == 1:
+            return f"There is one band, {self.bands[0].band}."
+        last = self.bands[-1].mean
+        enough = next(i for i, gain in enumerate(self.bands) if gain.mean >= 0.99 * last) + 1
+        names = [gain.band for gain in self.bands[:enough]]
+        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        if enough == len(self.bands):
+            return f"All bands help; {names[0]} separates best alone."
+        verb = "reaches" if enough == 1 else "reach"
+        return (
+            f"{listed} alone {verb} a mean distance of {self.bands[enough - 1].mean:.3f}; all {len(self.bands)} bands "
+            f"reach {last:.3f}."
+        )
+
+    def to_frame(self) -> Any:
+        """A frame with a row for each pair of classes."""
+        return frame_of(
+            {
+                "first": [pair.first for pair in self.pairs],
+                "second": [pair.second for pair in self.pairs],
+                "bhattacharyya": [pair.bhattacharyya for pair in self.pairs],
+                "jeffries_matusita": [pair.jeffries_matusita for pair in self.pairs],
+                "transformed_divergence": [pair.transformed_divergence for pair in self.pairs],
+                "told_apart": [pair.reading for pair in self.pairs],
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, with the scale."""
+        return {
+            "scale": f"Jeffries-Matusita and transformed divergence: {SCALE}",
+            "pairs": [{**vars(pair), "told_apart": pair.reading} for pair in self.pairs],
+            "bands": [vars(gain) for gain in self.bands],
+            "readings": list(self.readings),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
+        rows = [
+            [
+                name(pair.first), name(pair.second), f"{pair.bhattacharyya:.3f}", f"{pair.jeffries_matusita:.3f}",
+                f"{pair.transformed_divergence:.3f}", pair.reading,
+            ]
+            for pair in self.pairs
+        ]  # fmt: skip
+        gains = [["band", "alone", "mean so far", "least so far"]]
+        gains += [[name(g.band), f"{g.alone:.3f}", f"{g.mean:.3f}", f"{g.least:.3f}"] for g in self.bands]
+        return "\n".join(
+            [
+                *aligned([head, *rows], left=2),
+                f"Jeffries-Matusita and transformed divergence: {SCALE}",
+                "",
+                "Jeffries-Matusita distance of all pairs, bands added in the order in which they help:",
+                *aligned(gains),
+                "",
+                *self.readings,
+                *(f"{finding.severity}: {finding.message}" for finding in self.findings),
+            ]
+        )
+
+    __repr__ = __str__
+
+
+def separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None = None) -> Separability:
+    """How well every two classes can be told apart, as normal distributions with the covariance of each.
+
+    Parameters
+    ----------
+    samples : Samples or ClassStatistics
+    bands : list of str, optional
+        The bands to look at; all by default.
+
+    Returns
+    -------
+    Separability
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster.statistics import class_statistics
+    >>> iris = load_iris()
+    >>> names = tuple(iris.feature_names)
+    >>> found = separability(class_statistics(iris.data, iris.target_names[iris.target], iris.target, names))
+    >>> found.pairs[0].first, found.pairs[0].second, round(found.pairs[0].jeffries_matusita, 3)
+    ('versicolor', 'virginica', 1.719)
+    >>> print(found.readings[0])
+    versicolor and virginica can be told apart fairly in these bands (Jeffries-Matusita 1.72 of 2).
+    >>> [gain.band for gain in found.bands][:2]
+    ['petal width (cm)', 'petal length (cm)']
+    """
+    statistics = samples.statistics if isinstance(samples, Samples) else samples
+    if not isinstance(statistics, ClassStatistics):
+        raise InputError(f"separability needs Samples or their statistics, got {type(samples).__name__}.")
+    chosen = _columns(statistics, bands)
+    usable, findings = _usable_classes(statistics, chosen)
+    gaussians = _gaussians(statistics, usable, chosen)
+    distances = class_distances(gaussians)
+    names = tuple(statistics.band_names[j] for j in chosen)
+    gains = _gains(statistics, usable, chosen)
+    return Separability(names, distances, _pairs(distances), gains, tuple(findings))
+
+
+def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[int]:
+    names = list(statistics.band_names)
+    if bands is None:
+        return list(range(len(names)))
+    unknown = [band for band in bands if band not in names]
+    if unknown or not bands or len(set(bands)) < len(bands):
+        raise ColumnError(f"bands must be different bands of the image ({', '.join(names)}), got {list(bands)}.")
+    return [names.index(band) for band in bands]
+
+
+def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[list[int], list[Finding]]:
+    """The classes whose covariance can be inverted; the others are named."""
+    usable, findings = [], []
+    for k, label in enumerate(statistics.classes):
+        reason = _why_singular(statistics, k, chosen)
+        if reason is None:
+            usable.append(k)
+        else:
+            findings.append(found("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
+    if len(usable) < 2:
+        why = " ".join(finding.message for finding in findings)
+        raise DegenerateDataError(
+            f"Separability needs two classes with a covariance each, got {len(usable)}. {why}".strip()
+        )
+    return usable, findings
+
+
+def _why_singular(statistics: ClassStatistics, k: int, chosen: list[int]) -> str | None:
+    n, p = int(statistics.counts[k]), len(chosen)
+    if n <= p:
+        return f"it has {n} pixels in {p} bands, and its covariance needs more than {p}."
+    covariance = statistics.covariances[k][np.ix_(chosen, chosen)]
+    for j, variance in zip(chosen, np.diagonal(covariance), strict=True):
+        if not variance > 0:
+            return f"its pixels all have the same value in band {statistics.band_names[j]!r}."
+    if not isinstance(factorised(covariance), CholeskyCovariance):
+        return "its bands are linear functions of each other. Use fewer bands."
+    return None
+
+
+def _gaussians(statistics: ClassStatistics, classes: list[int], columns: Sequence[int]) -> dict[Any, Gaussian]:
+    where = list(columns)
+    return {
+        plain(statistics.classes[k]): Gaussian(
+            statistics.means[k][where], statistics.covariances[k][np.ix_(where, where)]
+        )
+        for k in classes
+    }
+
+
+def _pairs(distances: ClassDistances) -> tuple[Pair, ...]:
+    labels = distances.classes.tolist()
+    jm, td = distances.jeffries_matusita, distances.transformed_divergence
+    pairs = [
+        Pair(labels[i], labels[j], float(distances.bhattacharyya[i, j]), float(jm[i, j]), float(td[i, j]))
+        for i, j in combinations(range(len(labels)), 2)
+    ]
+    return tuple(sorted(pairs, key=lambda pair: pair.bhattacharyya))
+
+
+def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -> tuple[BandGain, ...]:
+    """Bands one after another, each the one that raises the mean distance of all pairs most."""
+
+    def reached(columns: Sequence[int]) -> tuple[float, float]:
+        jm = class_distances(_gaussians(statistics, classes, columns)).jeffries_matusita
+        values = jm[np.triu_indices(len(classes), 1)]
+        return float(values.mean()), float(values.min())
+
+    alone = {j: reached([j])[0] for j in chosen}
+    taken: list[int] = []
+    gains = []
+    while len(taken) < len(chosen):
+        options = {j: reached([*taken, j]) for j in chosen if j not in taken}
+        best = max(options, key=lambda j: options[j])
+        taken.append(best)
+        gains.append(BandGain(statistics.band_names[best], alone[best], *options[best]))
+    return tuple(gains)
+
+
+def _sentence(pair: Pair) -> str:
+    jm = f"(Jeffries-Matusita {pair.jeffries_matusita:.2f} of 2)"
+    if pair.reading in ("poorly", "hardly"):
+        degree = "" if pair.reading == "poorly" else "easily "
+        return f"{pair.first} and {pair.second} are {degree}confusable in these bands {jm}."
+    return f"{pair.first} and {pair.second} can be told apart {pair.reading} in these bands {jm}."

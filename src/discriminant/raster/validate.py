@@ -1,0 +1,148 @@
+"""Honest validation of samples: pixels of one area are alike, so areas are held out, never single pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.naming import shown
+from ..data.parameters import check_integer
+from ..errors import LabelError, ParameterError
+from ..validation.cross import cross_validate
+from ..validation.crossed import CrossValidation
+from .samples import Samples
+
+Array = np.ndarray[Any, Any]
+
+
+def area_groups(samples: Samples, block: int | None = None) -> Array:
+    """The group of each pixel: its area, or with ``block`` the square of so many pixels that holds the area's centre.
+
+    Neighbouring areas resemble each other too; blocks keep them together.
+    """
+    _, area = np.unique(samples.areas, return_inverse=True)
+    if block is None:
+        return area
+    check_integer("block", block, 1)
+    n = np.bincount(area)
+    down, right = (np.bincount(area, weights=place) / n // block for place in (samples.rows, samples.columns))
+    _, square = np.unique(np.column_stack((down, right)), axis=0, return_inverse=True)
+    return square[area]
+
+
+def split_by_area(
+    samples: Samples, test_share: float = 0.3, block: int | None = None, random_state: Any = 0
+) -> tuple[Samples, Samples]:
+    """Samples to learn from and samples to test with, that have no area in common.
+
+    Areas are drawn at random until every class has about ``test_share`` of its pixels among the test samples, as far
+    as whole areas allow; each class keeps at least one area (or block of areas) on either side.
+
+    Parameters
+    ----------
+    samples : Samples
+    test_share : float
+    block : int, optional
+        Areas with their centres in one square of so many pixels stay together.
+    random_state : int or Generator
+
+    Returns
+    -------
+    training, test : Samples
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster import Band, Samples
+    >>> iris, place = load_iris(), np.arange(150)
+    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
+    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
+    >>> training, test = split_by_area(samples)
+    >>> training.n_pixels, test.n_pixels, set(training.areas) & set(test.areas)
+    (90, 60, set())
+    """
+    if not 0 < test_share < 1:
+        raise ParameterError(f"test_share must lie between 0 and 1, got {test_share!r}.")
+    groups = area_groups(samples, block)
+    counts = _pixels_by_class_and_group(samples, groups)
+    _refuse_single_groups(samples, counts, block)
+    held = _held_out(counts, test_share, np.random.default_rng(random_state))
+    untested = np.flatnonzero(counts[:, held].sum(axis=1) == 0)
+    if untested.size:
+        raise LabelError(
+            f"Class {shown(samples.classes[untested[0]])} shares its blocks with classes that need them for learning: "
+            "no pixel of it is left to test with. Use smaller blocks, or another random_state."
+        )
+    test = held[groups]
+    return samples.take(~test), samples.take(test)
+
+
+def cross_validate_areas(
+    models: Any, samples: Samples, folds: int = 5, block: int | None = None, **more: Any
+) -> CrossValidation:
+    """Scores of models on areas they have not seen: spatial cross-validation.
+
+    Parameters
+    ----------
+    models : a classifier, a list of them, or a dict from names to classifiers
+    samples : Samples
+    folds : int
+    block : int, optional
+        Areas with their centres in one square of so many pixels are held out together.
+    **more
+        Further parameters of `discriminant.validation.cross_validate`.
+
+    Returns
+    -------
+    CrossValidation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster import Band, Samples
+    >>> iris, place = load_iris(), np.arange(150)
+    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
+    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> found = cross_validate_areas({"LDA": LinearDiscriminantAnalysis()}, samples)
+    >>> round(found.mean("LDA"), 3)
+    0.98
+    """
+    groups = area_groups(samples, block)
+    _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
+    return cross_validate(models, samples.X, samples.y, folds=folds, groups=groups, **more)
+
+
+def _pixels_by_class_and_group(samples: Samples, groups: Array) -> Array:
+    _, codes = np.unique(samples.y, return_inverse=True)
+    counts = np.zeros((codes.max() + 1, groups.max() + 1), dtype=np.int64)
+    np.add.at(counts, (codes, groups), 1)
+    return counts
+
+
+def _refuse_single_groups(samples: Samples, counts: Array, block: int | None) -> None:
+    single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
+    if single.size:
+        where = "area" if block is None else f"block of {block} x {block} pixels"
+        raise LabelError(
+            f"Class {shown(samples.classes[single[0]])} comes from one {where} only: it cannot be both learned and "
+            "tested. Mark it in more places, use smaller blocks, or leave it out (Samples.of_classes)."
+        )
+
+
+def _held_out(counts: Array, share: float, rng: np.random.Generator) -> Array:
+    """Which groups are held out: in random order, those that a class still lacks and no class needs for learning."""
+    held = np.zeros(counts.shape[1], dtype=bool)
+    wanted = share * counts.sum(axis=1)
+    for fewest in (True, False):
+        for group in rng.permutation(counts.shape[1]):
+            own = counts[:, group] > 0
+            tested = counts[:, held].sum(axis=1)
+            lacks = tested == 0 if fewest else tested + counts[:, group] / 2 <= wanted
+            keeps = np.count_nonzero(counts[:, ~held], axis=1) > 1
+            if not held[group] and (own & lacks).any() and (keeps | ~own).all():
+                held[group] = True
+    return held

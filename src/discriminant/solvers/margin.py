@@ -1,0 +1,178 @@
+"""The problem of a support vector machine with two classes, and what its solvers return.
+
+``|w|^2 / 2 + sum_i cost_i loss(slack_i)``, slack_i = max(1 - sign_i (w'x_i + b), 0), the loss its first or second
+power, cost_i = C times the weight of the row. The intercept b is free. The dual has a variable alpha_i for each row,
+
+``max sum alpha - |sum alpha_i sign_i x_i|^2 / 2 [- sum alpha_i^2 / (4 cost_i)]``, sum alpha_i sign_i = 0,
+
+with 0 <= alpha_i <= cost_i for the plain slack and alpha_i >= 0 for its square. Every alpha gives a lower bound on the
+minimum, and every w an upper one: the gap between the two says how good a solution is at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data import LabelledRows
+from ..losses import Hinge, SquaredHinge
+from ..objective import Objective, Standardisation, standardisation
+from ..penalties import ElasticNet
+from .result import Solution
+
+Array = np.ndarray[Any, Any]
+
+#: Rows this close to the corner may be meant to be there.
+_NUDGE = 1e-8
+
+
+@dataclass(frozen=True)
+class MarginProblem:
+    """Rows of two classes (codes 0 and 1) to be separated with a wide margin."""
+
+    data: LabelledRows
+    C: float
+    squared: bool = False
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+
+    @cached_property
+    def sign(self) -> Array:
+        return 2.0 * self.data.codes - 1.0
+
+    @cached_property
+    def cost(self) -> Array:
+        """What a unit of slack costs, for each row."""
+        weight = np.ones(self.data.n_rows) if self.data.weight is None else self.data.weight
+        return self.C * weight
+
+    @cached_property
+    def total(self) -> float:
+        """What the mean loss of `objective` has to be multiplied by."""
+        return float(self.cost.sum())
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The same problem divided by ``total``: mean loss plus L2 penalty."""
+        loss, penalty = SquaredHinge() if self.squared else Hinge(), ElasticNet(1 / self.total)
+        return Objective(self.data, loss, penalty, self.fit_intercept, self._standard(), n_jobs=self.n_jobs)
+
+    def _standard(self) -> Standardisation:
+        """Centred columns if there is an intercept to make up for it; without one the origin has a meaning."""
+        standard = standardisation(self.data)
+        if self.fit_intercept:
+            return standard
+        return Standardisation(np.zeros_like(standard.centre), np.hypot(standard.centre, standard.scale))
+
+    def slacks(self, scores: Array) -> Array:
+        return np.maximum(1.0 - self.sign * scores, 0.0)
+
+    def primal(self, theta: Array, slacks: Array) -> float:
+        """The value at a point with these slacks."""
+        losses = slacks**2 if self.squared else slacks
+        return float(self.cost @ losses) + 0.5 * self.total * float((self.objective.ridge * theta**2).sum())
+
+    def dual(self, alpha: Array, pull: Array) -> float:
+        """The dual value; ``pull`` is the gradient in theta (without intercept) of ``-sum alpha * margin / total``."""
+        curved = self.objective.ridge[:, : self.objective.n_columns]
+        bent = 0.25 * float(np.sum(alpha[alpha > 0] ** 2 / self.cost[alpha > 0])) if self.squared else 0.0
+        return float(alpha.sum()) - bent - 0.5 * self.total * float((pull**2 / curved).sum())
+
+    def pull(self, alpha: Array) -> Array:
+        """What the rows with multipliers ``alpha`` add to the gradient in theta, intercept included."""
+        return self.objective.products((-alpha * self.sign / self.C)[:, None])
+
+    def best_intercept(self, scores: Array) -> float:
+        """The intercept that costs least with these scores of the rows without one."""
+        corners = self.sign - scores
+        order = np.argsort(corners, kind="stable")
+        corners, cost, positive = corners[order], self.cost[order], self.sign[order] > 0
+        # Far down, the slope is that of all rows of sign 1; at each row's corner one of them stops, or another begins.
+        before, after = np.where(positive, 0.0, cost), np.where(positive, cost, 0.0)
+        if not self.squared:
+            slope = np.cumsum(cost) - after.sum()
+            return float(corners[min(int(np.searchsorted(slope, 0.0)), len(slope) - 1)])
+        left = np.stack((before, before * corners)).cumsum(axis=1)
+        right = np.stack((after, after * corners))
+        right = right.sum(axis=1, keepdims=True) - right.cumsum(axis=1)
+        weight, moment = left + right
+        place = min(int(np.searchsorted(weight * corners - moment, 0.0)), len(corners) - 1)
+        if place == 0 or weight[place - 1] == 0:
+            return float(corners[place])
+        return float(moment[place - 1] / weight[place - 1])
+
+
+@dataclass(frozen=True)
+class MarginFit:
+    """A hyperplane ``(x - centre)'coef + constant`` with its multipliers and slacks."""
+
+    centre: Array
+    coef: Array
+    constant: float
+    alpha: Array
+    slacks: Array
+    solution: Solution
+
+
+def finished(
+    problem: MarginProblem, theta: Array, alpha: Array, pull: Array, slacks: Array, tol: float, iterations: int,
+    solver: str, reason: str = "no further descent",
+) -> MarginFit:  # fmt: skip
+    """What was reached at ``theta`` with the multipliers ``alpha``, whose `MarginProblem.pull` is given."""
+    objective = problem.objective
+    theta, slacks = _nudged(problem, theta, alpha, slacks)
+    primal = problem.primal(theta, slacks)
+    gap = max(primal - problem.dual(alpha, pull[:, : objective.n_columns]), 0.0)
+    excess = gap / max(primal, 1e-300)
+    coef, constant = objective.linear(theta)
+    solution = Solution(
+        theta=theta,
+        objective=primal,
+        gradient_norm=float(np.abs(objective.ridge * theta + pull).max()),
+        excess=excess,
+        duality_gap=gap,
+        passes=objective.passes[0],
+        iterations=iterations,
+        converged=excess <= tol,
+        reason="optimal" if excess <= tol else reason,
+        solver=solver,
+    )
+    return MarginFit(objective.standardised.centre, coef[0], float(constant[0]), alpha, slacks, solution)
+
+
+def _nudged(problem: MarginProblem, theta: Array, alpha: Array, slacks: Array) -> tuple[Array, Array]:
+    """The point and its slacks, longer by a few roundings if that costs less.
+
+    Rows at the corner fall short of it by rounding; with a large C even that is dear.
+    """
+    short = 0.0 if problem.squared else 2.0 * float(slacks[alpha < problem.cost].max(initial=0.0))
+    if not 0.0 < short < _NUDGE:
+        return theta, slacks
+    longer = (1.0 + short) * theta, np.maximum(slacks - short * (1.0 - slacks), 0.0)
+    return min((theta, slacks), longer, key=lambda point: problem.primal(*point))
+
+
+def from_multipliers(
+    problem: MarginProblem, alpha: Array, tol: float, iterations: int, solver: str, reason: str = "no further descent"
+) -> MarginFit:
+    """What is reached with the coefficients that balanced multipliers imply, and the best intercept for them."""
+    objective, pull = problem.objective, problem.pull(alpha)
+    p = objective.n_columns
+    theta = np.zeros(objective.shape)
+    theta[:, :p] = -pull[:, :p] / objective.ridge[:, :p]
+    scores = objective.scores(theta)[:, 0]
+    if problem.fit_intercept:
+        theta[0, p] = problem.best_intercept(scores)
+        scores = scores + theta[0, p]
+    return finished(problem, theta, alpha, pull, problem.slacks(scores), tol, iterations, solver, reason)
+
+
+def balanced(alpha: Array, sign: Array) -> Array:
+    """The multipliers with those of the heavier side scaled so that ``sum alpha * sign = 0``."""
+    excess = float(alpha @ sign)
+    heavier = sign == np.sign(excess)
+    total = float(alpha[heavier].sum())
+    return alpha if total == 0 else np.where(heavier, alpha * max(1 - abs(excess) / total, 0.0), alpha)

@@ -1,0 +1,324 @@
+"""The accuracy of maps: published figures, orientation in every output, strata that are missing."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import rasterio
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+from landsat import NORTH, square, write_shapes
+from numpy.testing import assert_allclose, assert_array_equal
+from painted import write_image
+from sklearn.metrics import cohen_kappa_score
+
+from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
+from discriminant.evaluation.counts import ConfusionMatrix
+from discriminant.raster import (
+    area_adjusted_accuracy,
+    assess_map,
+    class_pixels,
+    map_accuracy,
+    open_image,
+    pixel_hectares,
+)
+from discriminant.raster.figures import area_estimates
+from helpers import REFERENCE, assert_reference, reference
+
+HECTARES = 0.09
+#: Rows reference, columns map: nothing in it is symmetric.
+REFERENCE_BY_MAP = np.array([[50, 9, 1], [4, 30, 6], [0, 2, 20]])
+NAMES = ["forest", "sand", "water"]
+
+
+@pytest.fixture
+def olofsson():
+    table = pd.read_csv(REFERENCE / "olofsson2014.csv", index_col="map_class")
+    return reference("olofsson2014"), table.filter(like="ref").to_numpy(), HECTARES * table["map_pixels"].to_numpy()
+
+
+def labels_of(reference_by_map, names=NAMES):
+    """Reference and map labels, pixel by pixel."""
+    pairs = [(i, j) for (i, j), n in np.ndenumerate(reference_by_map) for _ in range(n)]
+    truth, mapped = np.array(pairs).T
+    return np.array(names)[truth], np.array(names)[mapped]
+
+
+def test_the_published_example_to_the_printed_digits(olofsson):
+    figures, counts, areas = olofsson
+    found = area_adjusted_accuracy(counts, areas)
+    assert_reference(found.overall_accuracy, figures, "overall_accuracy")
+    assert_reference(found.halfwidth("overall"), figures, "overall_halfwidth")
+    assert_reference(found.users_accuracy, figures, "users_accuracy")
+    assert_reference(found.halfwidth("users_accuracy"), figures, "users_halfwidth")
+    assert_reference(found.producers_accuracy, figures, "producers_accuracy")
+    assert_reference(found.halfwidth("producers_accuracy"), figures, "producers_halfwidth")
+    assert_reference(found.area, figures, "area_ha")
+    assert_reference(found.halfwidth("area"), figures, "area_halfwidth_ha")
+    assert found.notes == ()
+    assert_allclose(found.proportions.sum(), 1)
+    assert_allclose(found.area.sum(), areas.sum())
+
+
+def by_simulation(counts, areas, n=40_000, seed=0):
+    """Standard deviations of overall accuracy and areas over samples drawn again from the strata as they were found."""
+    rng, weights = np.random.default_rng(seed), areas / areas.sum()
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    drawn = np.stack(
+        [rng.multinomial(int(total), share, size=n) / total for total, share in zip(counts.sum(1), shares, strict=True)]
+    )
+    proportions = weights[:, None, None] * drawn
+    overall = np.einsum("ini->n", proportions)
+    producers = np.einsum("ini->ni", proportions) / proportions.sum(axis=0)
+    return overall.std(), proportions.sum(axis=0).std(axis=0) * areas.sum(), producers.std(axis=0)
+
+
+def test_standard_errors_are_the_spread_over_samples():
+    counts, areas = np.array([[180, 15, 5], [30, 160, 10], [8, 12, 380]]), np.array([20.0, 30, 50])
+    found = area_adjusted_accuracy(counts, areas)
+    overall, area, producers = by_simulation(counts, areas)
+    assert_allclose(found.overall_se, overall, rtol=0.02)
+    assert_allclose(found.area_se, area, rtol=0.02)
+    assert_allclose(found.producers_accuracy_se, producers, rtol=0.03)
+
+
+def test_a_class_missing_from_the_map_has_an_area_and_no_users_accuracy(olofsson):
+    _, counts, areas = olofsson
+    kept = [0, 2, 3]
+    frame = pd.DataFrame(counts[kept], index=[1, 3, 4], columns=[1, 2, 3, 4])
+    found = area_adjusted_accuracy(frame, dict(zip([1, 3, 4], areas[kept], strict=True)))
+    assert found.classes == [1, 2, 3, 4]
+    weights = areas[kept] / areas[kept].sum()
+    share = counts[kept] / counts[kept].sum(axis=1, keepdims=True)
+    assert_allclose(found.area, areas[kept].sum() * weights @ share)
+    spread = share * (1 - share) / (counts[kept].sum(axis=1, keepdims=True) - 1)
+    assert_allclose(found.area_se, areas[kept].sum() * np.sqrt(weights**2 @ spread))
+    assert np.isnan(found.users_accuracy[1])
+    assert np.isnan(found.users_accuracy_se[1])
+    assert found.producers_accuracy[1] == 0
+    assert_allclose(found.overall_accuracy, (weights * share[[0, 1, 2], [0, 2, 3]]).sum())
+    assert found.notes == ("2 is not on the map: it has no user's accuracy.",)
+    assert found.to_dict()["users_accuracy"]["2"] is None
+
+
+def test_a_class_missing_from_the_reference_has_no_producers_accuracy(olofsson):
+    _, counts, areas = olofsson
+    frame = pd.DataFrame(counts[:, [0, 2, 3]], index=[1, 2, 3, 4], columns=[1, 3, 4])
+    found = area_adjusted_accuracy(frame, dict(zip([1, 2, 3, 4], areas, strict=True)))
+    missing = found.classes.index(2)
+    assert np.isnan(found.producers_accuracy[missing])
+    assert found.users_accuracy[missing] == 0
+    assert found.area[missing] == 0
+    assert_allclose(found.area.sum(), areas.sum())
+    assert found.notes == ("2 is not in the reference: it has no producer's accuracy.",)
+    line = next(line for line in str(found).splitlines() if line.startswith("2 "))
+    assert line.split() == ["2", "0.0", "±", "0.0", "%", "-", "0.0", "±", "0.0", "13,500.0"]
+
+
+def test_orientation_of_counts_as_they_are():
+    found = map_accuracy(*labels_of(REFERENCE_BY_MAP))
+    producers = np.diag(REFERENCE_BY_MAP) / REFERENCE_BY_MAP.sum(axis=1)
+    users = np.diag(REFERENCE_BY_MAP) / REFERENCE_BY_MAP.sum(axis=0)
+    assert_allclose(found.producers_accuracy, producers)
+    assert_allclose(found.users_accuracy, users)
+    frame = found.to_frame()
+    assert (frame.index.name, frame.columns.name) == ("reference", "map")
+    assert frame.loc["forest", "sand"] == 9
+    told = json.loads(json.dumps(found.to_dict()))
+    assert (told["rows"], told["columns"], told["counts"]) == ("reference", "map", REFERENCE_BY_MAP.tolist())
+    assert_allclose(told["producers_accuracy"]["forest"], 50 / 60)
+    assert_allclose(told["users_accuracy"]["forest"], 50 / 54)
+    lines = str(found).splitlines()
+    assert lines[0].startswith("rows = reference, columns = map")
+    assert lines[2].split() == ["forest", "50", "9", "1", "60", "83.3", "%"]
+    assert lines[-2].split()[1] == "92.6"
+
+
+def test_orientation_of_area_adjusted_estimates():
+    """The same sample as an array (rows map), a frame, a matrix and an accuracy: the estimates are the same."""
+    by_map, areas = REFERENCE_BY_MAP.T, {"forest": 100.0, "sand": 50.0, "water": 850.0}
+    matrix = ConfusionMatrix.of(*labels_of(REFERENCE_BY_MAP))
+    forms = {
+        "array": area_adjusted_accuracy(by_map, areas, NAMES),
+        "frame": area_adjusted_accuracy(pd.DataFrame(by_map, index=NAMES, columns=NAMES), areas),
+        "matrix": area_adjusted_accuracy(matrix, areas),
+        "accuracy": area_adjusted_accuracy(map_accuracy(*labels_of(REFERENCE_BY_MAP)), areas),
+    }
+    weights = np.array([0.1, 0.05, 0.85])
+    proportions = weights[:, None] * by_map / by_map.sum(axis=1, keepdims=True)
+    for found in forms.values():
+        assert_allclose(found.users_accuracy, np.diag(by_map) / by_map.sum(axis=1))
+        assert_allclose(found.producers_accuracy, np.diag(proportions) / proportions.sum(axis=0))
+        assert_allclose(found.proportions, proportions)
+        told = json.loads(json.dumps(found.to_dict()))
+        assert (told["rows"], told["columns"]) == ("map", "reference")
+        assert_allclose(told["counts"], by_map)
+        assert_allclose(found.to_frame()["users_accuracy"], found.users_accuracy)
+        assert_allclose(found.to_frame()["producers_accuracy"], found.producers_accuracy)
+        forest = next(line for line in str(found).splitlines() if line.startswith("forest"))
+        assert forest.split()[1] == f"{100 * found.users_accuracy[0]:.1f}"
+        assert forest.split()[5] == f"{100 * found.producers_accuracy[0]:.1f}"
+
+
+counts_of_pixels = st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=3, max_size=3).filter(
+    lambda rows: sum(map(sum, rows)) > 0
+)
+
+
+@given(counts_of_pixels)
+def test_disagreement_is_quantity_and_allocation(counts):
+    found = map_accuracy(*labels_of(np.array(counts)))
+    total = found.quantity_disagreement + found.allocation_disagreement
+    assert_allclose(total, 1 - found.overall_accuracy, atol=1e-12)
+    shares = np.array(counts) / np.sum(counts)
+    assert_allclose(found.quantity_disagreement, np.abs(shares.sum(0) - shares.sum(1)).sum() / 2, atol=1e-12)
+    assert found.allocation_disagreement >= 0
+
+
+def test_disagreement_of_pure_kinds():
+    swapped = map_accuracy(["a", "b"], ["b", "a"])
+    assert (swapped.quantity_disagreement, swapped.allocation_disagreement) == (0, 1)
+    too_much = map_accuracy(["a", "b"], ["a", "a"])
+    assert (too_much.quantity_disagreement, too_much.allocation_disagreement) == (0.5, 0)
+
+
+def test_kappa_is_that_of_scikit_learn():
+    truth, mapped = labels_of(REFERENCE_BY_MAP)
+    assert_allclose(map_accuracy(truth, mapped).kappa, cohen_kappa_score(truth, mapped))
+
+
+def test_weights_in_proportion_to_the_sample_change_nothing():
+    by_map = REFERENCE_BY_MAP.T
+    found = area_adjusted_accuracy(by_map, by_map.sum(axis=1), NAMES)
+    plain = map_accuracy(*labels_of(REFERENCE_BY_MAP))
+    assert_allclose(found.overall_accuracy, plain.overall_accuracy)
+    assert_allclose(found.producers_accuracy, plain.producers_accuracy)
+    assert_allclose(found.area, REFERENCE_BY_MAP.sum(axis=1))
+
+
+def test_rejected_pixels_are_a_stratum_and_no_class():
+    truth = np.array(["a"] * 6 + ["b"] * 6)
+    mapped = np.array(["a"] * 4 + ["rejected"] * 2 + ["b"] * 3 + ["rejected"] * 2 + ["a"])
+    accuracy = map_accuracy(truth, mapped, actions=["rejected"])
+    assert_allclose(accuracy.overall_accuracy, 7 / 12)
+    assert_allclose(accuracy.quantity_disagreement + accuracy.allocation_disagreement, 5 / 12)
+    found = area_adjusted_accuracy(accuracy, {"a": 50, "b": 30, "rejected": 20})
+    assert found.classes == ["a", "b"]
+    assert found.strata == ["a", "b", "rejected"]
+    assert_allclose(found.area, [0.5 * 100 * 4 / 5 + 20 * 0.5, 50 / 5 + 30 + 20 * 0.5])
+    assert_allclose(found.overall_accuracy, 0.5 * 0.8 + 0.3)
+    assert "rejected" in str(accuracy)
+
+
+def test_intervals_end_where_the_measure_does(olofsson):
+    _, counts, areas = olofsson
+    found = area_adjusted_accuracy(counts, areas, level=0.9)
+    low, high = found.interval("overall")
+    assert_allclose(high - found.overall_accuracy, 1.6448536 * found.overall_se, rtol=1e-6)
+    assert low < found.overall_accuracy < high < 1
+    assert found.interval("producers_accuracy", 2).high == 1
+    assert 0 < found.interval("area", 1).low < found.area[0]
+    with pytest.raises(ParameterError, match="'users'"):
+        found.halfwidth("users")
+    with pytest.raises(ParameterError, match="1, 2, 3, 4"):
+        found.interval("area", 9)
+
+
+def test_one_sampled_pixel_has_no_standard_error():
+    found = area_adjusted_accuracy([[1, 0], [3, 20]], [10, 90])
+    assert np.isnan(found.overall_se)
+    assert_allclose(found.overall_accuracy, 0.1 + 0.9 * 20 / 23)
+    assert found.notes == ("1 has one sampled pixel: standard errors need at least two.",)
+    assert np.isnan(found.interval("overall").low)
+    assert found.to_dict()["overall_accuracy_se"] is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "areas", "words"),
+    [
+        ([[1, 2]], [1], r"1 rows \(map\) and as many columns"),
+        ([[1, 2], [3, -4]], [1, 2], "0 or more"),
+        ([["a", 2], [3, 4]], [1, 2], "table of counts"),
+        ([[1, 2], [3, 4]], [1, 2, 3], r"one area for each of the 2 map classes \(1, 2\)"),
+        ([[1, 2], [3, 4]], [0, 0], "not all 0"),
+        ([[1, 2], [3, 4]], [1, np.nan], "0 or more"),
+        ([[0, 0], [3, 4]], [5, 5], "map class 1 has an area of 5, and no pixel"),
+        ([[1, 2], [3, 4]], [0, 5], "3 pixels were sampled where the map shows 1"),
+        ([[1, 2], [3, 4]], {1: 5, 2: 5, 9: 5}, "map_areas has the class 9"),
+    ],
+)
+def test_tables_that_cannot_be_are_refused(counts, areas, words):
+    with pytest.raises(InputError, match=words):
+        area_adjusted_accuracy(counts, areas)
+
+
+def test_areas_are_drawn_with_their_intervals(olofsson):
+    _, counts, areas = olofsson
+    found = area_adjusted_accuracy(counts, areas)
+    on_map, estimated = area_estimates(found, "ha").data
+    assert_allclose(on_map.x, areas)
+    assert_allclose(estimated.x, found.area)
+    assert_allclose(estimated.error_x.array, found.halfwidth("area"))
+
+
+CODES = {1: "forest", 2: "water", 3: "rejected"}
+
+
+@pytest.fixture
+def class_map(tmp_path):
+    codes = np.ones((1, 20, 30), "uint8")
+    codes[0, :, 15:], codes[0, 0], codes[0, 19] = 2, 0, 3
+    path = write_image(tmp_path / "map.tif", codes, nodata=0)
+    with rasterio.open(path, "r+") as file:
+        file.write_colormap(1, {1: (0, 128, 0, 255), 2: (0, 0, 255, 255)})
+    return path, codes[0]
+
+
+def test_a_map_is_held_against_reference_areas(tmp_path, class_map):
+    path, codes = class_map
+    shapes = [square(0, 0, 10), square(12, 5, 6), square(16, 16, 4)]
+    areas = write_shapes(tmp_path / "truth.gpkg", shapes, ["forest", "water", "water"])
+    found = assess_map(path, areas, names=CODES, others=("rejected",))
+    forest, water, late = codes[1:10, :10], codes[5:11, 12:18], codes[16:20, 16:20]
+    expected = [
+        [(forest == 1).sum(), 0, 0],
+        [(water == 1).sum(), (water == 2).sum() + (late == 2).sum(), (late == 3).sum()],
+    ]
+    assert_array_equal(found.accuracy.confusion.counts, expected)
+    assert found.accuracy.confusion.predictions.tolist() == ["forest", "water", "rejected"]
+    assert found.map_pixels == {"forest": 18 * 15, "water": 18 * 15, "rejected": 30}
+    assert found.hectares == 0.01
+    assert [finding.kind for finding in found.findings] == ["nodata"]
+    adjusted = found.area_adjusted()
+    assert_allclose(adjusted.total_area, 5.7)
+
+
+def test_class_pixels_are_counted_window_by_window(tmp_path):
+    codes = np.random.default_rng(0).integers(0, 5, (1, 600, 700)).astype("uint8")
+    path = write_image(tmp_path / "map.tif", codes, nodata=0, tiled=True, blockxsize=64, blockysize=64)
+    assert class_pixels(path, n_jobs=2) == {code: (codes == code).sum() for code in range(1, 5)}
+
+
+def test_hectares_of_a_pixel(tmp_path):
+    with open_image(write_image(tmp_path / "degrees.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:4326")) as image:
+        assert pixel_hectares(image) is None
+    with open_image(write_image(tmp_path / "feet.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:2264")) as image:
+        assert_allclose(pixel_hectares(image), (10 * 1200 / 3937) ** 2 / 10_000)
+
+
+def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):
+    path, _ = class_map
+    other = write_shapes(tmp_path / "other.gpkg", [square(2, 2)], ["Forest"])
+    with pytest.raises(LabelError, match=r"'Forest'.*'forest'.*none is in both"):
+        assess_map(path, other, names=CODES)
+    with pytest.raises(LabelError, match="has the code 2, which names= does not know"):
+        assess_map(path, write_shapes(tmp_path / "water.gpkg", [square(20, 2)], ["water"]), names={1: "forest"})
+    top = write_shapes(tmp_path / "top.gpkg", [shapely.Point(500_015, NORTH - 5)], ["forest"])
+    with pytest.raises(DegenerateDataError, match=r"has no class where 'top.gpkg' lies"):
+        assess_map(path, top, names=CODES)
+    with pytest.raises(InputError, match=r"one band, 'two.tif' has 2"):
+        assess_map(write_image(tmp_path / "two.tif", np.ones((2, 20, 30), "uint8")), other)
+    with pytest.raises(InputError, match="no class map"):
+        class_pixels(write_image(tmp_path / "heights.tif", np.full((1, 20, 30), 0.5, "float32")))
