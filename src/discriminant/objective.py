@@ -77,7 +77,13 @@ class Objective:
 
     @cached_property
     def standardised(self) -> Standardisation:
-        return self.standard or standardisation(self.data)
+        if self.standard is not None:
+            return self.standard
+        found = standardisation(self.data)
+        if self.fit_intercept:
+            return found
+        # Without an intercept the origin has a meaning: it must not be moved.
+        return Standardisation(np.zeros_like(found.centre), np.hypot(found.centre, found.scale))
 
     @cached_property
     def contrasts(self) -> Array:

@@ -408,3 +408,17 @@ def test_bad_parameters_are_named(parameters, message):
     X, y = rows(n=50)
     with pytest.raises((ParameterError, LabelError), match=message):
         LogisticRegression(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "newton-cg", "coordinate"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_an_intercept_the_scores_of_the_origin_are_zero(solver, n_classes):
+    """The optimum is that of the columns as they are, not of centred ones."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4)) + np.array([2.0, -1.0, 0.5, 3.0])
+    y = (X @ rng.normal(size=(4, n_classes)) / 3 + rng.gumbel(size=(300, n_classes))).argmax(axis=1)
+    model = LogisticRegression(alpha=0.01, fit_intercept=False, solver=solver, tol=1e-12).fit(X, y)
+    other = SklearnLogistic(C=1 / (0.01 * 300), fit_intercept=False, tol=1e-10, max_iter=5000)
+    assert_allclose(model.predict_proba(X), other.fit(X, y).predict_proba(X), atol=1e-5)
+    assert_allclose(model.intercept_, 0.0, atol=1e-12)
+    assert_allclose(np.ptp(model.predict_proba(np.zeros((1, 4)))), 0.0, atol=1e-12)

@@ -16,26 +16,15 @@ _FLAT = 1e-3
 
 
 @summing_kernel
-def _add_products(four, hessian):  # type: ignore[no-untyped-def]
-    """Add ``four' four`` to the lower half; four rows at a time touch the Hessian a quarter as often as one."""
-    for j in range(hessian.shape[0]):
-        a, b, c, d = four[0, j], four[1, j], four[2, j], four[3, j]
-        for k in range(j + 1):
-            hessian[j, k] += a * four[0, k] + b * four[1, k] + c * four[2, k] + d * four[3, k]
-
-
-@summing_kernel
-def _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, four):  # type: ignore[no-untyped-def]
-    """The value; writes the gradient and the lower half of the Hessian."""
+def _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, scaled):  # type: ignore[no-untyped-def]
+    """The value; writes the gradient and the Hessian. ``scaled`` (m, q) is room to work in."""
     q = theta.size
     value = 0.0
     for j in range(q):
         value += (linear[j] + 0.5 * ridge[j] * theta[j]) * theta[j]
         gradient[j] = linear[j] + ridge[j] * theta[j]
-        hessian[j, : j + 1] = 0.0
-        hessian[j, j] = ridge[j]
     flat = _FLAT * 0.25 / width
-    waiting = 0
+    bent = 0
     for i in range(rows.shape[0]):
         margin = 0.0
         for j in range(q):
@@ -48,13 +37,11 @@ def _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, four)
         if curvature > flat:
             root = np.sqrt(share[i] * curvature)
             for j in range(q):
-                four[waiting, j] = root * rows[i, j]
-            waiting += 1
-            if waiting == 4:
-                _add_products(four, hessian)
-                waiting = 0
-    four[waiting:] = 0.0
-    _add_products(four, hessian)
+                scaled[bent, j] = root * rows[i, j]
+            bent += 1
+    hessian[:] = np.dot(scaled[:bent].T, scaled[:bent])
+    for j in range(q):
+        hessian[j, j] += ridge[j]
     return value
 
 
@@ -94,9 +81,9 @@ def follow(rows, share, linear, ridge, theta, width, last, shrink, most):  # typ
     """Move ``theta`` to the minimum at each width from ``width`` down to ``last``; the last width reached."""
     q = theta.size
     gradient, direction, new = np.empty(q), np.empty(q), np.empty(q)
-    hessian, four = np.zeros((q, q)), np.empty((4, q))
+    hessian, scaled = np.empty((q, q)), np.empty(rows.shape)
     while True:
-        value = _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, four)
+        value = _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, scaled)
         for _ in range(most):
             _solve(hessian, gradient, direction)
             decrement = 0.0
@@ -108,7 +95,7 @@ def follow(rows, share, linear, ridge, theta, width, last, shrink, most):  # typ
             while length > 1e-6 and not found:
                 for j in range(q):
                     new[j] = theta[j] - length * direction[j]
-                reached = _evaluate(rows, share, linear, ridge, new, width, gradient, hessian, four)
+                reached = _evaluate(rows, share, linear, ridge, new, width, gradient, hessian, scaled)
                 found = reached <= value - 1e-4 * length * decrement
                 length *= 0.3
             if not found:

@@ -99,6 +99,16 @@ def csr_class_squares(data, indices, indptr, codes, weight, means, squares, left
 
 
 @kernel
+def standardise(X, centre, scale, sign, out):  # type: ignore[no-untyped-def]
+    """Write ``sign * (x - centre) / scale`` of every row, and its sign in the columns that ``X`` does not have."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            out[i, j] = sign[i] * ((X[i, j] - centre[j]) / scale[j])
+        for j in range(X.shape[1], out.shape[1]):
+            out[i, j] = sign[i]
+
+
+@kernel
 def centre_and_spread(X, centre, spread):  # type: ignore[no-untyped-def]
     """Write the mean and the standard deviation of every column; differences keep the digits of small spreads."""
     n, p = X.shape

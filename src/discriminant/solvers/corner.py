@@ -28,8 +28,6 @@ _MOST_STEPS = 100
 _WORTH_A_GUESS = 1e-3
 #: A gap like this, relative to the minimum, is nothing but rounding.
 _ROUNDING = 1e-14
-#: A multiplier this close to a bound, relative to it, is at the bound.
-_NEXT_TO = 1e-8
 #: Equations that hold to this are solved.
 _ROUNDING_OF_EQUATIONS = 1e-11
 #: With a gap of this size, relative to the minimum, it is not worth keeping multipliers off their bounds,
@@ -93,15 +91,6 @@ class Corner:
                 break
         return self._cleared(found, state)
 
-    def polished(self, theta: Array, used: Array) -> tuple[Array, Array]:
-        """A point next to the minimum with multipliers cleared of rounding; the exact solution, if it is found."""
-        used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(initial=0.0), used, 0.0))
-        exact = self._with_held((used > 0) & (used < 1), used == 1)
-        if exact is None:
-            return theta, used
-        _, theta, used = min(self._with_gap(*exact), self._with_gap(theta, used), key=_gap)
-        return theta, used
-
     def _cleared(self, found: tuple[float, Array, Array], state: _Interior) -> tuple[float, Array, Array]:
         """The point with multipliers at their bounds that are next to them, unless that makes the bound worse."""
         gap, theta, used = found
@@ -133,10 +122,7 @@ class Corner:
     def _exact(self, state: _Interior) -> tuple[Array, Array] | None:
         """The solution with the rows at the corner that seem to be there; None if there is no such solution."""
         above, full = self._sides(state)
-        return self._with_held(above & ~full, full)
-
-    def _with_held(self, held: Array, full: Array) -> tuple[Array, Array] | None:
-        """The solution with the ``held`` rows at the corner, ``full`` ones with their largest multiplier."""
+        held = above & ~full
         if np.count_nonzero(held) > _HELD_PER_UNKNOWN * len(self.ridge):
             return None
         theta, multipliers = self._held(self.rows[held], self.share[held], self.share[full] @ self.rows[full])

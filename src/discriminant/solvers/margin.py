@@ -19,7 +19,7 @@ import numpy as np
 
 from ..data import LabelledRows
 from ..losses import Hinge, SquaredHinge
-from ..objective import Objective, Standardisation, standardisation
+from ..objective import Objective
 from ..penalties import ElasticNet
 from .result import Solution
 
@@ -58,14 +58,7 @@ class MarginProblem:
     def objective(self) -> Objective:
         """The same problem divided by ``total``: mean loss plus L2 penalty."""
         loss, penalty = SquaredHinge() if self.squared else Hinge(), ElasticNet(1 / self.total)
-        return Objective(self.data, loss, penalty, self.fit_intercept, self._standard(), n_jobs=self.n_jobs)
-
-    def _standard(self) -> Standardisation:
-        """Centred columns if there is an intercept to make up for it; without one the origin has a meaning."""
-        standard = standardisation(self.data)
-        if self.fit_intercept:
-            return standard
-        return Standardisation(np.zeros_like(standard.centre), np.hypot(standard.centre, standard.scale))
+        return Objective(self.data, loss, penalty, self.fit_intercept, n_jobs=self.n_jobs)
 
     def slacks(self, scores: Array) -> Array:
         return np.maximum(1.0 - self.sign * scores, 0.0)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.linalg import lstsq
 
 from ..data.rows import dense_rows
+from ..kernels import moments
 from .corner import Corner
 from .margin import MarginFit, MarginProblem, balanced, finished, from_multipliers
 
@@ -106,11 +107,10 @@ def _corner(problem: MarginProblem, chosen: Array, pulling: Array, own: bool) ->
 def standard_rows(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Array, Array, Array]:
     """Some rows, standardised and times their sign, with the intercept's 1 last; linear pull and ridge."""
     objective = problem.objective
-    standard, p = objective.standardised, objective.n_columns
-    rows = np.ones((len(chosen), objective.shape[1]))
-    np.subtract(dense_rows(objective.data.rows.take(chosen)), standard.centre, out=rows[:, :p])
-    rows[:, :p] /= standard.scale
-    rows *= problem.sign[chosen, None]
+    table, standard = problem.data.rows, objective.standardised
+    block = table.block(0, table.n_rows) if len(chosen) == table.n_rows else table.take(chosen)
+    rows = np.empty((len(chosen), objective.shape[1]))
+    moments.standardise(dense_rows(block), standard.centre, standard.scale, problem.sign[chosen], rows)
     return rows, linear, objective.ridge[0]
 
 

@@ -19,7 +19,6 @@ from ..losses import SmoothedHinge
 from ..moments.scatter import factorised
 from ..objective import Objective
 from . import newton
-from .corner import Corner
 from .margin import MarginFit, MarginProblem, balanced, finished
 from .settle import Start, settled, standard_rows
 
@@ -37,7 +36,9 @@ _ALL_ROWS = 6
 #: Up to this many numbers stay in a core's cache.
 _SMALL = 400_000
 #: There, and with up to this many unknowns, the end begins below a width and stops at a relative gap.
-_FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.02, 1e-12
+_FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-13
+#: A multiplier this close to a bound, relative to it, is at the bound.
+_NEXT_TO = 1e-8
 _MOST_STEPS = 60
 
 
@@ -71,12 +72,12 @@ def _start(problem: MarginProblem, theta: Array, width: float) -> Start:
 def _in_cache(problem: MarginProblem, tol: float) -> MarginFit | None:
     """The same in one compiled loop, for a table that stays in a core's cache; None if rounding is in the way."""
     objective, everyone = problem.objective, np.arange(problem.data.n_rows)
-    rows, linear, ridge = standard_rows(problem, everyone, np.zeros(objective.n_parameters))
+    rows, _, ridge = standard_rows(problem, everyone, np.zeros(objective.n_parameters))
     theta, used, share = np.zeros(len(ridge)), np.empty(len(rows)), problem.cost / problem.total
-    widths = _FIRST_WIDTH, _LAST_WIDTH, _SHRINK, _NEAR
+    widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
     if not solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
         return None
-    theta, used = Corner(rows, share, linear, ridge).polished(theta, used)
+    used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(), used, 0.0))
     alpha = problem.cost * used
     alpha = balanced(alpha, problem.sign) if problem.fit_intercept else alpha
     slacks = np.maximum(1.0 - rows @ theta, 0.0)
