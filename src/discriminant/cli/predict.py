@@ -17,7 +17,7 @@ from .showing import Page, show
 if TYPE_CHECKING:
     from ..decision import Decision
 
-_BATCH_ROWS = 65536
+_BATCH_ROWS = 8192
 
 
 def predict(
@@ -134,12 +134,16 @@ class _Answers:
 
     def of(self, table: Any) -> Iterator[Any]:
         """The answers to the rows of a table."""
+        import pyarrow as pa
+
         from ..validation.progress import progress_bar
 
+        pa.set_io_thread_count(1)  # one block ahead is enough, and every further one is memory
         total = None if table.n_rows is None else -(-table.n_rows // _BATCH_ROWS)
         with progress_bar("predicting", total, None) as advance:  # type: ignore[arg-type]
             for first, batch in batches(table, _BATCH_ROWS):
                 yield self._answered(batch, first)
+                pa.default_memory_pool().release_unused()
                 advance()
 
     def _answered(self, batch: Any, first: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,18 @@ class Asked:
         from .rare import without_rare
 
         table = self.table()
-        training = read_training(
-            table,
-            self.target,
-            missing=self.missing,  # type: ignore[arg-type]
-            drop=list(self.drop),
-            weights=self.weights,
-            groups=self.groups,
-            max_levels=self.max_levels,
-        )
+        with ThreadPoolExecutor(1) as beside:
+            hashed = beside.submit(lambda: table.fingerprint)  # a second look at the file, while it is read
+            training = read_training(
+                table,
+                self.target,
+                missing=self.missing,  # type: ignore[arg-type]
+                drop=list(self.drop),
+                weights=self.weights,
+                groups=self.groups,
+                max_levels=self.max_levels,
+            )
+            hashed.result()
         return Labelled(self, table, without_rare(training, table, self.rare))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
 _BATCH_ROWS = 65536
 _BLOCK_VALUES = 1 << 17
+_WRITERS = 2
 #: In place of a level's position: of the reference level, of missing values, of levels that training had not.
 REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
 
@@ -44,8 +46,13 @@ def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any
         parts = [_as_csr(schema, coded) for _, coded in _coded_batches(schema, data, report, first_row)]
         return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(schema.names))), report
     out = np.empty((data.num_rows, len(schema.names)))
-    for where, coded in _coded_batches(schema, data, report, first_row):
-        _write(coded, out[where])
+    with ThreadPoolExecutor(_WRITERS) as writers:  # copying needs no GIL
+        written = [
+            writers.submit(_write, coded, out[where])
+            for where, coded in _coded_batches(schema, data, report, first_row)
+        ]
+    for each in written:
+        each.result()
     return out, report
 
 
