@@ -98,6 +98,10 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return rows
 
     def _check_columns(self, X: Any, reset: bool) -> None:
+        if reset and type(X) is np.ndarray and X.ndim == 2:  # no names to look for, which takes as long as a small fit
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+            return
         try:
             validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
         except TypeError as error:

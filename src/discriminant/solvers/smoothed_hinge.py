@@ -36,7 +36,7 @@ _ALL_ROWS = 6
 #: Up to this many numbers stay in a core's cache.
 _SMALL = 400_000
 #: There, and with up to this many unknowns, the end begins below a width and stops at a relative gap.
-_FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-13
+_FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-12
 #: A multiplier this close to a bound, relative to it, is at the bound.
 _NEXT_TO = 1e-8
 _MOST_STEPS = 60
