@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -70,7 +71,9 @@ class Asked:
 
         table = self.table()
         with ThreadPoolExecutor(1) as beside:
-            hashed = beside.submit(lambda: table.fingerprint)  # a second look at the file, while it is read
+            # Beside the reading, which leaves Python free: what comes next is loaded, and the file is hashed.
+            beside.submit(import_module, "discriminant.estimators.base")
+            hashed = beside.submit(lambda: table.fingerprint)
             training = read_training(
                 table,
                 self.target,

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from ..errors import InputError, LabelError
 from .rows import Array, is_missing
@@ -46,6 +44,8 @@ def _label_array(y: Any, n_rows: int) -> Array:
     labels = _array_of(y)
     if labels.ndim != 1:
         try:
+            from sklearn.utils.validation import column_or_1d  # slow to load
+
             labels = column_or_1d(labels, warn=True)
         except ValueError as error:
             raise LabelError(f"{error} Give one class label per row.") from error
@@ -76,6 +76,8 @@ def _refuse_continuous(labels: Array) -> None:
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise LabelError(f"Input y contains NaN or infinity: row {row}. Drop the rows without a label.")
     try:
+        from sklearn.utils.multiclass import check_classification_targets
+
         check_classification_targets(labels)
     except ValueError as error:
         raise LabelError(f"{error} Labels must be classes: strings, integers or whole numbers.") from error

@@ -100,7 +100,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     def _check_columns(self, X: Any, reset: bool) -> None:
         if reset and type(X) is np.ndarray and X.ndim == 2:  # no names to look for, which takes as long as a small fit
             self.n_features_in_ = X.shape[1]
-            vars(self).pop("feature_names_in_", None)
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
             return
         try:
             validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)

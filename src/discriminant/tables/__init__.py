@@ -1,7 +1,8 @@
 """Labelled tables in: reading files, and a schema that codes rows as numbers the same way every time."""
 
+from typing import TYPE_CHECKING, Any
+
 from .dialect import MISSING_CODES, Dialect
-from .encoder import TableEncoder
 from .findings import Finding
 from .reading import open_table
 from .report import EncodingReport
@@ -10,6 +11,9 @@ from .svmlight import SparseRows
 from .table import Table
 from .targets import Target
 from .training import TrainingTable, read_training
+
+if TYPE_CHECKING:
+    from .encoder import TableEncoder
 
 __all__ = [
     "MISSING_CODES",
@@ -26,3 +30,11 @@ __all__ = [
     "open_table",
     "read_training",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TableEncoder":  # brings scikit-learn along, which takes as long to load as a large table to read
+        from .encoder import TableEncoder
+
+        return TableEncoder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
