@@ -81,6 +81,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
         return self.classes_[codes]
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
+            state.pop(name, None)
+        return state
+
     def _ready(self) -> None:
         """Raise an error unless the model can be used."""
         check_is_fitted(self)

@@ -21,6 +21,7 @@ class BinaryProblems(RuleClassifier):
     """A linear classifier of two classes that takes more of them through a codebook."""
 
     multiclass: Literal["one-vs-rest", "one-vs-one"]
+    random_state: Any
     codebook_: Codebook
     coef_: Array
     intercept_: Array
@@ -33,6 +34,16 @@ class BinaryProblems(RuleClassifier):
         if not (value is None or isinstance(value, str)) or value not in allowed:
             options = " or ".join(map(repr, allowed))
             raise ParameterError(f"{name} must be {options}, got {value!r}.")
+
+    def _seed(self) -> int:
+        """A whole number drawn from ``random_state``."""
+        try:
+            return int(np.random.default_rng(self.random_state).integers(1 << 32))
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                "random_state must be None, a whole number of at least 0 or a NumPy generator, got "
+                f"{self.random_state!r}."
+            ) from error
 
     def _codebook(self) -> Codebook:
         return _SCHEMES[self.multiclass](len(self.classes_))

@@ -181,12 +181,6 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         rule = self.rule_
         return self.classes_[others], rule.coef[others] - rule.coef[r], rule.intercept[others] - rule.intercept[r]
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
-            state.pop(name, None)
-        return state
-
     def _check_parameters(self) -> None:
         ElasticNet(self.alpha, self.l1_ratio)
         check_number("tol", self.tol, 0, 1, open_below=True)

@@ -14,7 +14,7 @@ from ..data import LabelledRows
 from ..data.naming import shown
 from ..data.parameters import check_integer, check_number
 from ..engine import side_by_side
-from ..errors import DegenerateDataError, InputError, NotReadyError, ParameterError, warn
+from ..errors import DegenerateDataError, InputError, NotReadyError, warn
 from ..solvers.perceptron import (
     Dual,
     Form,
@@ -233,12 +233,6 @@ class Perceptron(BinaryProblems):
         found = [self._certificate(self._training, column) for column in range(len(self.walks_))]
         return found[0] if len(self.classes_) == 2 else found
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
-            state.pop(name, None)
-        return state
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_option("form", ("primal", "dual"))
@@ -257,15 +251,6 @@ class Perceptron(BinaryProblems):
             trace=bool(self.trace),
             seed=self._seed() if self.shuffle else 0,
         )
-
-    def _seed(self) -> int:
-        try:
-            return int(np.random.default_rng(self.random_state).integers(1 << 62))
-        except (TypeError, ValueError) as error:
-            raise ParameterError(
-                f"random_state must be None, a whole number of at least 0 or a NumPy generator, got "
-                f"{self.random_state!r}."
-            ) from error
 
     def _problem(self, data: LabelledRows, column: int) -> Problem:
         """The binary problem of a column of the codebook."""

@@ -197,12 +197,6 @@ class SupportVectorClassifier(BinaryProblems):
             )
         return self._training.rows.take(self.support_)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        for name in self._own_state:  # the rows are the caller's; a stored model does not carry them
-            state.pop(name, None)
-        return state
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_option("margin", ("soft", "hard"))
@@ -247,18 +241,9 @@ class SupportVectorClassifier(BinaryProblems):
         squared, fit_intercept = self.loss == "squared_hinge", bool(self.fit_intercept)
         problem = MarginProblem(data, float(self.C), squared, fit_intercept, self.n_jobs)
         with np.errstate(all="ignore"):  # what overflows shows in the result
-            return widest_margin(problem, self.solver, self.tol, self.max_iter, self._seed())
-
-    def _seed(self) -> int:
-        if self.random_state is None:
-            return 0
-        try:
-            return int(np.random.default_rng(self.random_state).integers(1 << 32))
-        except (TypeError, ValueError) as error:
-            raise ParameterError(
-                "random_state must be None, a whole number of at least 0 or a NumPy generator, got "
-                f"{self.random_state!r}."
-            ) from error
+            return widest_margin(
+                problem, self.solver, self.tol, self.max_iter, 0 if self.random_state is None else self._seed()
+            )
 
     def _hard(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
         try:
