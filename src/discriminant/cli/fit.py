@@ -116,18 +116,16 @@ def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
     import numpy as np
 
     y, weight = labelled.training.y, labelled.training.weights
-    shares = _shares(labelled)
     return {
         "accuracy": float(np.average(model.predict(labelled.training.X) == y, weights=weight)),
-        "baseline_accuracy": max(shares),
+        "baseline_accuracy": max(_shares(labelled)),
     }
 
 
 def _shares(labelled: Labelled) -> list[float]:
     import numpy as np
 
-    _, codes = np.unique(labelled.training.y, return_inverse=True)
-    counts = np.bincount(codes, weights=labelled.training.weights)
+    counts = np.bincount(labelled.coded[1], weights=labelled.training.weights)
     return (counts / counts.sum()).tolist()
 
 

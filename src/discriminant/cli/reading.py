@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -99,13 +100,20 @@ class Labelled:
     def names(self) -> tuple[str, ...]:
         return self.training.schema.names
 
+    @cached_property
+    def coded(self) -> tuple[Any, Any]:
+        """The classes, and the place among them of each row's."""
+        from ..data.labels import encode_labels
+
+        return encode_labels(self.training.y, len(self.training.y))
+
     @property
     def class_rows(self) -> dict[Any, int]:
         """Rows of each class."""
         import numpy as np
 
-        classes, counts = np.unique(self.training.y, return_counts=True)
-        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+        classes, codes = self.coded
+        return dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True))
 
     @property
     def source(self) -> dict[str, Any]:
