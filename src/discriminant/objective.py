@@ -12,6 +12,7 @@ vectors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -207,8 +208,8 @@ class Objective:
         return reduce_rows(self.data, statistic, self.n_jobs)
 
 
-class Pass:
-    """A statistic that looks at every part of every block with given coefficients."""
+class RowPass(ABC):
+    """A statistic that looks at every block with given coefficients."""
 
     densify = False
 
@@ -226,13 +227,9 @@ class Pass:
         self.products += other.products
         self.sums += other.sums
 
+    @abstractmethod
     def update(self, block: Block) -> None:
-        for part, where in self.parts(block.X):
-            self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
-
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        """Add some rows: float64 array, centred if the centre is far, or CSR matrix. For passes that need no places."""
-        raise NotImplementedError
+        """Add the rows of a block."""
 
     def parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
         if sp.issparse(X) and not self.densify:
@@ -276,6 +273,18 @@ class Pass:
         self.products += slopes[:, 0] @ part if slopes.shape[1] == 1 else slopes.T @ part
         if not self.standard.far:
             self.products -= np.outer(sums, self.standard.centre)
+
+
+class Pass(RowPass):
+    """A statistic of rows whose places do not matter, fed with parts of blocks."""
+
+    def update(self, block: Block) -> None:
+        for part, where in self.parts(block.X):
+            self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
+
+    @abstractmethod
+    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
+        """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
 
 
 class _Gradient(Pass):
@@ -391,7 +400,7 @@ class _HessianProduct(Pass):
         self.add_products(part, change * weight[:, None])
 
 
-class _Scores(Pass):
+class _Scores(RowPass):
     """Every score, written to its place in one array."""
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array, out: Array | None = None) -> None:
@@ -407,7 +416,7 @@ class _Scores(Pass):
             self.out[place] = self.scores(part, self.coef, self.intercept, self._offset(block.start, where))
 
 
-class _Products(Pass):
+class _Products(RowPass):
     """Rows times given derivatives in their scores."""
 
     def __init__(self, objective: Objective, slopes: Array) -> None:

@@ -1,7 +1,7 @@
-"""Newton's method for a bent hinge on a table small enough to stay in a core's cache, without a return to Python.
+"""Newton's method for a squared or smoothed hinge on a table that stays in a core's cache, without a return to Python.
 
-Minimises ``ridge theta^2 / 2 + linear'theta + sum_i share_i loss(rows_i theta)``, the loss a smoothed hinge, while its
-width shrinks. ``rows`` (m, q) are times their sign, C-contiguous float64.
+Minimises ``ridge theta^2 / 2 + linear'theta + sum_i share_i loss(rows_i theta)``, the loss a squared hinge, or a
+smoothed one while its width shrinks. ``rows`` (m, q) are times their sign, C-contiguous float64.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, summing_kernel
-from .margins import smoothed_hinge_terms
+from .margins import SMOOTHED_HINGE, terms
 
 #: Curvature less than this share of the largest is left out of the second derivatives.
 _FLAT = 1e-3
 
 
 @summing_kernel
-def _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, scaled):  # type: ignore[no-untyped-def]
+def _evaluate(loss, rows, share, linear, ridge, theta, width, gradient, hessian, scaled):  # type: ignore[no-untyped-def]
     """The value; writes the gradient and the Hessian. ``scaled`` (m, q) is room to work in."""
     q = theta.size
     value = 0.0
     for j in range(q):
         value += (linear[j] + 0.5 * ridge[j] * theta[j]) * theta[j]
         gradient[j] = linear[j] + ridge[j] * theta[j]
-    flat = _FLAT * 0.25 / width
+    flat = _FLAT * 0.25 / width if loss == SMOOTHED_HINGE else 0.0
     bent = 0
     for i in range(rows.shape[0]):
         margin = 0.0
         for j in range(q):
             margin += rows[i, j] * theta[j]
-        loss, slope, curvature = smoothed_hinge_terms(margin, width)
-        value += share[i] * loss
+        cost, slope, curvature = terms(loss, width, margin)
+        value += share[i] * cost
         pull = share[i] * slope
         for j in range(q):
             gradient[j] += pull * rows[i, j]
@@ -77,25 +77,26 @@ def _solve(hessian, right, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def follow(rows, share, linear, ridge, theta, width, last, shrink, most):  # type: ignore[no-untyped-def]
+def follow(loss, rows, share, linear, ridge, theta, width, last, shrink, most):  # type: ignore[no-untyped-def]
     """Move ``theta`` to the minimum at each width from ``width`` down to ``last``; the last width reached."""
     q = theta.size
     gradient, direction, new = np.empty(q), np.empty(q), np.empty(q)
     hessian, scaled = np.empty((q, q)), np.empty(rows.shape)
     while True:
-        value = _evaluate(rows, share, linear, ridge, theta, width, gradient, hessian, scaled)
+        value = _evaluate(loss, rows, share, linear, ridge, theta, width, gradient, hessian, scaled)
         for _ in range(most):
             _solve(hessian, gradient, direction)
             decrement = 0.0
             for j in range(q):
                 decrement += gradient[j] * direction[j]
-            if not decrement > max(0.2 * width * width, 1e-15 * abs(value)):
+            enough = 0.2 * width * width if loss == SMOOTHED_HINGE else 0.0
+            if not decrement > max(enough, 1e-15 * abs(value)):
                 break
             length, found = 1.0, False
             while length > 1e-6 and not found:
                 for j in range(q):
                     new[j] = theta[j] - length * direction[j]
-                reached = _evaluate(rows, share, linear, ridge, new, width, gradient, hessian, scaled)
+                reached = _evaluate(loss, rows, share, linear, ridge, new, width, gradient, hessian, scaled)
                 found = reached <= value - 1e-4 * length * decrement
                 length *= 0.3
             if not found:

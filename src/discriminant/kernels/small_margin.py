@@ -10,6 +10,7 @@ import numpy as np
 from .bent import follow
 from .compile import kernel, summing_kernel
 from .interior import step
+from .margins import SMOOTHED_HINGE
 
 _MOST_STEPS, _MOST_ROUNDS = 100, 30
 #: Rows for each unknown from which on the search begins with every fourth of them.
@@ -83,8 +84,10 @@ def solve(rows, share, ridge, theta, used, first, last, shrink, near_widths, goo
     linear = np.zeros(q)
     if m >= _SAMPLED * q:  # a sample is enough for the first widths
         some = rows[::4].copy()
-        first = follow(some, share[::4] * 4.0, linear, ridge, theta, first, first / shrink, shrink, _MOST_STEPS)
-    width = follow(rows, share, linear, ridge, theta, first, last, shrink, _MOST_STEPS)
+        first = follow(
+            SMOOTHED_HINGE, some, share[::4] * 4.0, linear, ridge, theta, first, first / shrink, shrink, _MOST_STEPS
+        )
+    width = follow(SMOOTHED_HINGE, rows, share, linear, ridge, theta, first, last, shrink, _MOST_STEPS)
     short = 1.0 - rows @ theta
     near = np.abs(short) < near_widths * width
     pulling = (short > 0.0) & ~near

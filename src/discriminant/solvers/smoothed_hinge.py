@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.bent import follow
 from ..kernels.small_margin import solve
-from ..losses import SmoothedHinge
+from ..losses import SmoothedHinge, SquaredHinge
 from ..moments.scatter import factorised
 from ..objective import Objective
 from . import newton
@@ -44,8 +45,6 @@ _MOST_STEPS = 60
 
 def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
     """The widest margin of a problem with few enough columns for a Hessian."""
-    if problem.squared:
-        return _squared(problem, tol, max_iter)
     objective = problem.objective
     theta, width, n_rows = np.zeros(objective.shape), _FIRST_WIDTH, problem.data.n_rows
     small = n_rows * objective.n_columns <= _SMALL
@@ -53,6 +52,8 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
         found = _in_cache(problem, tol)
         if found is not None:
             return found
+    if problem.squared:
+        return _squared(problem, tol, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
         everyone = np.ones(n_rows, dtype=bool)
         return settled(problem, Start(theta, everyone, ~everyone, width), tol, max_iter, "newton")
@@ -75,9 +76,13 @@ def _in_cache(problem: MarginProblem, tol: float) -> MarginFit | None:
     rows, _, ridge = standard_rows(problem, everyone, np.zeros(objective.n_parameters))
     theta, used, share = np.zeros(len(ridge)), np.empty(len(rows)), problem.cost / problem.total
     widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
-    if not solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
+    if problem.squared:
+        follow(SquaredHinge.code, rows, share, np.zeros_like(ridge), ridge, theta, 1.0, 1.0, _SHRINK, _MOST_STEPS)
+        used = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
+    elif solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
+        used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(), used, 0.0))
+    else:
         return None
-    used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(), used, 0.0))
     alpha = problem.cost * used
     alpha = balanced(alpha, problem.sign) if problem.fit_intercept else alpha
     slacks = np.maximum(1.0 - rows @ theta, 0.0)
