@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -109,3 +109,28 @@ def test_declared_classes_are_sorted_and_each_counted_once():
 def test_lengths_that_differ_are_told():
     with pytest.raises(InputError, match=r"\[3, 2\]"):
         encode_labels([0, 1], 3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=60), step=st.sampled_from([1, -1, 2]))
+def test_text_is_coded_like_python_sorts_it(texts, step):
+    labels = np.array(texts)[::step]
+    classes, codes = encode_labels(labels, len(labels))
+    assert classes.tolist() == sorted(set(labels.tolist()))
+    assert classes[codes].tolist() == labels.tolist()
+
+
+def test_texts_that_mix_to_the_same_number_stay_apart(monkeypatch):
+    labels = np.array(["ab", "ba", "ab", "cc"])
+    monkeypatch.setattr("discriminant.data.labels._MIXER", np.uint64(1))
+    classes, codes = encode_labels(labels, 4)
+    assert classes.tolist() == ["ab", "ba", "cc"]
+    assert codes.tolist() == [0, 1, 0, 2]
+
+
+def test_text_of_another_byte_order_and_of_many_classes():
+    many = np.array([f"k{i:05}" for i in range(6000)] * 2)
+    for labels in (many, many.astype(many.dtype.newbyteorder())):
+        classes, codes = encode_labels(labels, len(labels))
+        np.testing.assert_array_equal(classes[codes], many)
+        assert classes.size == 6000

@@ -6,6 +6,7 @@ answers at once; everything else is imported by the command that needs it.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated
 
@@ -74,7 +75,14 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows a substitute
             stream.reconfigure(errors="replace")
-    app(prog_name="discriminant")
+    # A command makes much and throws little away: looking for garbage would take a quarter of the time of loading
+    # the libraries, and most of the time of ending.
+    gc.set_threshold(100_000, 20, 100)
+    sys.setswitchinterval(0.0005)  # what is loaded beside the reading of a table must not hold it up
+    try:
+        app(prog_name="discriminant")
+    finally:
+        gc.freeze()
 
 
 __all__ = ["app", "main"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model, such as alpha=0.1; may be repeated."),
 ]
+
+
+_BLOCK_VALUES = 1 << 16
 
 
 def fit(
@@ -71,7 +75,7 @@ def fit(
             decimal=decimal,
             ragged=ragged,
         )
-        labelled = asked.training()
+        labelled = asked.training(model)
         for message in told_findings(labelled.findings) if not json else ():
             say(f"Note: {message}")
         show(fitted(labelled, model, _settings(settings or []), output, run), _page, json)
@@ -125,24 +129,34 @@ def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
 def _shares(labelled: Labelled) -> list[float]:
     import numpy as np
 
-    counts = np.bincount(labelled.coded[1], weights=labelled.training.weights)
+    counts = np.bincount(labelled.training.codes, weights=labelled.training.weights)
     return (counts / counts.sum()).tolist()
 
 
 def _seen(labelled: Labelled) -> dict[str, Any]:
     """What explanations of new rows compare with: means and ranges of the coded columns, shares of the classes."""
-    import numpy as np
-
-    X = labelled.training.X
-    lowest, highest = X.min(axis=0), X.max(axis=0)
-    if hasattr(lowest, "toarray"):
-        lowest, highest = lowest.toarray(), highest.toarray()
+    means, lowest, highest = _column_ranges(labelled.training.X)
     return {
-        "means": np.asarray(X.mean(axis=0)).ravel().tolist(),
-        "lowest": np.ravel(lowest).tolist(),
-        "highest": np.ravel(highest).tolist(),
+        "means": means.tolist(),
+        "lowest": lowest.tolist(),
+        "highest": highest.tolist(),
         "shares": _shares(labelled),
     }
+
+
+def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
+    """Mean, lowest and highest value of each column."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    if sp.issparse(X):
+        return np.ravel(X.mean(axis=0)), X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    step = max(_BLOCK_VALUES // X.shape[1], 1)
+    blocks = [X[start : start + step] for start in range(0, len(X), step)]  # of which each stays in the cache
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda block: (block.sum(axis=0), block.min(axis=0), block.max(axis=0)), blocks))
+    sums, lowest, highest = zip(*found, strict=True)
+    return np.sum(sums, axis=0) / len(X), np.min(lowest, axis=0), np.max(highest, axis=0)
 
 
 def _page(found: dict[str, Any]) -> Page:

@@ -147,8 +147,8 @@ def _in_words(option: Any) -> str:
 
 
 def _known(what: str, name: str, names: list[str]) -> str:
-    from ..tables.sources import suggestion
-
     if name not in names:
+        from ..tables.sources import suggestion
+
         raise ParameterError(f"There is no {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
     return name

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -14,6 +13,10 @@ from .running import in_options
 
 if TYPE_CHECKING:
     from ..tables import Table, TrainingTable
+
+
+#: Large blocks: between two of them a thread has to wait for its turn.
+_HASHED_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -65,16 +68,20 @@ class Asked:
                 words += [option, one]
         return words
 
-    def training(self) -> Labelled:
-        """The table with its rows coded and labelled."""
-        from ..tables import read_training
+    def training(self, model: str | None = None) -> Labelled:
+        """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
+        from .models import known_model
         from .rare import without_rare
 
-        table = self.table()
-        with ThreadPoolExecutor(1) as beside:
-            # Beside the reading, which leaves Python free: what comes next is loaded, and the file is hashed.
-            beside.submit(import_module, "discriminant.estimators.base")
-            hashed = beside.submit(lambda: table.fingerprint)
+        if model is not None:
+            known_model(model)
+        with ThreadPoolExecutor(2) as beside:
+            # While this thread loads libraries the file is hashed, while it reads the file the model is loaded.
+            hashed = beside.submit(_file_hash, self.data)
+            from ..tables import read_training
+
+            table = self.table()
+            beside.submit(_load, model)
             training = read_training(
                 table,
                 self.target,
@@ -84,8 +91,7 @@ class Asked:
                 groups=self.groups,
                 max_levels=self.max_levels,
             )
-            hashed.result()
-        return Labelled(self, table, without_rare(training, table, self.rare))
+            return Labelled(self, table, without_rare(training, table, self.rare), hashed.result() or table.fingerprint)
 
 
 @dataclass(frozen=True)
@@ -95,25 +101,20 @@ class Labelled:
     asked: Asked
     table: Table
     training: TrainingTable
+    sha256: str
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.training.schema.names
-
-    @cached_property
-    def coded(self) -> tuple[Any, Any]:
-        """The classes, and the place among them of each row's."""
-        from ..data.labels import encode_labels
-
-        return encode_labels(self.training.y, len(self.training.y))
 
     @property
     def class_rows(self) -> dict[Any, int]:
         """Rows of each class."""
         import numpy as np
 
-        classes, codes = self.coded
-        return dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True))
+        target, codes = self.training.schema.target, self.training.codes
+        assert target is not None
+        return dict(zip(target.classes, np.bincount(codes, minlength=len(target.classes)).tolist(), strict=True))
 
     @property
     def source(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class Labelled:
         target = self.training.schema.target
         return {
             "data": self.table.label,
-            "sha256": self.table.fingerprint,
+            "sha256": self.sha256,
             "rows": len(self.training.y),
             "rows_left_out": self.training.n_dropped,
             "lines_skipped": self.table.skipped,
@@ -134,6 +135,31 @@ class Labelled:
         """What is worth knowing about the table."""
         found = [finding.to_dict() for finding in self.training.findings]
         return [{**finding, "message": in_options(finding["message"])} for finding in found]
+
+
+def _file_hash(data: str) -> str | None:
+    """The SHA-256 of a file; None for standard input and for what cannot be read."""
+    digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
+    try:
+        with open(data, "rb", buffering=0) as file:
+            while size := file.readinto(block):
+                digest.update(memoryview(block)[:size])
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def _load(model: str | None) -> None:
+    """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
+    import numpy as np
+
+    import discriminant.storage
+
+    from .models import MODELS
+
+    if model is not None:
+        angle = np.arange(60.0)
+        getattr(discriminant, MODELS[model])().fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:

@@ -12,6 +12,10 @@ from .rows import Array, is_missing
 
 #: Integer labels are coded by a look-up table while their range is at most this.
 _TABLE_RANGE = 1 << 20
+#: Text of a fixed width is coded without a Python string per row up to this width and this many classes.
+_MIXED_WIDTH = 32
+_MIXED_CLASSES = 4096
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Array, Array]:
@@ -26,7 +30,7 @@ def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Ar
     if labels.dtype.kind in "iub":
         found, codes = _encode_integers(labels)
     else:
-        found, codes = _encode_by_dictionary(labels)
+        found, codes = _encode_text(labels) or _encode_by_dictionary(labels)
     return (found, codes) if classes is None else (classes, _positions(found, classes)[codes])
 
 
@@ -98,11 +102,36 @@ def _encode_integers(labels: Array) -> tuple[Array, Array]:
     return (np.flatnonzero(present) + low).astype(labels.dtype), codes
 
 
+def _encode_text(labels: Array) -> tuple[Array, Array] | None:
+    """Text of a fixed width, told apart by a number mixed from its characters; None where that does not suit."""
+    width = labels.dtype.itemsize // 4
+    if labels.dtype.kind != "U" or not 0 < width <= _MIXED_WIDTH or not labels.dtype.isnative:
+        return None
+    letters = np.ascontiguousarray(labels).view(np.uint32).reshape(-1, width)
+    mixed = letters[:, 0].astype(np.uint64)
+    for column in range(1, width):
+        mixed *= _MIXER
+        mixed += letters[:, column]
+    distinct = np.unique(mixed)
+    if distinct.size > _MIXED_CLASSES:
+        return None
+    places = np.searchsorted(distinct, mixed)
+    a_row = np.empty(distinct.size, dtype=np.int64)
+    a_row[places] = np.arange(labels.size)
+    texts = labels[a_row]
+    order = np.argsort(texts)
+    rank = np.empty(distinct.size, dtype=np.int32)
+    rank[order] = np.arange(distinct.size)
+    classes, codes = texts[order], rank[places]
+    # Two texts may mix to one number, once in a very long while.
+    return (classes, codes) if np.array_equal(classes[codes], labels) else None
+
+
 def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
     values = labels.tolist()
-    if labels.dtype == object:
-        _refuse_missing(values)
     distinct = set(values)
+    if labels.dtype == object and any(map(is_missing, distinct)):
+        _refuse_missing(values)
     try:
         ordered = sorted(distinct)
     except TypeError as error:

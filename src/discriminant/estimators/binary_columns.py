@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context, get_config
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -127,7 +126,11 @@ def _linear(estimator: Any) -> tuple[Array, Array, float] | None:
     if scoring is RuleClassifier.decision_function and isinstance(rule, LinearRule):
         return rule.centre, rule.coef[1] - rule.coef[0], rule.constants[1] - rule.constants[0]
     coef = getattr(estimator, "coef_", None)
-    if scoring is LinearClassifierMixin.decision_function and isinstance(coef, np.ndarray) and len(coef) == 1:
+    if not isinstance(coef, np.ndarray) or len(coef) != 1:
+        return None
+    from sklearn.linear_model._base import LinearClassifierMixin  # slow to load
+
+    if scoring is LinearClassifierMixin.decision_function:
         return np.zeros(coef.shape[1]), coef[0].astype(np.float64), float(np.ravel(estimator.intercept_)[0])
     return None
 

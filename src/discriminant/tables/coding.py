@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ..data.rows import as_frame
 from ..errors import ColumnError, InputError, ParameterError
+from .memory import empty_matrix
 from .reading import as_arrow
 from .report import EncodingReport
 from .sources import listed, suggestion
@@ -45,7 +46,7 @@ def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any
     if schema.sparse:
         parts = [_as_csr(schema, coded) for _, coded in _coded_batches(schema, data, report, first_row)]
         return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(schema.names))), report
-    out = np.empty((data.num_rows, len(schema.names)))
+    out = empty_matrix(data.num_rows, len(schema.names))
     with ThreadPoolExecutor(_WRITERS) as writers:  # copying needs no GIL
         written = [
             writers.submit(_write, coded, out[where])
@@ -162,8 +163,7 @@ class _Levels:
 def _coded_batches(
     schema: Schema, data: Any, report: EncodingReport, first_row: int
 ) -> Iterator[tuple[slice, list[_Numbers | _Levels]]]:
-    start = 0
-    for batch in data.to_batches(max_chunksize=_BATCH_ROWS):
+    for start, batch in _batches(data):
         coded: list[_Numbers | _Levels] = []
         first = 0
         for column in schema.used:
@@ -174,7 +174,15 @@ def _coded_batches(
                 coded.append(_coded_number(column, values, schema.missing_codes, report, first, first_row + start))
             first += len(column.outputs)
         yield slice(start, start + batch.num_rows), coded
-        start += batch.num_rows
+
+
+def _batches(data: Any) -> Iterator[tuple[int, Any]]:
+    """Batches of a table and where they start; what was read in small pieces is put together."""
+    data = data.unify_dictionaries()
+    for start in range(0, data.num_rows, _BATCH_ROWS):
+        for batch in data.slice(start, _BATCH_ROWS).combine_chunks().to_batches():
+            yield start, batch
+            start += batch.num_rows
 
 
 def _write(coded: list[_Numbers | _Levels], out: Array) -> None:

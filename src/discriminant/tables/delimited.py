@@ -17,6 +17,8 @@ from typing import Any
 
 from ..errors import InputError, ParameterError
 from .dialect import Dialect, is_number, squeezed, text_records
+from .memory import small_pages
+from .pieces import Pieces, Trouble, joined
 from .sources import Source
 from .table import Table, is_text
 
@@ -75,10 +77,15 @@ class DelimitedTable(Table):
         import pyarrow.csv as arrow_csv
 
         self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
+        try:
+            return joined(list(self._parsed_pieces()))
+        except Trouble:
+            pass  # it is read as a whole
         while True:
             try:
+                self._forget_rows()
                 with self.source.plainly("read as a text table"):
-                    data = self._attempt(arrow_csv.read_csv)
+                    data = self._attempt(arrow_csv.read_csv, memory_pool=small_pages())
             except InputError as error:
                 self._replan(error)
                 continue
@@ -93,12 +100,20 @@ class DelimitedTable(Table):
         """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
         import pyarrow.csv as arrow_csv
 
-        line_breaks = self.dialect.quote is not None
-        self._plan = replace(self._first_plan, encoding=self.dialect.encoding, line_breaks=line_breaks)
+        self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
         out = 0
+        try:
+            for piece in self._parsed_pieces(alike=True):
+                out += piece.num_rows
+                yield piece
+            return
+        except Trouble:
+            pass  # the rest is read as Arrow reads it
+        self._plan = replace(self._plan, line_breaks=self.dialect.quote is not None)
         while True:
             skip = out
             try:
+                self._forget_rows()
                 with self.source.plainly("read as a text table"):
                     reader = self._attempt(arrow_csv.open_csv)
                     if self._holds_bytes(reader.schema):
@@ -114,6 +129,31 @@ class DelimitedTable(Table):
             except InputError as error:
                 self._replan(error)
 
+    def _parsed_pieces(self, alike: bool = False) -> Iterator[Any]:
+        """The table in pieces, read alike if all are to have the types of the first; `Trouble` if that cannot be."""
+        import pyarrow.csv as arrow_csv
+
+        pieces = Pieces(self.source.path, self.dialect.quote)
+        plain = self._plan.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
+        if not plain or self._plan.line_breaks or not pieces.worthwhile:
+            raise Trouble("The file cannot be cut, or is small.")
+        self._forget_rows()
+        types: dict[str, Any] = {}
+
+        def parse(text: Any, first: bool) -> Any:
+            try:
+                with self.source.plainly("read as a text table"):
+                    piece = self._attempt(arrow_csv.read_csv, text, first, types, small_pages())
+            except InputError as error:
+                raise Trouble(str(error)) from error
+            if self._holds_bytes(piece.schema) or self._blocks_were_cut(piece):
+                raise Trouble("The text is of another encoding, or has quotes or line breaks within values.")
+            if first and alike:
+                types.update(_types_of(piece.schema))
+            return piece
+
+        yield from pieces.parsed(parse)
+
     def _fingerprint(self) -> str:
         return self.source.sha256()
 
@@ -124,20 +164,23 @@ class DelimitedTable(Table):
             f"{self.label} has a header but no rows. Give at least one row, or header=False if the first line is one."
         )
 
-    def _attempt(self, read: Any) -> Any:
+    def _attempt(
+        self, read: Any, text: Any = None, first: bool = True, types: Any = None, memory_pool: Any = None
+    ) -> Any:
+        """What ``read`` makes of the file, or of a piece of its text; ``types`` are more types of columns."""
         import pyarrow as pa
         import pyarrow.csv as arrow_csv
 
-        self.skipped, self._ragged = 0, []
         dialect, plan = self.dialect, self._plan
         codes = list(dialect.missing)
         return read(
-            self._bytes(),
+            self._bytes() if text is None else text,
             read_options=arrow_csv.ReadOptions(
+                use_threads=text is None,
                 block_size=plan.block_bytes,
                 column_names=list(dialect.names),
-                skip_rows=dialect.blank_lines,
-                skip_rows_after_names=int(dialect.header),
+                skip_rows=dialect.blank_lines if first else 0,
+                skip_rows_after_names=int(dialect.header and first),
                 encoding="utf8" if dialect.runs or plan.encoding in _UNICODE else plan.encoding,
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -148,13 +191,18 @@ class DelimitedTable(Table):
             ),
             convert_options=arrow_csv.ConvertOptions(
                 null_values=[*codes, *(f" {code}" for code in codes)],
-                column_types={name: pa.type_for_alias(kind) for name, kind in plan.types.items()},
+                column_types={**(types or {}), **{name: pa.type_for_alias(kind) for name, kind in plan.types.items()}},
                 include_columns=list(self.columns),
                 decimal_point=dialect.decimal,
                 auto_dict_encode=True,
                 auto_dict_max_cardinality=_MOST_CODED_LEVELS,
             ),
+            memory_pool=memory_pool,
         )
+
+    def _forget_rows(self) -> None:
+        """A reading begins: no row has been left out yet."""
+        self.skipped, self._ragged = 0, []
 
     def _bytes(self) -> Any:
         if self.dialect.runs:
@@ -189,11 +237,12 @@ class DelimitedTable(Table):
 
         if not self._blocks_may_be_cut:
             return False
-        signs = ("\n", "\r", self.dialect.quote)
+        signs = f"[\n\r{re.escape(str(self.dialect.quote))}]"
         for column in data.columns:
-            for chunk in column.chunks if is_text(column.type) else ():
-                texts = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-                if any(compute.any(compute.match_substring(texts, sign)).as_py() for sign in signs):
+            if is_text(column.type):
+                coded = pa.types.is_dictionary(column.type)
+                texts = pa.chunked_array([chunk.dictionary if coded else chunk for chunk in column.chunks])
+                if compute.any(compute.match_substring_regex(texts, signs)).as_py():
                     return True
         return False
 
@@ -277,6 +326,13 @@ class DelimitedTable(Table):
             except csv.Error:
                 return None
         return None
+
+
+def _types_of(schema: Any) -> dict[str, Any]:
+    """The types by name; a column without a value has none yet."""
+    import pyarrow as pa
+
+    return {field.name: field.type for field in schema if field.type != pa.null()}
 
 
 def _settled(schema: Any) -> dict[str, str]:

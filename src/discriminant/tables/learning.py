@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,9 @@ _MOSTLY_MISSING = 0.5
 #: Columns are compared on this many rows first, and on all rows only if these do not settle it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
+#: Columns of so many rows are looked through on several threads.
+_LONG = 50_000
+_THREADS = 2
 
 
 @dataclass
@@ -56,6 +60,7 @@ class ColumnLearner:
         """The columns of these names with all that was decided about them."""
         kinds = {name: self._kind(name) for name in names if name not in unwanted}
         self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
+        self._span = self._spans(kinds)
         columns = {name: self._column(name, kind) for name, kind in kinds.items()}
         self._drop_duplicates(columns)
         self._mark_missing(columns)
@@ -117,21 +122,29 @@ class ColumnLearner:
         self._say("note", kind, column.name, f"Column {column.name!r} is left out: {reason}.")
         return replace(column, dropped=reason)
 
+    def _spans(self, kinds: dict[str, str]) -> dict[str, _Span]:
+        """The spans of the columns of numbers; those of long columns are found side by side."""
+        numbers = [
+            Column(name, kind)  # type: ignore[arg-type]
+            for name, kind in kinds.items()
+            if kind in ("number", "boolean")
+        ]
+        with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
+            spans = threads.map(lambda column: _span(column.name, self._values(column)), numbers)
+            return {column.name: span for column, span in zip(numbers, spans, strict=True)}
+
     def _number(self, column: Column) -> Column:
-        name = column.name
-        values = self._values(column)
-        present = values[~np.isnan(values)]
-        refuse_infinite(name, values)
-        column = replace(column, missing=values.size - present.size)
-        if not present.size:
+        name, span = column.name, self._span[column.name]
+        column = replace(column, missing=span.missing)
+        if span.missing == self.data.num_rows:
             return self._dropped(column, "empty", "it holds no value at all")
-        if present.min() == present.max():
+        if span.lowest == span.highest:
             beside = f" ({column.missing:,} are missing)" if column.missing else ""
-            return self._dropped(column, "constant", f"its only value is {present[0]:g}{beside}")
-        if name not in self.types and self._whole(name) and numbers_are_identifier(name, values):
+            return self._dropped(column, "constant", f"its only value is {span.lowest:g}{beside}")
+        if name not in self.types and self._whole(name) and numbers_are_identifier(name, self._values(column)):
             return self._dropped(column, "identifier", "it numbers the rows")
         self._say_mostly_missing(column)
-        return replace(column, mean=_mean(present))
+        return replace(column, mean=span.mean)
 
     def _whole(self, name: str) -> bool:
         import pyarrow as pa
@@ -300,7 +313,25 @@ class ColumnLearner:
             raise ColumnError(f"Two coded columns would be called {twice[0]!r}. Rename a column.")
 
 
-def _mean(values: Array) -> float:
-    """The mean, also where the sum would overflow."""
-    largest = float(np.abs(values).max())
-    return float(largest * (values / largest).mean()) if largest > 1e300 else float(values.mean())
+@dataclass(frozen=True)
+class _Span:
+    """Where the values of a column of numbers lie; NaN where there is none."""
+
+    missing: int
+    lowest: float
+    highest: float
+    mean: float
+
+
+def _span(name: str, values: Array) -> _Span:
+    total = float(values.sum())
+    if np.isfinite(total):
+        return _Span(0, float(values.min()), float(values.max()), total / values.size)
+    refuse_infinite(name, values)
+    present = values[~np.isnan(values)]
+    if not present.size:
+        return _Span(values.size, np.nan, np.nan, np.nan)
+    lowest, highest = float(present.min()), float(present.max())
+    largest = max(highest, -lowest)  # the sum may overflow where the mean does not
+    mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
+    return _Span(values.size - present.size, lowest, highest, float(mean))

@@ -41,9 +41,14 @@ class Target:
             labels, present = whole_labels(batch.y), np.ones(len(batch.y), dtype=bool)
         else:
             labels, present = raw_labels(arrow_table(batch)[self.name], self.name, codes, self.classes)
-        labels = np.array([str(v) for v in labels.tolist()]) if self.kind == "text" else labels
+        if self.kind == "text" and labels.dtype.kind != "U":
+            labels = np.array([str(v) for v in labels.tolist()])
         known = set(self.classes)
-        unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in known]
+        unknown = (
+            [label for label in encode_labels(labels, len(labels))[0].tolist() if label not in known]
+            if labels.size
+            else []
+        )
         if unknown:
             raise LabelError(
                 f"Target {self.name!r} has the class {shown(unknown[0])}, which training had not. "
@@ -62,8 +67,11 @@ def learn_target(
     if n_missing:
         said = f"{n_missing:,} rows have no {name!r} and were left out."
         findings.append(Finding("warning", "target missing", name, said))
-    _refuse_continuous(labels, name)
+    if labels.dtype.kind == "f":
+        raise _not_classes(np.unique(labels), labels, name)
     classes, codes = encode_labels(labels, len(labels))
+    if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
+        raise _not_classes(classes, labels, name)
     counts = np.bincount(codes, minlength=len(classes))
     if len(classes) < 2:
         raise LabelError(
@@ -77,16 +85,13 @@ def learn_target(
     return Target(name, kind, tuple(classes.tolist())), codes, findings  # type: ignore[arg-type]
 
 
-def _refuse_continuous(labels: Array, name: str | None) -> None:
-    fractions = labels.dtype.kind == "f"
-    values = np.unique(labels)
-    if fractions or (values.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * values.size):
-        examples = listed(values[:3].tolist())
-        what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
-        raise InputError(
-            f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
-            f"{examples}. A classifier needs a few classes: cut it into ranges first, or name another column."
-        )
+def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
+    examples = listed(values[:3].tolist())
+    what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
+    return InputError(
+        f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
+        f"{examples}. A classifier needs a few classes: cut it into ranges first, or name another column."
+    )
 
 
 def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Sequence[Any] = ()) -> tuple[Array, Array]:

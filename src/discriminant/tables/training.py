@@ -33,6 +33,8 @@ class TrainingTable:
     X : float64 array in C order, or CSR matrix, of shape (n_rows, n_coded)
     y : array of shape (n_rows,)
         The labels.
+    codes : array of int32 of shape (n_rows,)
+        The places of the labels among ``schema.target.classes``.
     schema : Schema
         Codes further rows in the same way.
     findings : tuple of Finding
@@ -46,6 +48,7 @@ class TrainingTable:
 
     X: Any
     y: Array
+    codes: Array
     schema: Schema
     findings: tuple[Finding, ...]
     weights: Array | None
@@ -169,6 +172,7 @@ class _Training:
         return TrainingTable(
             X=schema.encode_batch(data)[0],
             y=np.array(target.classes)[classes],
+            codes=classes,
             schema=schema,
             findings=(*findings, *found),
             weights=None if weights is None else _weights(data[weights], weights),
@@ -226,4 +230,5 @@ def _sparse_training(table: SvmlightTable, target: Any, weights: Any, groups: An
     schema = Schema((), found, width=rows.X.shape[1] - first, first=first)
     X, _ = schema.encode_batch(rows)
     everything = np.arange(rows.num_rows)
-    return TrainingTable(X, np.array(found.classes)[classes], schema, tuple(findings), None, None, everything, 0)
+    y = np.array(found.classes)[classes]
+    return TrainingTable(X, y, classes, schema, tuple(findings), None, None, everything, 0)
