@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,8 @@ from .base import RuleClassifier
 
 Array = np.ndarray[Any, Any]
 
-_SCHEMES = {"one-vs-rest": one_vs_rest, "one-vs-one": one_vs_one}
+#: Kept, because checking a code takes as long as a small fit.
+_SCHEMES = {"one-vs-rest": lru_cache(one_vs_rest), "one-vs-one": lru_cache(one_vs_one)}
 
 
 class BinaryProblems(RuleClassifier):

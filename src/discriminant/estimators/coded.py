@@ -26,6 +26,7 @@ from .binary_columns import (
     Committee,
     LabelledTable,
     TableRows,
+    copies_of,
     forget_rows,
     gives_scores,
     in_same_config,
@@ -91,7 +92,8 @@ class CodedClassifier(MetaEstimatorMixin, RuleClassifier):
             training = self._training(X, y, sample_weight)
             self._refuse_weightless(training)
             self._take_over(training)
-            self.estimators_ = self._on_threads(lambda m: self._fitted(training, m))
+            unfitted = copies_of(self.estimator)
+            self.estimators_ = self._on_threads(lambda m: self._fitted(training, m, unfitted()))
             self._set_rule()
         return self
 
@@ -203,10 +205,10 @@ class CodedClassifier(MetaEstimatorMixin, RuleClassifier):
     def _on_threads(self, column_estimator: Callable[[int], Any]) -> list[Any]:
         return side_by_side(in_same_config(column_estimator), list(range(self.codebook_.n_columns)), self.n_jobs)
 
-    def _fitted(self, training: LabelledTable, column: int) -> Any:
+    def _fitted(self, training: LabelledTable, column: int, binary: Any) -> Any:
         X, labels, weight = self._binary(training, column)
         with self._naming(column):
-            binary = clone(self.estimator).fit(X, labels, **weight)
+            binary = binary.fit(X, labels, **weight)
         if X is not training.rows.table:
             forget_rows(binary)
         return binary

@@ -121,9 +121,11 @@ class SupportVectorClassifier(BinaryProblems):
     True
     """
 
-    dual_coef_: Array
-    support_: Array
     solution_: Any
+    # Of the rows of each binary problem, one after the other: multipliers and slacks; and the class code of each row.
+    _alpha_: Array
+    _slack_: Array
+    _codes_: Array
     _own_state = ("_training",)
 
     def __init__(
@@ -188,6 +190,47 @@ class SupportVectorClassifier(BinaryProblems):
         return self.calibrated_.predict_proba(X)
 
     @property
+    def support_(self) -> Array:
+        """The rows with a multiplier above 0 in some binary problem, in ascending order."""
+        supporting = np.zeros(len(self._codes_), dtype=bool)
+        for _, rows, _, where in self._problems():
+            supporting[rows] |= self._alpha_[where] > 0
+        return np.flatnonzero(supporting)
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The multipliers of the support vectors times y, a row for each binary problem."""
+        support = self.support_
+        place = np.zeros(len(self._codes_), dtype=np.intp)
+        place[support] = np.arange(len(support))
+        coef = np.zeros((self.codebook_.n_columns, len(support)))
+        for column, rows, side, where in self._problems():
+            used = self._alpha_[where] > 0
+            coef[column, place[rows][used]] = (self._alpha_[where] * side)[used]
+        return coef
+
+    @property
+    def n_support_(self) -> Array:
+        """The number of support vectors of each class."""
+        return np.bincount(self._codes_[self.support_], minlength=len(self.classes_))
+
+    @property
+    def slacks_(self) -> Array:
+        """The slack of each row; of many classes, in each binary problem, NaN where it takes no part."""
+        slacks = np.full((self.codebook_.n_columns, len(self._codes_)), np.nan)
+        for column, rows, _, where in self._problems():
+            slacks[column, rows] = self._slack_[where]
+        return slacks[0] if len(self.classes_) == 2 else slacks
+
+    def _problems(self) -> Iterator[tuple[int, Any, Array, slice]]:
+        """Of each binary problem: its number, rows and sides, and where its rows are in ``_alpha_``."""
+        start = 0
+        for column in range(self.codebook_.n_columns):
+            rows, side = self.codebook_.targets(self._codes_, column)
+            yield column, slice(None) if rows is None else rows, side, slice(start, start + len(side))
+            start += len(side)
+
+    @property
     def support_vectors_(self) -> Any:
         """The rows of ``support_``, from the table the model was fitted on."""
         check_is_fitted(self, "rule_")
@@ -223,16 +266,16 @@ class SupportVectorClassifier(BinaryProblems):
         calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
         return calibrated.fit(X, self.classes_[data.codes], weight)
 
-    def _solved(self, data: LabelledRows, column: int) -> tuple[Array, MarginFit]:
-        """The rows of a binary problem and its solution; those of weight 0 take no part in finding it."""
+    def _solved(self, data: LabelledRows, column: int) -> MarginFit:
+        """The solution of a binary problem; rows of weight 0 take no part in finding it."""
         chosen, side = self.codebook_.targets(data.codes, column)
         rows = np.arange(data.n_rows) if chosen is None else chosen
         part = data if chosen is None else data.take(rows)
         part = LabelledRows(part.rows, data.classes[:2], (side > 0).astype(part.codes.dtype), part.weight)
         counted = np.flatnonzero(np.ones(len(rows)) if part.weight is None else part.weight)
         if len(counted) == len(rows):
-            return rows, self._fitted(part, rows, column)
-        return rows, _with_idle_rows(self._fitted(part.take(counted), rows[counted], column), part, counted)
+            return self._fitted(part, rows, column)
+        return _with_idle_rows(self._fitted(part.take(counted), rows[counted], column), part, counted)
 
     def _fitted(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
         """The solution of a binary problem with these ``rows`` of the table."""
@@ -278,14 +321,15 @@ class SupportVectorClassifier(BinaryProblems):
         first, second = rows[found.rows_first], rows[found.rows_second]
         return replace(found, rows_first=first, rows_second=second, classes=names)
 
-    def _keep(self, solved: list[tuple[Array, MarginFit]]) -> None:
-        fits = [fit for _, fit in solved]
+    def _keep(self, fits: list[MarginFit]) -> None:
         if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
             raise OverflowError("The objective is not a number.")
         solutions = [fit.solution for fit in fits]
         self.solution_ = solutions[0] if len(self.classes_) == 2 else solutions
         self.n_iter_ = max(max(solution.iterations for solution in solutions), 1)
-        self._keep_multipliers(solved)
+        self._alpha_ = np.concatenate([fit.alpha for fit in fits])
+        self._slack_ = np.concatenate([fit.slacks for fit in fits])
+        self._codes_ = self._training.codes
         centre = fits[0].centre
         coef = np.array([fit.coef for fit in fits])
         constants = np.array([fit.constant + fit.coef @ (centre - fit.centre) for fit in fits])
@@ -314,18 +358,6 @@ class SupportVectorClassifier(BinaryProblems):
                     f"C={self.C:g} times the weights is too large: the objective overflows. Lower it."
                 ) from error
             raise
-
-    def _keep_multipliers(self, solved: list[tuple[Array, MarginFit]]) -> None:
-        """Multipliers and slacks of all rows, those that take no part in a binary problem with 0 and NaN."""
-        n = self._training.n_rows
-        multipliers, slacks = np.zeros((len(solved), n)), np.full((len(solved), n), np.nan)
-        for column, (rows, fit) in enumerate(solved):
-            multipliers[column, rows] = fit.alpha * self.codebook_.targets(self._training.codes, column)[1]
-            slacks[column, rows] = fit.slacks
-        self.support_ = np.flatnonzero(multipliers.any(axis=0))
-        self.dual_coef_ = np.ascontiguousarray(multipliers[:, self.support_])
-        self.n_support_ = np.bincount(self._training.codes[self.support_], minlength=len(self.classes_))
-        self.slacks_ = slacks[0] if len(self.classes_) == 2 else slacks
 
     def _warn_of_gaps(self, solutions: list[Solution]) -> None:
         failed = [column for column, solution in enumerate(solutions) if not solution.converged]

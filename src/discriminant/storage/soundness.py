@@ -161,6 +161,8 @@ def _check_model(model: Any) -> None:
         _check_columns(model, learned["n_features_in_"], learned.get("feature_names_in_"))
     for walk in learned.get("walks_", ()):
         _require(len(walk.weights) == learned["n_features_in_"] + 1, model, "walks_")
+    if "_codes_" in learned:
+        _check_multipliers(model)
     if rule is not None:
         _require(type(rule) in _RULE_SIZES, model, f"rule_ is a {type(rule).__name__}")
         n_classes, n_columns = _RULE_SIZES[type(rule)](rule)
@@ -169,6 +171,19 @@ def _check_model(model: Any) -> None:
             _check_plan(model, rule, n_columns)
         else:
             _require(learned.get("n_features_in_") == n_columns, model, f"rule_ takes {n_columns} columns")
+
+
+def _check_multipliers(model: Any) -> None:
+    """Those of a support vector machine: one for each row of each binary problem."""
+    learned = vars(model)
+    codes, book = learned["_codes_"], learned.get("codebook_")
+    _require(isinstance(book, Codebook) and isinstance(codes, np.ndarray) and codes.dtype.kind == "i", model, "codes")
+    _require(codes.ndim == 1 and codes.size > 0 and 0 <= codes.min() <= codes.max() < book.n_classes, model, "codes")
+    rows = np.bincount(codes, minlength=book.n_classes) @ np.abs(book.matrix)
+    for name in ("_alpha_", "_slack_"):
+        values = learned.get(name)
+        sound = isinstance(values, np.ndarray) and values.dtype == np.float64
+        _require(sound and values.shape == (int(rows.sum()),), model, name)
 
 
 def _check_columns(model: Any, count: Any, names: Any) -> None:
