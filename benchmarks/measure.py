@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,8 +67,8 @@ def _seconds(run: Callable[[], Any], repeat: int) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def in_fresh_process(code: str, **environment: str) -> str:
+def in_fresh_process(code: str, arguments: Sequence[str] = (), **environment: str) -> str:
     """What a Python program prints, run by itself: for peak memory and for the very first fit."""
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | environment)
     return done.stdout.strip()
