@@ -52,7 +52,7 @@ def test_describe_warns_of_what_is_wrong_with_a_table(run, titanic):
         "'id' is left out",
         "'name' is left out",
         "'deck' is missing in",
-        "missing in 1 of the rows, too few",
+        "One value is missing in column 'port': too few for a mark",
     ):
         assert words in found.out
 
@@ -67,7 +67,7 @@ def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch)
 
 
 def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
-    arguments = ("fit", titanic, "-t", "survived", "--rare", 1, "--set", "alpha=0.01")
+    arguments = ("fit", titanic, "-t", "survived", "--set", "alpha=0.01")
     found, text = run(*arguments, "--json").json, run(*arguments).out
     training = read_training(titanic, "survived")
     model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
@@ -235,3 +235,42 @@ def test_notes_go_to_standard_error_only(run, titanic):
     plain = run("fit", titanic, "-t", "survived")
     assert "Note:" in plain.err
     assert "is left out" not in plain.out
+
+
+def test_infinite_coefficients_are_shown_as_such(run, tmp_path):
+    """Of a level that tells the class for certain the odds have no bound, and a nomogram would add up nonsense."""
+    rng = np.random.default_rng(0)
+    rows = [
+        [*rng.normal(size=1).round(3), "abc"[i % 3], "u" if i % 3 == 2 or rng.random() < 0.5 else "v"]
+        for i in range(90)
+    ]
+    table = write_rows(tmp_path / "t.csv", [["x", "level", "y"], *rows])
+    found = run("fit", table, "-t", "y", "--json", "-o", tmp_path / "m.dsc").json
+    (infinite,) = [row for row in found["coefficients"] if row.get("infinite")]
+    assert (infinite["term"], infinite["infinite"], infinite["coefficient"]) == ("level=c", "-", None)
+    text = run("explain", tmp_path / "m.dsc").out
+    assert next(line.split() for line in text.splitlines() if line.startswith("level=c")) == [
+        *("level=c", "-inf", "-", "-", "-", "0", "-", "-")
+    ]
+    assert "There are no points to add up: some coefficients are infinite." in text
+    run("fit", table, "-t", "y", "--set", "firth=true", "--overwrite", "-o", tmp_path / "m.dsc")
+    assert "Points for v" in run("explain", tmp_path / "m.dsc").out
+
+
+def test_calibrated_machines_are_kept_and_give_probabilities(run, tmp_path, iris):
+    model, out = tmp_path / "m.dsc", tmp_path / "out.csv"
+    run("fit", iris, "-t", "species", "--model", "svm", "--set", "calibration=sigmoid", "-o", model)
+    run("predict", model, iris, "--proba", "-o", out)
+    values = np.loadtxt(out, delimiter=",", skiprows=1, usecols=(1, 2, 3))
+    training = read_training(iris, "species")
+    np.testing.assert_array_equal(values, load(model).predict_proba(training.X))
+
+
+def test_the_report_advises_in_the_words_of_the_command_line(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [[f"{x:.3f}", f"l{i % 60}", "uv"[int(x + rng.normal() > 0)]] for i, x in enumerate(rng.normal(size=420))]
+    table, report = write_rows(tmp_path / "t.csv", [["x", "level", "y"], *rows]), tmp_path / "r.html"
+    run("compare", table, "-t", "y", "--models", "lda", "--folds", 2, "--report", report)
+    text = report.read_text(encoding="utf-8")
+    assert "Raise --max-levels to keep them apart" in text
+    assert "Raise max_levels" not in text

@@ -1,70 +1,20 @@
-"""The parts of the command line that decide something: rare levels, warnings, costs."""
+"""The parts of the command line that decide something: warnings, costs, options."""
 
+import hashlib
 import io
+from threading import Event
 
-import numpy as np
-import pandas as pd
 import pytest
 from commands import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discriminant.cli import reading
 from discriminant.cli.costs import costs_in_words, read_cost_file, read_priors
-from discriminant.cli.rare import without_rare
 from discriminant.cli.reading import Asked, pairs
 from discriminant.cli.running import Run
 from discriminant.cli.showing import visible
-from discriminant.errors import ParameterError
-from discriminant.tables import open_table, read_training
-
-
-@st.composite
-def tables_with_rare_levels(draw):
-    """Frames of 120 rows: a category, a boolean and a number, each of which may hardly vary."""
-    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    shares = rng.dirichlet(np.full(6, draw(st.sampled_from([0.05, 0.3, 2.0]))))
-    levels = rng.choice(list("abcdef"), 120, p=shares).astype(object)
-    levels[rng.random(120) < draw(st.sampled_from([0.0, 0.02, 0.2]))] = None
-    number = np.where(rng.random(120) < draw(st.sampled_from([0.02, 0.5])), rng.normal(size=120), 0.0)
-    number[rng.random(120) < draw(st.sampled_from([0.0, 0.02, 0.2]))] = np.nan
-    frame = {"level": levels, "number": number, "steady": rng.normal(size=120), "y": rng.choice(["u", "v"], 120)}
-    return pd.DataFrame(frame)
-
-
-@given(tables_with_rare_levels(), st.integers(2, 6))
-def test_every_coded_column_varies_in_enough_rows(frame, least):
-    table = open_table(frame)
-    whole = read_training(table, "y")
-    training = without_rare(whole, table, least)
-    assert training.X.shape == (120, len(training.schema.names))
-    np.testing.assert_array_equal(training.X, training.schema.encode_batch(frame)[0])
-    np.testing.assert_array_equal(training.y, whole.y)
-    for values in training.X.T:
-        assert 120 - np.unique(values, return_counts=True)[1].max() >= least
-    changed = {finding.column for finding in training.findings} - {finding.column for finding in whole.findings}
-    for name in ("level", "number"):
-        before, after = (next(c for c in t.schema.columns if c.name == name) for t in (whole, training))
-        assert before == after or name in changed | {f.column for f in whole.findings}
-
-
-def test_small_tables_keep_everything():
-    frame = pd.DataFrame({"a": ["p", "q", "q", "q", "r"] * 3, "b": range(15), "y": ["u", "v", "u"] * 5})
-    table = open_table(frame)
-    training = read_training(table, "y")
-    assert without_rare(training, table, 5) is training
-
-
-def test_columns_that_hardly_vary_are_found_in_long_tables_too():
-    n = 12_000
-    rare = np.zeros(n)
-    rare[[7000, 9000]] = 1
-    frame = pd.DataFrame({"rare": rare, "other": np.arange(n) % 7, "y": np.where(np.arange(n) % 2, "u", "v")})
-    training = without_rare(read_training(open_table(frame), "y"), open_table(frame), 5)
-    assert training.schema.names == ("other",)
-    frame["rare"] = np.where(np.arange(n) % 240 == 0, 1.0, 0.0)  # 50 rows
-    for least, names in ((50, ("rare", "other")), (51, ("other",))):
-        assert without_rare(read_training(open_table(frame), "y"), open_table(frame), least).schema.names == names
-    assert any("all but 2 rows" in finding.message for finding in training.findings)
+from discriminant.errors import InputError, ParameterError
 
 
 def test_warnings_that_differ_in_numbers_are_told_once(capsys):
@@ -108,6 +58,30 @@ def test_a_table_can_be_asked_for_again_by_its_words():
         *("my data.csv", "--target", "y", "--drop", "a", "--drop", "b", "--types", "c=category"),
         *("--drop", "g", "--rare", "3", "--no-header"),
     ]
+
+
+@pytest.mark.parametrize("wrong", [{"target": "nobody"}, {"target": "survived", "missing": "refuse"}], ids=str)
+def test_an_error_does_not_wait_for_what_is_loaded_beside(monkeypatch, titanic, wrong):
+    """The error of the table comes out while the model is being loaded, and loading is told to stop."""
+    released, told = Event(), []
+
+    def load(model, unwanted):
+        released.wait()
+        told.append((model, unwanted.is_set()))
+
+    monkeypatch.setattr(reading, "_load", load)
+    monkeypatch.setattr(reading, "_file_hash", load)
+    with pytest.raises(InputError):
+        Asked(str(titanic), **wrong).training("lda")
+    assert not told
+    released.set()
+
+
+def test_what_is_hashed_for_nobody_is_not_hashed(titanic):
+    unwanted = Event()
+    assert reading._file_hash(str(titanic), unwanted) == hashlib.sha256(titanic.read_bytes()).hexdigest()
+    unwanted.set()
+    assert reading._file_hash(str(titanic), unwanted) is None
 
 
 def test_a_stream_is_no_reason_to_fail_for_rare_levels(monkeypatch, titanic):

@@ -55,7 +55,12 @@ REFUSED = [
     (("describe", "good.csv", "-t", "survivd"), "Did you mean 'survived'?"),
     (("describe", "good.csv", "-t", "survived", "--types", "class"), "--types takes NAME=VALUE"),
     (("describe", "good.csv", "-t", "survived", "--types", "class=colour"), "'class' can be one of"),
-    (("describe", "good.csv", "-t", "survived", "--rare", "0"), "--rare must be at least 1"),
+    (("describe", "good.csv", "-t", "survived", "--rare", "0"), "--rare must be a whole number, at least 1"),
+    (
+        ("describe", "good.csv", "-t", "survived", "--max-levels", "1"),
+        "--max-levels must be a whole number, at least 2",
+    ),
+    (("describe", "good.csv", "-t", "survived", "--ragged", "x"), "--ragged must be 'refuse' or 'skip', got 'x'"),
     (("fit", "one-class.csv", "-t", "y"), "only one class, 'x'"),
     (("fit", "ragged.csv", "-t", "y"), "--ragged skip"),
     (("fit", "continuous.csv", "-t", "y"), "looks continuous"),

@@ -228,3 +228,8 @@ def test_other_bad_input():
         BayesClassifier([stats.uniform(0, 1), stats.uniform(0.5, 1)]).predict([0.3, 7.0])
     with pytest.raises(InputError, match="Row 0 has the value 'green', which is not in the table"):
         BayesClassifier({"a": {"red": 1.0}, "b": {"blue": 1.0}}).predict(["green"])
+
+
+def test_several_distributions_in_one_are_refused():
+    with pytest.raises(ParameterError, match="Class 1 has 2 distributions in one"):
+        bayes_error([stats.norm(0, 1), stats.norm([0, 1], 1)])

@@ -258,3 +258,12 @@ def test_gaussians_of_models_here_and_in_scikit_learn(models, ratio):
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("model", [SklearnGaussianNB(), GaussianNB()], ids=["scikit-learn", "ours"])
+def test_bounds_use_the_priors_of_the_model_whatever_it_calls_them(model):
+    rng = np.random.default_rng(0)
+    X = np.concatenate((rng.normal(0, 1, (900, 1)), rng.normal(2, 1, (100, 1))))
+    found = error_bounds(model.fit(X, np.repeat([0, 1], [900, 100])))
+    assert_allclose(found.priors, [0.9, 0.1])
+    assert found.interval[1] <= 0.1

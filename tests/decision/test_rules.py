@@ -357,3 +357,18 @@ def test_other_bad_input():
         Decision(rule="prior").decide([[0.5, 0.5]])
     with pytest.raises(InputError, match="row=3, but the posterior has 1 rows"):
         Decision().explain(P3, 3)
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        pl.DataFrame({"truth": [0, 1], "0": [0, 5], "1": [1, 0], "ask": [0.2, 0.2]}),
+        pd.DataFrame([[0, 1, 0.2], [5, 0, 0.2]], index=[0, 1], columns=["0", "1", "ask"]),
+    ],
+    ids=["polars", "pandas"],
+)
+def test_frames_that_only_know_text_name_classes_that_are_numbers(costs):
+    decision = Decision(costs)
+    assert decision.actions_for([0, 1]).tolist() == [0, 1, "ask"]
+    assert decision.decide([[0.99, 0.01], [0.5, 0.5], [0.01, 0.99]]).tolist() == [0, "ask", 1]
+    assert Decision(costs, thresholds={0: 0.995}).decide([[0.99, 0.01]]).tolist() == ["ask"]

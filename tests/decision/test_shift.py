@@ -124,3 +124,11 @@ def test_bad_input():
         estimate_priors(found, max_iter=0)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations with a gap"):
         estimate_priors(found, max_iter=1)
+
+
+def test_a_class_that_only_em_keeps_alive_is_absent():
+    """Where it stops, EM leaves classes that no row speaks for a prior such as 1e-60, and never 0."""
+    model = BayesClassifier([norm(0, 1), norm(3, 1), norm(1, 1)])
+    found = estimate_priors(posterior(model, np.array([[-50.0], [-60.0], [-55.0]])))
+    assert_array_equal(found.priors, [1, 0, 0])
+    assert_array_equal(found.standard_errors, 0)

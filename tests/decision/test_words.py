@@ -101,3 +101,12 @@ def test_a_certain_class_can_still_be_explained():
     found = Decision(reject_cost=0.2).explain([1.0, 0.0, 0.0])
     assert (found.action, found.losing, found.above) == (0, 0, "abstain")
     assert_allclose(found.holds, (0.0, 0.2))
+
+
+def test_probabilities_that_are_not_those_given_say_so():
+    given = Posterior([[0.6, 0.4]], classes=["a", "b"], priors=[0.9, 0.1])
+    assert "Probabilities: a 0.6, b 0.4." in str(Decision().explain(given))
+    assert "Probabilities at equal priors: b 0.8571" in str(Decision(rule="ml").explain(given))
+    assert "Probabilities before looking at the row: a 0.9" in str(Decision(rule="prior").explain(given))
+    moved = Decision(priors={"a": 0.5, "b": 0.5}).explain(given)
+    assert "Probabilities at the priors of the decision: b 0.8571" in str(moved)

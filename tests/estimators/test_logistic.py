@@ -422,3 +422,19 @@ def test_without_an_intercept_the_scores_of_the_origin_are_zero(solver, n_classe
     assert_allclose(model.predict_proba(X), other.fit(X, y).predict_proba(X), atol=1e-5)
     assert_allclose(model.intercept_, 0.0, atol=1e-12)
     assert_allclose(np.ptp(model.predict_proba(np.zeros((1, 4)))), 0.0, atol=1e-12)
+
+
+def test_more_columns_than_anything_is_looked_for_still_say_that_the_classes_are_separated():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2000)), np.arange(60) % 2
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = LogisticRegression().fit(X, y)
+    assert [warning.category for warning in told] == [SeparationWarning]
+    assert "every row on its own side" in str(told[0].message)
+    assert (model.predict(X) == y).all()
+    X[:2], y[:2] = X[0], [0, 1]  # two rows that no coefficients tell apart
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        LogisticRegression().fit(X, y)
+    assert not any("every row on its own side" in str(warning.message) for warning in told)

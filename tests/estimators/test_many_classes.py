@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import Perceptron as LinearPerceptron
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
@@ -29,6 +31,7 @@ from discriminant import (
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    Perceptron,
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.errors import (
@@ -348,6 +351,66 @@ class TestAnyClassifier:
     def test_two_classes_have_the_classifier_s_own_probabilities(self):
         X, y = normal_classes(K=2)
         assert_allclose(OneVsRest(ridge).fit(X, y).predict_proba(X), clone(ridge).fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+class TestScoresOfZero:
+    """They belong to whom the binary classifier gives them: a perceptron to its second class, most to the first."""
+
+    BINARY: ClassVar = {
+        "perceptron": Perceptron(max_epochs=2),
+        "perceptron in a pipeline": make_pipeline(FunctionTransformer(), Perceptron(max_epochs=2)),
+        "least squares": LeastSquaresClassifier(),
+        "scikit-learn's perceptron": LinearPerceptron(max_iter=2, tol=None, shuffle=False),
+    }
+
+    def rows(self, K):
+        """Small whole numbers, on which scores of exactly 0 are common, and the origin itself."""
+        rng = np.random.default_rng(K)
+        X = np.concatenate((rng.integers(-2, 3, size=(40, 2)), [[0, 0]])).astype(float)
+        return X, np.arange(len(X)) % K
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("binary", BINARY)
+    def test_votes_are_the_classifiers_own_decisions(self, binary):
+        X, y = self.rows(4)
+        model = OneVsOne(self.BINARY[binary]).fit(X, y)
+        votes = np.zeros((len(X), 4))
+        for one in model.estimators_:
+            votes[np.arange(len(X)), one.predict(X)] += 1
+        candidates = votes == votes.max(axis=1, keepdims=True)
+        assert_array_equal(model.ambiguous(X).candidates, candidates)
+        assert candidates[np.arange(len(X)), model.predict(X)].all()
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("binary", BINARY)
+    def test_claims_are_the_classifiers_own_decisions(self, binary):
+        X, y = self.rows(3)
+        model = OneVsRest(self.BINARY[binary]).fit(X, y)
+        claims = np.column_stack([one.predict(X) == 1 for one in model.estimators_])
+        assert_array_equal(model.ambiguous(X).candidates, claims)
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("scheme", ["rest", "one", "one-confidence", "dense", "dense-loss"])
+    @pytest.mark.parametrize("binary", BINARY)
+    def test_two_classes_are_the_classifier_itself(self, scheme, binary):
+        X, y = self.rows(2)
+        alone = clone(self.BINARY[binary]).fit(X, y)
+        model = SCHEMES[scheme](self.BINARY[binary]).fit(X, y)
+        assert_array_equal(model.predict(X), alone.predict(X))
+        assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-12, atol=1e-300)
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("binary", BINARY)
+    def test_the_voting_form_of_two_classes_learns_the_first_of_them(self, binary):
+        X, y = self.rows(2)
+        alone = clone(self.BINARY[binary]).fit(X, 1 - y)
+        assert_array_equal(OneVsRest(self.BINARY[binary], vote=True).fit(X, y).predict(X), 1 - alone.predict(X))
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_perceptrons_do_meet_them(self):
+        X, y = self.rows(4)
+        model = OneVsOne(self.BINARY["perceptron"]).fit(X, y)
+        assert (X @ model.coef_.T + model.intercept_ == 0).any()
 
 
 class Never(ClassifierMixin, BaseEstimator):

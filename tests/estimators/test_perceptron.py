@@ -623,6 +623,36 @@ def test_one_against_one_is_a_perceptron_for_each_pair(form):
     assert_array_equal(model.predict(X)[clear], np.argmax(votes, axis=1)[clear])
 
 
+def whole_numbers_that_can_be_separated_in_pairs(seeds=4000, wanted=8):
+    """Three classes of small whole numbers, on which scores of exactly 0 are common."""
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-2, 3, size=(9, 2))
+        y = np.argmax(X @ rng.integers(-2, 3, size=(2, 3)), axis=1)
+        if len(set(y)) == 3 and fit(X, y, multiclass="one-vs-one", max_epochs=100).converged_:
+            found.append((X, y))
+        if len(found) == wanted:
+            return found
+    raise AssertionError("too few problems")
+
+
+@every_form
+def test_pairs_learned_without_mistakes_classify_without_mistakes(form):
+    """A score of 0 is the second class's for three classes as it is for two, else these rows lose their votes."""
+    zeros = 0
+    for X, y in whole_numbers_that_can_be_separated_in_pairs():
+        model = fit(X, y, form=form, multiclass="one-vs-one")
+        assert model.converged_
+        assert_array_equal(model.predict(X), y)
+        zeros += np.count_nonzero(X @ model.coef_.T + model.intercept_ == 0)
+        stream = Perceptron(multiclass="one-vs-one")
+        for _ in range(model.n_iter_):
+            stream.partial_fit(X, y)
+        assert_array_equal(stream.predict(X), y)
+    assert zeros
+
+
 @pytest.mark.parametrize("multiclass", ["one-vs-rest", "one-vs-one"])
 def test_threads_leave_no_trace_in_the_result(multiclass):
     X, y = normal_classes(n=200, p=3, K=5)

@@ -33,7 +33,7 @@ from discriminant.errors import (
 )
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.solvers import settle
-from discriminant.storage import ModelFileError, load, save
+from discriminant.storage import load, save
 from helpers import REFERENCE, assert_reference, fitted_state, normal_classes, reference
 from margin_problems import assert_optimal, problem
 
@@ -443,9 +443,30 @@ def test_stored_models_say_what_they_lack(tmp_path):
         _ = again.support_vectors_
 
 
-def test_calibrated_models_cannot_be_stored_and_it_is_said_why(tmp_path):
-    with pytest.raises(ModelFileError, match=r"SupportVectorClassifier.calibrated_ is a sklearn.calibration"):
-        save(fitted(calibration="sigmoid"), tmp_path / "model.dsc")
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_stored_models_keep_their_calibration(tmp_path, method):
+    model = fitted(X3, y3, calibration=method)
+    save(model, tmp_path / "model.dsc")
+    assert_array_equal(load(tmp_path / "model.dsc").predict_proba(X3), model.predict_proba(X3))
+
+
+@pytest.mark.parametrize("name", ["support_", "dual_coef_", "n_support_", "slacks_", "support_vectors_"])
+def test_what_only_a_fit_can_tell_is_not_there_before(name):
+    model = SupportVectorClassifier()
+    assert not hasattr(model, name)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(model, name)
+
+
+@pytest.mark.parametrize("multiclass", ["one-vs-rest", "one-vs-one"])
+def test_parameters_set_after_the_fit_do_not_change_what_it_found(multiclass):
+    model = fitted(X3, y3, multiclass=multiclass)
+    names = ("support_", "dual_coef_", "n_support_", "slacks_", "support_vectors_")
+    before = [getattr(model, name) for name in names]
+    other = {"one-vs-rest": "one-vs-one", "one-vs-one": "one-vs-rest"}[multiclass]
+    model.set_params(multiclass=other, margin="hard", C=7.0, loss="squared_hinge", fit_intercept=False)
+    for name, value in zip(names, before, strict=True):
+        assert_array_equal(getattr(model, name), value)
 
 
 def test_a_clone_is_not_fitted_and_fits_the_same():
@@ -498,6 +519,12 @@ def test_rows_of_weight_0_are_left_out_of_calibration():
     model = fitted(weight=weight, calibration="sigmoid")
     other = fitted(X2[weight > 0], y2[weight > 0], calibration="sigmoid")
     assert_allclose(model.predict_proba(X2), other.predict_proba(X2), rtol=1e-6)
+
+
+def test_calibration_asked_for_after_the_fit_is_not_there():
+    model = fitted().set_params(calibration="sigmoid")
+    with pytest.raises(NotReadyError, match=r"calibration='sigmoid' was set after the fit.*Fit again"):
+        model.predict_proba(X2)
 
 
 def test_calibration_needs_two_rows_of_every_class():

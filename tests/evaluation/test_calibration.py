@@ -1,5 +1,7 @@
 """Calibration bins, score histograms and risk against coverage: laws, merging, agreement with direct computation."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -179,3 +181,88 @@ def test_certain_rows_that_are_right_lower_the_risk():
     assert curve.risk_at(0.2) < curve.risk_at(0.6) < curve.risk_at(1.0)
     with pytest.raises(ParameterError, match="coverage"):
         curve.risk_at(0)
+
+
+NO_OUTCOMES = {
+    "signs": ([-1, 1, -1, 1], "row 0 has -1"),
+    "codes": ([1, 2, 1, 2], "row 1 has 2"),
+    "words": (["no", "yes", "no", "yes"], "row 0 has 'no'"),
+    "missing": ([1.0, np.nan, 0.0, 1.0], "row 1 has nan"),
+    "none": ([True, False, None, True], "row 2 has None"),
+    "table": ([[1], [0], [0], [1]], "shape"),
+}
+
+
+@pytest.mark.parametrize("case", NO_OUTCOMES)
+@pytest.mark.parametrize(
+    "use",
+    [CalibrationBins.of, calibration_line, lambda *given: ScoreHistogram().update(*given)],
+    ids=["bins", "line", "histogram"],
+)
+def test_what_does_not_say_whether_it_came_true_is_refused(use, case):
+    """-1, 2 and 'no' are all true to Python: calibration would be that of an outcome that always comes true."""
+    outcome, words = NO_OUTCOMES[case]
+    with pytest.raises(InputError, match=words):
+        use(outcome, [0.1, 0.9, 0.2, 0.8])
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, np.uint8, object])
+def test_outcomes_may_be_ones_and_zeros_of_any_type(kind):
+    y, p, _ = outcomes(200)
+    np.testing.assert_array_equal(CalibrationBins.of(y.astype(kind), p).sums, CalibrationBins.of(y, p).sums)
+
+
+def test_rows_without_weight_do_not_make_outcomes_overlap():
+    """Separated outcomes have no line, whatever stands in rows that do not count."""
+    found = calibration_line([0, 0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8, 0.9], sample_weight=[1, 1, 1, 1, 0])
+    assert np.isnan(found.slope)
+
+
+def test_coarse_bins_end_where_they_end():
+    found = CalibrationBins.of([0, 1], [0.05, 0.95]).rebinned(10, by="width")
+    np.testing.assert_allclose(found.low, [0, 0.9], atol=1e-12)
+    np.testing.assert_allclose(found.high, [0.1, 1], atol=1e-12)
+    assert found.to_dict()["to"] == pytest.approx([0.1, 1.0])
+    y, p, _ = outcomes()
+    for by in ("width", "quantile"):
+        coarse = CalibrationBins.of(y, p).rebinned(7, by)
+        assert (coarse.low <= coarse.predicted).all()
+        assert (coarse.predicted <= coarse.high).all()
+        assert (coarse.high[:-1] <= coarse.low[1:]).all()
+    assert CalibrationBins().rebinned(3).low.size == 0
+
+
+def test_bins_may_have_any_ends():
+    y, p, weight = outcomes()
+    edges = [0, 0.05, 0.3, 0.35, 1]
+    found = CalibrationBins(edges).update(y, p, weight)
+    for i, (low, high) in enumerate(pairwise(edges)):
+        inside = (low <= p) & (p < high)
+        np.testing.assert_allclose(found.weight[i], weight[inside].sum(), rtol=1e-12)
+        np.testing.assert_allclose(found.predicted[i], np.average(p[inside], weights=weight[inside]), rtol=1e-12)
+        np.testing.assert_allclose(found.observed[i], np.average(y[inside], weights=weight[inside]), rtol=1e-12)
+    np.testing.assert_allclose(found.brier().score, brier_score_loss(y, p, sample_weight=weight), rtol=1e-12)
+    distance = np.abs(found.predicted - found.observed)
+    np.testing.assert_allclose(found.ece(None), np.average(distance, weights=found.weight), rtol=1e-12)
+    np.testing.assert_allclose(found.mce(None), distance.max(), rtol=1e-12)
+    halves = [CalibrationBins(edges).update(y[i::2], p[i::2], weight[i::2]) for i in range(2)]
+    np.testing.assert_allclose((halves[0] + halves[1]).sums, found.sums, rtol=1e-12)
+    uneven = np.sort(np.r_[0, np.random.default_rng(0).random(999), 1])  # as many as the fine ones, but others
+    np.testing.assert_allclose(CalibrationBins(uneven).update(y, p).weight, np.histogram(p, uneven)[0])
+
+
+def test_printed_errors_are_those_of_the_printed_bins():
+    found = CalibrationBins([0, 0.1, 0.2, 1]).update([0, 1, 1, 0, 1], [0.05, 0.15, 0.6, 0.8, 0.9])
+    assert f"error {found.ece(None):.4f} on average" in str(found)
+    assert "these bins" in str(found)
+
+
+@pytest.mark.parametrize("edges", [[0, 0.5], [0.1, 1], [0, 0.6, 0.5, 1], [0], [[0, 1]]])
+def test_ends_that_are_none_are_refused(edges):
+    with pytest.raises(ParameterError, match="rising from 0 to 1"):
+        CalibrationBins(edges)
+
+
+def test_histograms_take_one_score_for_each_row():
+    with pytest.raises(InputError, match="shape"):
+        ScoreHistogram().update([0, 1], [[0.1, 0.9], [0.2, 0.8]])

@@ -300,3 +300,46 @@ def test_a_wide_table_shows_its_largest_confusions():
     lines = str(ConfusionMatrix.of(y, predicted)).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[3].split() == ["7", "9", str(np.count_nonzero(y == 7))]
+
+
+def test_a_missing_label_of_a_nullable_column_is_named():
+    labels = pd.Series(["a", "b", None, "a"], dtype="string")
+    with pytest.raises(LabelError, match=r"missing .*row 2"):
+        ConfusionMatrix.of(labels, ["a", "b", "a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("metric", "of"), [("recall", "macro"), ("precision", "weighted"), ("f1", "macro"), ("fpr", "macro")]
+)
+def test_averages_at_the_end_of_their_range_have_the_mean_of_the_classes_limits(metric, of):
+    found = ConfusionMatrix.of(np.repeat([0, 1, 2], [50, 30, 20]), np.repeat([0, 1, 2], [50, 30, 20]))
+    ends = np.array([tuple(found.interval(metric, of=label)) for label in range(3)])
+    shares = [50, 30, 20] if of == "weighted" else None
+    interval = found.interval(metric, of=of)
+    np.testing.assert_allclose(tuple(interval), np.average(ends, axis=0, weights=shares), rtol=1e-12)
+    assert "Wilson limits" in interval.method
+
+
+def test_a_table_without_errors_has_intervals_as_wide_as_wilsons():
+    found = ConfusionMatrix.of(np.repeat([0, 1, 2], [50, 30, 20]), np.repeat([0, 1, 2], [50, 30, 20]))
+    accuracy = found.interval("accuracy")
+    for metric in ("recall", "precision", "f1"):
+        np.testing.assert_allclose(tuple(found.interval(metric, of="micro")), tuple(accuracy), rtol=1e-12)
+    # With the margins as they are, kappa = 1 - errors / (1 - sum of squared shares), and so is Matthews's correlation.
+    worst = 1 - (1 - accuracy.low) / (1 - (0.5**2 + 0.3**2 + 0.2**2))
+    for metric in ("kappa", "mcc"):
+        np.testing.assert_allclose(tuple(found.interval(metric)), (worst, 1), rtol=1e-12)
+    np.testing.assert_allclose(found.interval("fnr", of="micro").high, 1 - accuracy.low, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_limit_of_a_perfect_mean_recall_is_one(seed):
+    """Where the true mean lies below the limit, tables without errors are rarer than the level allows."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(5, 60, 3)
+    y = np.repeat([0, 1, 2], sizes)
+    low = ConfusionMatrix.of(y, y).interval("recall", of="macro").low
+    for _ in range(200):
+        true = rng.uniform(0.5, 1, 3)
+        if true.mean() < low:
+            assert np.prod(true**sizes) < 0.045  # Wilson's limit itself is one-sided 2.5 % only approximately

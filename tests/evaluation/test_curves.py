@@ -3,6 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -344,3 +346,133 @@ def test_curves_become_frames():
     assert list(curve.precision_recall.to_frame().columns) == ["threshold", "precision", "recall"]
     assert "AUC 0.7500" in repr(curve)
     assert "average precision" in repr(curve.precision_recall)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_do_not_round_a_perfect_order(seed):
+    """Sums of weights are rounded, and a perfect AUC of 0.9999999999999998 would have an interval of no width."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    y, weight = np.repeat([0, 1], n), rng.uniform(0.1, 3, 2 * n)
+    score = rng.uniform(size=2 * n) + 2 * y
+    for sign, perfect in ((1, 1.0), (-1, 0.0)):
+        curve = roc(y, sign * score, sample_weight=weight)
+        assert curve.auc == perfect
+        low, high = curve.auc_interval()
+        assert 0.01 < high - low < 0.95
+        assert perfect in curve.auc_interval()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_of_weight_zero_are_not_there(grouped):
+    y, score, _ = scored()
+    rng = np.random.default_rng(5)
+    score = np.where(rng.random(len(y)) < 0.2, score + 10, score)  # some of the highest scores have no weight at all
+    weight = np.where(score > 5, 0.0, rng.uniform(0.5, 2, len(y)))
+    groups, there = np.arange(len(y)) // 4, weight > 0
+    both = [
+        roc(y[rows], score[rows], sample_weight=weight[rows], groups=groups[rows] if grouped else None)
+        for rows in (slice(None), there)
+    ]
+    for one, other in (both, [curve.precision_recall for curve in both]):
+        for name in ("thresholds", *(("fpr", "tpr") if one is both[0] else ("precision", "recall"))):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+    np.testing.assert_allclose(both[0].auc_variance, both[1].auc_variance, rtol=0.1 if grouped else 1e-12)
+    precision, recall, _ = metrics.precision_recall_curve(y, score, sample_weight=weight)
+    np.testing.assert_allclose(both[0].precision_recall.precision, precision, rtol=1e-12)
+    np.testing.assert_allclose(both[0].precision_recall.recall, recall, rtol=1e-12)
+
+
+def test_the_test_of_two_aucs_has_the_degrees_of_freedom_of_its_interval():
+    """With few clusters the normal distribution would call a difference real that the interval does not."""
+    rng = np.random.default_rng(3)
+    for seed in range(10):
+        y, a, _ = scored(60, seed=seed, digits=3)
+        b, groups = a + rng.normal(size=60), np.arange(60) % 4
+        found = compare_auc(y, a, b, groups=groups)
+        at_p = compare_auc(y, a, b, groups=groups, level=1 - found.p_value).interval
+        assert min(abs(at_p.low), abs(at_p.high)) < 1e-10
+
+
+def test_the_mean_auc_of_classes_that_do_not_overlap_has_an_interval():
+    y = np.repeat([0, 1, 2], [50, 30, 20])
+    found = roc(y, np.eye(3)[y])
+    assert found.auc == 1.0
+    ends = np.array([tuple(curve.auc_interval()) for curve in found.values()])
+    np.testing.assert_allclose(tuple(found.auc_interval()), ends.mean(axis=0), rtol=1e-12)
+    assert "Newcombe" in found.auc_interval().method
+    assert 0.9 < found.auc_interval().low < found.auc_interval(0.8).low < 1
+
+
+def test_the_interval_of_a_threshold_draws_clusters_where_there_are_any():
+    """Fifty copies of each row in its cluster say no more than the row: the interval must not shrink."""
+    y, score, _ = scored(80, digits=3)
+    alone = roc(y, score, groups=np.arange(80)).best_threshold(cost_fn=2).interval
+    copies = roc(np.repeat(y, 50), np.repeat(score, 50), groups=np.repeat(np.arange(80), 50))
+    found = copies.best_threshold(cost_fn=2).interval
+    assert "80 clusters" in found.method
+    assert tuple(found) == tuple(alone)
+    as_rows = roc(np.repeat(y, 50), np.repeat(score, 50)).best_threshold(cost_fn=2).interval
+    assert as_rows.high - as_rows.low < found.high - found.low
+
+
+def test_the_clusters_of_a_threshold_are_those_of_every_class_and_weight():
+    rng = np.random.default_rng(0)
+    y, groups = np.arange(90) % 3, np.arange(90) // 3
+    score, times = np.eye(3)[y] + rng.normal(size=(90, 3)), rng.integers(1, 4, 90)
+    weighted = roc(y, score, groups=groups, sample_weight=times)
+    repeated = roc(np.repeat(y, times), np.repeat(score, times, axis=0), groups=np.repeat(groups, times))
+    for label in range(3):
+        one, other = (curve[label].best_threshold(cost_fp=3) for curve in (weighted, repeated))
+        np.testing.assert_allclose(tuple(one.interval), tuple(other.interval), rtol=1e-12)
+        assert "30 clusters" in one.interval.method
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        {"ill": {"well": 20}, "well": {"ill": 1}},
+        {("well", "ill"): 1, ("ill", "well"): 20},
+        pd.DataFrame([[0, 20], [1, 0]], index=["ill", "well"], columns=["ill", "well"]),
+        pl.DataFrame({"truth": ["well", "ill"], "ill": [1, 0], "well": [0, 20]}),
+    ],
+    ids=["dict", "pairs", "pandas", "polars"],
+)
+def test_costs_of_a_threshold_may_be_named(costs):
+    y, score, _ = scored()
+    names = np.where(y == 1, "ill", "well")
+    curve = roc(names, score, positive="ill")
+    assert curve.best_threshold(costs=costs) == curve.best_threshold(cost_fp=1, cost_fn=20)
+    turned = roc(names, -score, positive="well")
+    assert turned.best_threshold(costs=costs) == turned.best_threshold(cost_fp=20, cost_fn=1)
+
+
+@pytest.mark.parametrize(
+    ("costs", "words"),
+    [
+        ({"a": {"b": 1}, "b": {"a": 1}}, "the curve is of class 1"),
+        ({0: {1: 1}, 1: {0: 1}, 2: {0: 1, 1: 1}}, "four numbers"),
+        ({1: {"treat": 0, "wait": 5}, 0: {"treat": 1, "wait": 0}}, "decides between the classes"),
+        ({0: 1}, "four numbers"),
+        ([[0, 1], ["x", 0]], "must be numbers"),
+    ],
+    ids=["classes", "three", "actions", "form", "text"],
+)
+def test_named_costs_that_do_not_fit_a_threshold_are_refused(costs, words):
+    with pytest.raises(ParameterError, match=words):
+        roc([0, 1, 0, 1], [1, 2, 3, 4]).best_threshold(costs=costs)
+
+
+def test_the_rating_data_of_hanley_and_mcneil():
+    """Radiology 143 (1982), table I: 58 normal and 51 abnormal images rated 1 to 5; area 0.893, standard error 0.032.
+
+    Theirs is the variance of U itself; DeLong's estimate is the sample variance of placements, and a little smaller.
+    """
+    y = np.repeat([0, 1], [58, 51])
+    rating = np.concatenate(
+        (np.repeat(np.arange(1, 6), [33, 6, 6, 11, 2]), np.repeat(np.arange(1, 6), [3, 2, 2, 11, 33]))
+    )
+    found = roc(y, rating)
+    assert round(found.auc, 3) == 0.893
+    assert 0.030 < np.sqrt(found.auc_variance) < 0.032
+    np.testing.assert_allclose(found.auc_variance, delong_covariance(y, [rating]), rtol=1e-12)

@@ -20,6 +20,7 @@ from statsmodels.stats.proportion import proportion_confint
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.decision import Decision, Posterior
 from discriminant.errors import InputError, LabelError, ParameterError
+from discriminant.estimators.decided import DecisionClassifier
 from discriminant.evaluation import ConfusionMatrix, Evaluator, evaluate, evaluation_of, roc, wilson_interval
 
 
@@ -174,8 +175,9 @@ def test_perfect_predictions_have_intervals_where_that_is_possible():
     assert found["auc"].value == 1.0
     assert 0.7 < found["auc"].low < 1
     assert 0.7 < found["f1", 1].low < 1
-    assert np.isnan(found["kappa"].low)
-    assert "every resample gives the same value" in found["kappa"].method
+    assert 0.7 < found["kappa"].low < found["kappa"].high == 1
+    missing = {row.metric for row in found.estimates if np.isnan(row.low)}
+    assert missing == {"average precision"}
 
 
 @pytest.mark.parametrize(
@@ -452,3 +454,56 @@ def test_streams_refuse_what_does_not_fit():
         Evaluator([0])
     with pytest.raises(ParameterError, match="stream does not keep"):
         _ = found.result().roc.micro
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("K", [2, 3])
+def test_perfect_predictions_of_any_kind_have_intervals(K, grouped):
+    y = np.arange(60) % K
+    found = evaluation_of(y, posterior=np.eye(K)[y] * 0.9 + 0.1 / K, groups=np.arange(60) // 6 if grouped else None)
+    without = {row.metric for row in found.estimates if np.isnan(row.low)}
+    assert without == {"average precision"}
+    assert all(row.low - 1e-12 <= row.value <= row.high + 1e-12 for row in found.estimates if row.metric not in without)
+
+
+def test_intervals_of_losses_end_where_losses_do():
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        y, p = np.arange(8) % 2, rng.beta(0.2, 0.2, 8).clip(1e-6, 1 - 1e-6)
+        found = evaluation_of(y, posterior=p, random_state=seed)
+        assert 0 <= found["log-loss"].low <= found["log-loss"].value
+        assert 0 <= found["brier"].low <= found["brier"].value <= found["brier"].high <= 1
+
+
+def test_actions_name_the_columns_of_a_cost_array():
+    X, y = load_iris(return_X_y=True)
+    values = np.array([[0, 1, 2, 0.5], [1, 0, 3, 0.5], [4, 5, 0, 0.5]])
+    decision = Decision(values, actions=[0, 1, 2, "ask"])
+    model = DecisionClassifier(LinearDiscriminantAnalysis(), decision).fit(X[:, :2], y)
+    expected = decision.total_risk(model.posterior(X[:, :2]), y)
+    by_model = evaluate(model, X[:, :2], y, costs=values)
+    assert by_model["cost"].value == pytest.approx(expected, rel=1e-12)
+    plain = LinearDiscriminantAnalysis().fit(X[:, :2], y)
+    for actions in ([0, 1, 2, "ask"], ["ask"]):
+        found = evaluate(plain, X[:, :2], y, costs=values, actions=actions)
+        assert found["cost, least risk"].value == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ParameterError, match="name them with actions"):
+        evaluate(plain, X[:, :2], y, costs=values)
+
+
+def test_actions_that_are_no_classes_name_as_many_columns():
+    costs = np.array([[0, 20], [6, 0]])
+    found = evaluation_of(
+        ["ill", "well"], ["treat", "treat"], posterior=[[0.9, 0.1], [0.2, 0.8]], costs=costs, actions=["treat", "wait"]
+    )
+    assert found["cost"].value == 3
+    assert found["cost, least risk"].value == 0  # waiting costs 0.2 * 20 = 4 in the second row, treating 0.8 * 6 = 4.8
+
+
+def test_a_refused_merge_changes_nothing():
+    one, other = Evaluator([0, 1]), Evaluator([0, 1], n_bins=64)
+    for stream in (one, other):
+        stream.update([0, 1], [[0.6, 0.4], [0.3, 0.7]])
+    with pytest.raises(ParameterError, match="different bins"):
+        one.merge(other)
+    assert one.n_rows == one.confusion.total == 2

@@ -207,3 +207,13 @@ def test_the_cost_curve_of_many_classes_asks_for_one():
     with pytest.raises(InputError, match=r"got Rocs.*roc\[label\]"):
         cost_curve(found.roc)
     assert named(sound(cost_curve(found.roc["birch"])), "least cost").y[0] >= 0
+
+
+def test_the_mean_error_of_calibration_is_that_of_the_bins_drawn():
+    """Bins that are coarse already are drawn as they are, not merged once more for the number beside them."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.3, 2, 300)
+    coarse = CalibrationBins.of(rng.random(300) < p, p).rebinned(10, by="width")
+    assert abs(coarse.ece(10) - coarse.ece(None)) > 1e-3
+    trace = named(calibration_curve(coarse), f"outcome: mean error {coarse.ece(None):.3f}")
+    assert_array_equal(trace.x, coarse.predicted)

@@ -333,3 +333,16 @@ def test_histograms_of_other_models_are_refused():
     Z, z = trees(2)
     with pytest.raises(ColumnError, match="X has 3 columns"):
         projected_histograms(FisherDiscriminant().fit(Z, z), Z[:, :3], z)
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda X: pd.DataFrame(X, columns=["a", "b"])], ids=["array", "pandas"])
+def test_two_columns_drawn_the_other_way_round_are_the_model_itself(form):
+    X, y = trees(p=2)
+    model = LinearDiscriminantAnalysis().fit(form(X), y)
+    figure = sound(decision_regions(model, form(X), y, features=[1, 0], resolution=20))
+    assert "Not the fitted model" not in subtitle(figure)
+    straight = decision_regions(model, form(X), y, resolution=20)
+    assert figure.layout.xaxis.title.text == straight.layout.yaxis.title.text
+    for one, other in zip(heatmaps(figure), heatmaps(straight), strict=True):
+        assert_array_equal(one.z, other.z.T)
+    assert legend(figure) == legend(straight)

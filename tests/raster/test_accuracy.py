@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import rasterio
 import shapely
@@ -21,6 +22,7 @@ from discriminant.raster import (
     assess_map,
     class_pixels,
     map_accuracy,
+    open_areas,
     open_image,
     pixel_hectares,
 )
@@ -322,3 +324,70 @@ def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):
         assess_map(write_image(tmp_path / "two.tif", np.ones((2, 20, 30), "uint8")), other)
     with pytest.raises(InputError, match="no class map"):
         class_pixels(write_image(tmp_path / "heights.tif", np.full((1, 20, 30), 0.5, "float32")))
+
+
+def test_another_published_layout_by_its_formulas():
+    """Three classes with map areas in pixels (the design of Olofsson et al. 2013), the formulas written out."""
+    counts, areas = np.array([[97, 0, 3], [3, 279, 18], [2, 1, 97]]), np.array([22_353, 1_122_543, 610_228])
+    n, weights = counts.sum(axis=1), areas / areas.sum()
+    shares = weights[:, None] * counts / n[:, None]
+    found = area_adjusted_accuracy(counts, areas)
+    assert_allclose(found.area, areas.sum() * shares.sum(axis=0), rtol=1e-12)
+    variance = ((weights[:, None] * shares - shares**2) / (n[:, None] - 1)).sum(axis=0)
+    assert_allclose(found.area_se, areas.sum() * np.sqrt(variance), rtol=1e-12)
+    users = np.diagonal(counts) / n
+    assert_allclose(found.users_accuracy_se, np.sqrt(users * (1 - users) / (n - 1)), rtol=1e-12)
+    producers = np.diagonal(shares) / shares.sum(axis=0)
+    within = counts / n[:, None] * (1 - counts / n[:, None]) / (n[:, None] - 1) * areas[:, None] ** 2
+    squares = [
+        (1 - producers[j]) ** 2 * within[j, j] + producers[j] ** 2 * (within[:, j].sum() - within[j, j])
+        for j in range(3)
+    ]
+    assert_allclose(found.producers_accuracy_se, np.sqrt(squares) / (areas.sum() * shares.sum(axis=0)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e6])
+def test_areas_of_any_unit_are_written_with_digits_that_tell(unit):
+    found = area_adjusted_accuracy([[40, 10], [5, 45]], [300 * unit, 700 * unit], ["forest", "water"])
+    plain = area_adjusted_accuracy([[40, 10], [5, 45]], [300, 700], ["forest", "water"])
+    assert_allclose(found.area_se, unit * plain.area_se, rtol=1e-12)
+    assert_allclose(found.producers_accuracy_se, plain.producers_accuracy_se, rtol=1e-12)
+    area, _, width = found.written[0][2].replace(",", "").partition(" ± ")
+    assert float(area) == pytest.approx(310 * unit, rel=1e-3)
+    assert float(width) == pytest.approx(found.halfwidth("area")[0], rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("confusion", "areas", "classes", "words"),
+    [
+        ([[5, 1], [1, 5]], [1, 2], ["a", "a"], "once in classes, got 'a'"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "a"], columns=["a", "b"]), {"a": 1}, None, "once in the index"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["b", "b"]), {"a": 1}, None, "once in the columns"),
+        (pd.DataFrame([[5, 1], [1, 5]], index=["a", "b"], columns=["a", "b"]), [1, 2], ["x", "y"], "classes= is for"),
+        (pl.DataFrame({"a": [5, 1], "b": [1, 5]}), [1, 2], None, "polars frame does not say"),
+        ([[5, 1], [1, 5]], ["much", "more"], None, "map_areas must be areas"),
+        ([[5, 1], [1, 5]], {1: "much", 2: 3}, None, "map_areas must be areas"),
+    ],
+    ids=["twice", "twice in rows", "twice in columns", "named twice over", "no rows", "words", "words by class"],
+)
+def test_tables_that_do_not_say_what_is_what_are_refused(confusion, areas, classes, words):
+    with pytest.raises(InputError, match=words):
+        area_adjusted_accuracy(confusion, areas, classes)
+
+
+@pytest.mark.parametrize("mapped_as_text", [False, True])
+def test_numbers_and_their_text_mean_one_class(tmp_path, mapped_as_text):
+    """A field that is filled in by hand holds text, whatever the classes of the map are."""
+    codes = np.repeat(np.array([[1, 1, 2, 2]], dtype="uint8"), 4, axis=0)[None]
+    names = {1: "10", 2: "20"} if mapped_as_text else {1: 10, 2: 20}
+    truth = np.array([10, 20, 20, 20, 30])
+    reference = write_shapes(
+        tmp_path / "truth.gpkg",
+        [square(*place, 1) for place in ((0, 1), (1, 1), (2, 1), (3, 2), (3, 3))],
+        truth if mapped_as_text else [str(label) for label in truth],
+    )
+    class_map = write_image(tmp_path / "map.tif", codes)
+    found = assess_map(class_map, open_areas(reference), names=names).accuracy
+    assert found.confusion.counts[:2, :2].tolist() == [[1, 0], [1, 2]]
+    assert [str(label) for label in found.classes][:2] == ["10", "20"]
+    assert_allclose(found.users_accuracy[:2], [1 / 2, 2 / 3])

@@ -18,7 +18,9 @@ from rasterio.warp import transform, transform_geom
 from scipy import ndimage
 
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
-from discriminant.raster import open_areas, open_image
+from discriminant.raster import make_legend, open_areas, open_image
+from discriminant.raster.bending import bent
+from discriminant.raster.grid import moved
 
 
 def blank(path, height=20, width=30, **more):
@@ -303,7 +305,7 @@ def test_what_is_no_file_of_areas_is_refused(tmp_path):
 def test_options_of_shapes_and_of_painted_images_do_not_mix():
     with pytest.raises(InputError, match="class_field='label' is for shapes"):
         open_areas(LABELLED_PIXELS, "label")
-    with pytest.raises(InputError, match="names= and unlabelled= are for painted images"):
+    with pytest.raises(InputError, match="Names of values are for painted images"):
         open_areas(POLYGONS, "label", names={1: "a"})
 
 
@@ -429,3 +431,71 @@ def test_rasters_that_are_no_classes_are_refused(tmp_path):
     write_image(tmp_path / "moved.tif", painting(), **elsewhere)
     with pytest.raises(InputError, match="lie in different places"):
         marks_of(image, open_areas(tmp_path / "moved.tif"))
+
+
+def test_long_edges_follow_the_bend_of_the_other_system(tmp_path):
+    """A parallel is no straight line in metres: pixel centres are asked in degrees, where the edges are straight."""
+    size, grid = (400, 1000), rasterio.Affine(100, 0, 450_000, 0, -100, 5_050_000)
+    field = shapely.box(14.5, 45.4, 15.4, 45.45) - shapely.box(14.7, 45.41, 15.3, 45.42)
+    areas = write_shapes(tmp_path / "degrees.geojson", [field, shapely.Point(15, 45.3)], ["field", "well"], "EPSG:4326")
+    found = marks_of(blank(tmp_path / "image.tif", *size, transform=grid), open_areas(areas, "cover"))
+    rows, columns = np.indices(size).reshape(2, -1) + 0.5
+    degrees = transform("EPSG:32633", "EPSG:4326", *moved(grid, columns, rows).T)
+    inside = shapely.contains_xy(field, *map(np.array, degrees)).reshape(size)
+    assert_array_equal(painted_classes(found, size) == "field", inside)
+    corners = rasterize([transform_geom("EPSG:4326", "EPSG:32633", field)], size, transform=grid).astype(bool)
+    assert np.count_nonzero(corners != inside) > 500
+
+
+def test_edges_that_bend_like_an_s_are_followed():
+    """In the middle such an edge lies on its chord."""
+    strip = np.array([shapely.box(-9, 0, 9, 1)])
+    [found] = bent(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 3 / 81 - xy[:, 0])))
+    x = np.linspace(-9, 9, 500)[1:-1]
+    for share in (0.01, 0.99):
+        assert shapely.contains_xy(found, x, x**3 / 81 - x + share).all()
+
+
+@pytest.mark.parametrize("hidden", ["mask", "alpha", "nodata"])
+def test_labels_of_another_grid_are_hidden_like_those_of_the_same(tmp_path, hidden):
+    """Each pixel has the label at its centre; where a mask hides the labels there is none, whatever their value."""
+    labels = np.zeros((30, 35), "uint8")
+    labels[5:10, 5:10], labels[15:20, 15:20] = 1, 2
+    shown, grid = labels > 0, rasterio.Affine(7, 0, 500_003, 0, -7, 4_999_996)
+    more = {"alpha": {"alpha": "YES"}, "nodata": {"nodata": 0}, "mask": {}}[hidden]
+    values = np.stack([labels, 255 * shown]).astype("uint8") if hidden == "alpha" else labels[None]
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
+        nodata = more.pop("nodata", None)
+        painted = write_image(tmp_path / "labels.tif", values, nodata=nodata, transform=grid, **more)
+        if hidden == "mask":
+            with rasterio.open(painted, "r+") as file:
+                file.write_mask(shown)
+    found = marks_of(blank(tmp_path / "image.tif"), open_areas(painted))
+    rows, columns = np.indices((20, 30)).reshape(2, -1) + 0.5
+    across, down = moved(~grid, *moved(GRID["transform"], columns, rows).T).T
+    place = np.floor(np.array([down, across])).astype(int)
+    inside = ((place >= 0) & (place < [[30], [35]])).all(axis=0)
+    expected = np.where(inside, labels[tuple(np.where(inside, place, 0))], 0).reshape(20, 30)
+    assert_array_equal(painted_classes(found, (20, 30), none=0), expected)
+    assert set(found.labels) == {1, 2}
+
+
+def test_labels_that_lie_elsewhere_mark_nothing(tmp_path):
+    far = blank(tmp_path / "far.tif", transform=rasterio.Affine(10, 0, 900_000, 0, -10, 5_000_000))
+    with pytest.raises(InputError, match=r"'far.tif' marks no pixel of the image 'image.tif'.*lie elsewhere"):
+        marks_of(blank(tmp_path / "image.tif"), open_areas(far))
+
+
+def test_a_class_map_marks_its_classes_by_name(tmp_path):
+    """The map of one scene as the areas of the next: codes mean their classes, and rejected pixels none."""
+    codes = np.zeros((1, 20, 30), "uint8")
+    codes[0, 2:5, 2:5], codes[0, 10:14, 3:9], codes[0, 10:14, 20:25] = 1, 2, 3
+    path = write_image(tmp_path / "map.tif", codes, nodata=0)
+    with rasterio.open(path, "r+") as file:
+        file.update_tags(**make_legend(["forest", "sand", "water"][:2], reject=True).tags())
+    found = painted_classes(marks_of(blank(tmp_path / "image.tif"), open_areas(path)), (20, 30))
+    assert_array_equal(found == "forest", codes[0] == 1)
+    assert_array_equal(found == "sand", codes[0] == 2)
+    assert set(found[codes[0] % 3 == 0]) == {None}
+    named = open_areas(path, names={1: "wood", 2: "beach"})
+    assert set(marks_of(blank(tmp_path / "image.tif"), named).labels) == {"wood", "beach"}

@@ -32,6 +32,7 @@ from discriminant import (
 )
 from discriminant.errors import ColumnError, DiscriminantWarning, InputError, LabelError, ParameterError
 from discriminant.estimators.minimum_distance import MinimumDistance
+from discriminant.raster import classify
 from discriminant.raster.classify import classify_image, read_class_map
 from discriminant.raster.image import Band, open_image
 from discriminant.raster.legend import make_legend
@@ -453,3 +454,31 @@ def test_codes_of_classes():
     assert len(set(colours)) == 99
     with pytest.raises((InputError, LabelError), match="at most 65,000"):
         make_legend([f"c{k}" for k in range(65_001)])
+
+
+def test_numbers_of_colours_are_not_classified(tmp_path):
+    values, _, (X, y) = scene(n_bands=1, dtype="uint8")
+    path = write_image(tmp_path / "palette.tif", values, photometric="palette")
+    with rasterio.open(path, "r+") as file:
+        file.write_colormap(1, {0: (0, 0, 0), 90: (9, 9, 9)})
+    with pytest.raises(InputError, match="numbers of colours in a table"):
+        classify_image(LinearDiscriminantAnalysis().fit(X, y), path, tmp_path / "map.tif")
+
+
+def test_windows_of_files_without_tiles_hold_what_is_made_of_them(tmp_path, monkeypatch):
+    """A file of lines has windows as wide as itself: they are low where much is written, and so are the tiles."""
+    values, _, (X, y) = scene(300, 700)
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    image = write_image(tmp_path / "lines.tif", values, blockysize=1)
+    options = {"probability_type": "float32", "overwrite": True}
+    whole = classify_image(model, image, tmp_path / "map.tif", probabilities=tmp_path / "p.tif", **options)
+    expected = [read_raster(path) for path in whole.files[:2]]
+    monkeypatch.setattr(classify, "_WINDOW_BYTES", 700 * 32 * (8 + 1 + 12))
+    windows, written = [], classify._Job.of_window
+    monkeypatch.setattr(classify._Job, "of_window", lambda job, window: windows.append(window) or written(job, window))
+    low = classify_image(model, image, tmp_path / "map.tif", probabilities=tmp_path / "p.tif", **options)
+    assert {(window.height, window.width) for window in windows} == {(32, 700), (300 % 32, 700)}
+    for path, values in zip(low.files, expected, strict=False):
+        assert_array_equal(read_raster(path), values)
+        with rasterio.open(path) as file:
+            assert set(file.block_shapes) == {(32, 2048)}

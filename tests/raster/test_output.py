@@ -18,7 +18,7 @@ from discriminant.errors import InputError
 from discriminant.raster import output
 from discriminant.raster.classify import classify_image, read_class_map
 from discriminant.raster.legend import make_legend, rgb
-from discriminant.raster.output import Grid, Plan, check_space, check_target, new_rasters
+from discriminant.raster.output import Grid, Plan, check_space, check_target, new_rasters, tile_of
 from discriminant.raster.style import qgis_style
 
 
@@ -199,3 +199,29 @@ def test_names_that_look_like_markup_stay_names():
     legend = make_legend(['<water> & "ice"', "Wald, naß"])
     tree = ElementTree.fromstring(qgis_style(legend).partition("\n")[2])
     assert [one.attrib["label"] for one in tree.iter("paletteEntry")] == ['<water> & "ice"', "Wald, naß"]
+
+
+@pytest.mark.parametrize("ending", [".aux.xml", ".ovr", ".msk"])
+def test_what_was_told_about_the_map_before_goes_with_it(tmp_path, ending):
+    """Overviews, masks and statistics of the old map would be shown with the new one."""
+    old = tmp_path / f"map.tif{ending}"
+    some_map(tmp_path)
+    old.write_text("<PAMDataset><Metadata><MDI key='STALE'>1</MDI></Metadata></PAMDataset>")
+    some_map(tmp_path, overwrite=True)
+    assert not old.exists()
+
+
+def test_a_class_called_rejected_and_rejected_pixels_are_read_apart(tmp_path):
+    values, _, (X, y) = scene(labels=("kept", "rejected"))
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    made = classify_image(model, write_image(tmp_path / "image.tif", values), tmp_path / "map.tif", reject=0.5)
+    assert made.legend.names == {1: "kept", 2: "rejected", 3: "rejected (no class)"}
+    assert read_class_map(made.path)[1].names == made.legend.names
+
+
+@pytest.mark.parametrize("height", [16, 64, 256, 258, 512])
+def test_tiles_lie_in_one_window_of_lines(height):
+    down, across = tile_of(height)
+    assert down * across == 256 * 256
+    assert down % 16 == across % 16 == 0
+    assert height % down == 0 or height % 16

@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pyogrio
 import pytest
 import rasterio
+import shapely
 from landsat import write_shapes
 from numpy.testing import assert_array_equal
 from painted import GRID, read_raster, rows_of, scene, write_image
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 from discriminant import Decision, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, save
 from discriminant.cli.raster import app
 from discriminant.raster.classify import read_class_map
+from discriminant.raster.grid import moved
 
 #: Where the areas of the scene below lie: class, first row, first column; 10 x 10 pixels each.
 PLACES = [("forest", 0, 0), ("forest", 30, 40), ("sand", 0, 20), ("sand", 30, 0), ("water", 0, 40), ("water", 30, 20)]
@@ -158,7 +161,7 @@ def test_files_that_exist_are_kept_unless_said(tmp_path, image, areas):
         (["--areas", "areas.gpkg", "-c", "kind"], "kind"),
         (["--areas", "nothing.gpkg", "-c", "cover"], "nothing.gpkg"),
         (["--samples", "nothing.parquet"], "nothing.parquet"),
-        (["--samples", "nothing.parquet", "-c", "cover"], "--class-field is for --areas"),
+        (["--samples", "nothing.parquet", "-c", "cover"], "--name are for --areas"),
         (["--model-file", "nothing.dsc"], "no such file"),
         (["--model-file", "nothing.dsc", "--priors", "a=1"], "learned already"),
         (["--areas", "areas.gpkg", "-c", "cover", "--model", "max"], "There is no model 'max'"),
@@ -298,3 +301,115 @@ def test_a_design_is_replaced_only_if_said(tmp_path, image, areas):
 def test_errors_of_the_command_itself():
     assert command("classify").exit_code == 2
     assert command("colour").exit_code == 2
+
+
+def test_a_wrong_ending_leaves_the_file_alone(tmp_path, image, areas):
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("important")
+    assert "end in .gpkg or .geojson" in refused("sample-design", tmp_path / "map.tif", "-o", notes, "--overwrite")
+    assert notes.read_text() == "important"
+
+
+def test_the_points_of_a_design_are_filled_in_as_text(tmp_path, image):
+    """Classes that are numbers: from the map to points, to what is typed in, and back to the map."""
+    numbers = {"forest": 11, "sand": 21, "water": 31}
+    shapes = [square(row, column) for _, row, column in PLACES]
+    areas = write_shapes(tmp_path / "areas.gpkg", shapes, np.array([numbers[place[0]] for place in PLACES]))
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--reject", "0.99")
+    points = tmp_path / "check.gpkg"
+    told = run("sample-design", tmp_path / "map.tif", "-o", points, "--total", 200, "--at-least", 10).stdout
+    assert f"accuracy {tmp_path / 'map.tif'} {points}" in told
+    meta, _, wkb, (numbered, empty) = pyogrio.raw.read(points)
+    assert {*empty} == {None}
+    shown = read_raster(tmp_path / "map.tif")[0]
+    columns, rows = moved(~GRID["transform"], *shapely.get_coordinates(shapely.from_wkb(wkb)).T).astype(int).T
+    mapped = shown[rows, columns]
+    typed = np.array([str(code) if code != 32 else "11" for code in mapped], dtype=object)
+    checked = tmp_path / "checked.gpkg"
+    form = {"crs": meta["crs"], "geometry_type": "Point", "driver": "GPKG"}
+    pyogrio.raw.write(checked, wkb, [numbered, typed], ["id", "reference"], **form)
+    arguments = ("accuracy", tmp_path / "map.tif", checked, "-c", "reference", "--stratified", "--json")
+    found = json.loads(run(*arguments).stdout)
+    assert found["map_classes"] == [11, 21, 31, "rejected"]
+    assert found["area_adjusted"]["users_accuracy"] == {"11": 1.0, "21": 1.0, "31": 1.0}
+    rejected = found["area_adjusted"]["map_areas"]["rejected"] / sum(found["area_adjusted"]["map_areas"].values())
+    assert found["area_adjusted"]["overall_accuracy"] == pytest.approx(1 - rejected)
+
+
+def test_one_map_held_against_another_is_compared_by_class(tmp_path, image, areas):
+    """The codes of the two maps differ: the second has no sand."""
+    first, second = tmp_path / "first.tif", tmp_path / "second.tif"
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", first)
+    two = [place for place in PLACES if place[0] != "sand"]
+    fewer = write_shapes(
+        tmp_path / "fewer.gpkg",
+        [square(row, column) for _, row, column in two],
+        np.array([label for label, _, _ in two], dtype=object),
+    )
+    run("classify", image, "--areas", fewer, "-c", "cover", "-o", second)
+    found = json.loads(run("accuracy", first, second, "--json").stdout)
+    mapped = np.array(["forest", "sand", "water"])[read_raster(first)[0] - 1]
+    truth = np.array(["forest", "water"])[read_raster(second)[0] - 1]
+    names = ["forest", "sand", "water"]
+    expected = [[int(np.sum((truth == row) & (mapped == column))) for column in names] for row in names]
+    assert found["reference_classes"] == found["map_classes"] == names
+    assert found["counts"] == expected
+
+
+def test_the_report_of_another_programs_map(tmp_path):
+    codes = np.repeat(np.array([[-4, -4, 9, 9]], dtype="int16"), 4, axis=0)[None]
+    foreign = write_image(tmp_path / "foreign.tif", codes, nodata=0)
+    points = [Point(GRID["transform"].c + 10 * column + 5, GRID["transform"].f - 5) for column in range(4)]
+    truth = write_shapes(tmp_path / "truth.gpkg", points, np.array(["wood", "lake", "lake", "lake"], dtype=object))
+    arguments = ("accuracy", foreign, truth, "-c", "cover", "--name", "-4=wood", "--name", "9=lake", "--stratified")
+    page = tmp_path / "page.html"
+    found = json.loads(run(*arguments, "--report", page, "--json").stdout)
+    assert found["reference_classes"] == ["lake", "wood"]
+    assert found["counts"] == [[2, 1], [0, 1]]
+    text = page.read_text(encoding="utf-8")
+    assert "Area (hectares)" in text
+    assert "The map foreign.tif" in text
+    assert "whole numbers, got wood" in refused(*arguments[:5], "--name", "wood=1")
+
+
+def test_layers_and_systems_of_areas_are_said_by_options(tmp_path, image):
+    labels = np.array([place[0] for place in PLACES], dtype=object)
+    shapes = [square(row, column) for _, row, column in PLACES]
+    layered = tmp_path / "layered.gpkg"
+    for layer, field in (("old", "kind"), ("new", "cover")):
+        write_shapes(layered, shapes, labels, field=field, layer=layer)
+    assert "Say which one (layer)" in refused("samples", image, layered, "-c", "cover")
+    found = run("samples", image, layered, "-c", "cover", "--layer", "new", "--json")
+    with pytest.warns(UserWarning, match="crs"):
+        silent = write_shapes(tmp_path / "silent.shp", shapes, labels, crs=None)
+    assert "give it (crs)" in refused("samples", image, silent, "-c", "cover")
+    again = run("samples", image, silent, "-c", "cover", "--crs", "EPSG:32633", "--json")
+    first, second = (json.loads(result.stdout)["classes"] for result in (found, again))
+    assert first == second
+    run("classify", image, "--areas", layered, "-c", "cover", "--layer", "new", "-o", tmp_path / "map.tif")
+
+
+def test_painted_colours_get_names_by_options(tmp_path, bands):
+    colours = {"forest": (0, 255, 0), "sand": (255, 0, 0), "water": (0, 0, 255)}
+    painted = np.zeros((3, 50, 60), dtype="uint8")
+    for label, row, column in PLACES:
+        painted[:, row : row + 10, column : column + 10] = np.array(colours[label])[:, None, None]
+    image = write_image(tmp_path / "photo.tif", bands.astype("uint8"))
+    labels = write_image(tmp_path / "painted.tif", painted, photometric="RGB")
+    names = [f"--name=#{bytes(colour).hex()}={label}" for label, colour in colours.items()]
+    found = json.loads(run("samples", image, labels, *names, "--json").stdout)
+    assert [one["class"] for one in found["classes"]] == ["forest", "sand", "water"]
+
+
+def test_held_out_areas_are_rejected_like_pixels_of_the_map(tmp_path, image, areas):
+    shared = ("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--overwrite", "--json")
+    plain = json.loads(run(*shared).stdout)["held_out_areas"]
+    strict = json.loads(run(*shared, "--reject", "0.5").stdout)["held_out_areas"]
+    wary = json.loads(run(*shared, "--reject-cost", "0.01").stdout)["held_out_areas"]
+    assert plain["map_classes"] == ["forest", "sand", "water"]
+    for judged in (strict, wary):
+        assert judged["map_classes"] == ["forest", "sand", "water", "rejected"]
+        assert np.sum(judged["counts"], axis=0)[3] > 0
+        assert judged["overall_accuracy"] < plain["overall_accuracy"]
+    assert np.sum(strict["counts"], axis=0)[3] == pytest.approx(300, abs=90)

@@ -169,3 +169,15 @@ def test_one_class_has_no_distances(landsat):
         separability(landsat.of_classes(["forest"]))
     with pytest.raises(InputError, match="got ndarray"):
         separability(landsat.X)
+
+
+def test_of_many_pairs_only_the_closest_are_told_in_sentences():
+    rng = np.random.default_rng(0)
+    names = [f"class {k:02}" for k in range(12)]
+    X, y = rng.normal(size=(12 * 30, 2)), np.repeat(names, 30)
+    found = separability(class_statistics(X, y, np.arange(len(y)), ("red", "blue")))
+    weak = [pair for pair in found.pairs if pair.reading != "well"]
+    assert len(weak) == 66
+    assert len(found.readings) == 12
+    assert found.readings[0].startswith(f"{found.pairs[0].first} and {found.pairs[0].second} are easily confusable")
+    assert found.readings[10] == "Of 66 pairs of classes, 66 are not told apart well; see the table."

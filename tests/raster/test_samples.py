@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from landsat import BANDS, NORTH, POINTS, POLYGONS, square, write_shapes
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import scene, write_image
+from scipy.stats import chi2
 from sklearn.model_selection import StratifiedGroupKFold
 
-from discriminant import GaussianNB, LinearDiscriminantAnalysis
+from discriminant import Decision, GaussianNB, LinearDiscriminantAnalysis, Posterior, QuadraticDiscriminantAnalysis
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.raster import (
     Band,
@@ -21,6 +22,7 @@ from discriminant.raster import (
     Samples,
     cross_validate_areas,
     draw_samples,
+    held_out_accuracy,
     load_samples,
     open_areas,
     open_image,
@@ -306,3 +308,42 @@ def test_points_may_be_samples_too(tmp_path):
     samples = draw_samples(path, write_shapes(tmp_path / "points.gpkg", places, [1, 2, 1, 2, 1, 2]))
     assert_array_equal(samples.X, [values[:, i, i] for i in range(6)])
     assert_array_equal(samples.y, [1, 2] * 3)
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), GaussianNB()])
+def test_held_out_areas_are_mapped_as_cross_validation_predicts_them(landsat, model):
+    found = held_out_accuracy(model, landsat, block=40)
+    crossed = cross_validate_areas({"model": model}, landsat, block=40, metrics="accuracy").confusion("model")
+    assert_array_equal(found.confusion.counts, crossed.counts)
+
+
+def test_held_out_areas_know_costs_and_rejection(landsat):
+    """By hand: the models of the same folds, their answers at least expected cost, and their distances."""
+    model, groups = QuadraticDiscriminantAnalysis(), area_groups(landsat)
+    X, y, names = landsat.X.astype(float), landsat.y, landsat.classes.tolist()
+    costs = 1 - np.eye(len(names))
+    costs[names.index("water"), names.index("forest")] = 20
+    decision = Decision(costs, reject_cost=0.4, classes=names)
+    seed = int(np.random.default_rng(0).integers(1 << 31))
+    dealt = StratifiedGroupKFold(5, shuffle=True, random_state=seed).split(X, y, groups)
+    expected = np.empty(len(y), dtype=object)
+    for train, test in dealt:
+        own = model.fit(X[train], y[train])
+        chosen = decision.decide(Posterior(own.predict_proba(X[test]), own.classes_))
+        for row, label in zip(test, chosen, strict=True):
+            part = X[train][y[train] == label] if label in names else None
+            far = part is not None and _squared_distance(X[row], part) > chi2.ppf(0.95, X.shape[1])
+            expected[row] = "rejected" if label == "abstain" or far else label
+    found = held_out_accuracy(model, landsat, decision=decision, reject=0.95, n_jobs=1)
+    columns = [*names, "rejected"]
+    assert found.confusion.predictions.tolist() == columns
+    table = [[np.sum((y == truth) & (expected == label)) for label in columns] for truth in names]
+    assert_array_equal(found.confusion.counts, table)
+    assert np.sum(table, axis=0)[-1] > 100
+    again = held_out_accuracy(model, landsat, decision=decision, reject=0.95, n_jobs=2)
+    assert_array_equal(again.confusion.counts, table)
+
+
+def _squared_distance(row, pixels):
+    d = row - pixels.mean(axis=0)
+    return d @ np.linalg.solve(np.cov(pixels.T), d)

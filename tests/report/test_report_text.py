@@ -4,6 +4,7 @@ import functools
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import html5lib
 import numpy as np
@@ -27,12 +28,13 @@ from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.ranked import rank
 from discriminant.report import write_report
+from discriminant.report.coefficients_part import _size
 from discriminant.report.drawing import as_text
 from discriminant.report.html import PARTS
 from discriminant.report.material import gather, out_of_fold
 from discriminant.report.numbers import between, decimal, measured, percent, short, signed, significance
 from discriminant.report.reproduction import fingerprint
-from discriminant.report.thresholds import PROBABILITIES, _at, cost_ratio, precision_at, thresholds_of
+from discriminant.report.thresholds import PROBABILITIES, RATIOS, _at, cost_ratio, precision_at, thresholds_of
 from discriminant.validation.table import labelled_table
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
@@ -344,6 +346,44 @@ def test_counts_and_costs_at_thresholds_are_those_of_the_rows(rows, ratio, share
         np.testing.assert_allclose(found.costs(ratio, share)[place], expected, atol=1e-10)
     best = found.best(ratio, share)
     assert found.costs(ratio, share)[best] <= found.costs(ratio, share).min() * (1 + 1e-8) + 1e-11
+
+
+NAMED = re.compile(r"to set the threshold to (\S+).*?, which finds ([\d.]+ %) .*? takes ([\d.]+) % of the")
+
+
+@pytest.mark.parametrize("case", ["two_classes", "margins_of_two"])
+def test_sentence_table_and_conclusion_name_the_same_cheapest_threshold(report, case):
+    path = report(case)
+    threshold, sensitivity, alarms = NAMED.search(words(section(path, "thresholds"))).groups()
+    row, dear = (cells(path, "thresholds", ratio) for ratio in ("1 : 1", "10 : 1"))
+    assert row[1:3] == [threshold, sensitivity]
+    assert float(row[3].split()[0]) == pytest.approx(100 - float(alarms), abs=0.11)
+    assert f"is {dear[1]} and finds {dear[2]} of the class" in words(section(path, "conclusions"))
+
+
+@given(ROWS)
+def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
+    """And it is written so that a reader who types it gets the same decisions."""
+    positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
+    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores)
+    material = gather(None, None, evaluation, None, None, None, None, None, 0)
+    (found,) = thresholds_of(material)
+    for ratio in RATIOS:
+        called = [scores >= value for value in (*scores, np.inf)]
+        least = min(np.sum(~c & positive) * ratio + np.sum(c & ~positive) for c in called)
+        best = found.best(ratio)
+        if least < found.n_positive * ratio or not (scores == 1).any():  # else no probability is high enough to abstain
+            assert found.costs(ratio)[best] * len(rows) / 100 == pytest.approx(least)
+        typed = scores >= float(found.values[best])
+        assert found.hits[best] == np.count_nonzero(typed & positive)
+
+
+def test_infinite_effects_are_the_largest():
+    def coefficient(estimate, z):
+        return SimpleNamespace(estimate=estimate, z=z)
+
+    rows = [coefficient(0.1, -4.0), coefficient(-np.inf, np.nan), coefficient(0.0, np.nan), coefficient(2.0, 1.0)]
+    assert [row.estimate for row in sorted(rows, key=_size, reverse=True)] == [-np.inf, 0.1, 2.0, 0.0]
 
 
 def test_precision_follows_the_share_of_the_class():

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, NotSeparableError
-from discriminant.solvers import active_set, hull
+from discriminant.solvers import active_set, hard_margin, hull
 from discriminant.solvers.hard_margin import maximum_margin
 
 
@@ -166,6 +166,73 @@ class TestOptimality:
         in_parts = maximum_margin(X, sign)
         np.testing.assert_allclose(in_parts.coef, whole.coef, rtol=1e-10)
         np.testing.assert_array_equal(in_parts.support, whole.support)
+
+
+class TestGuess:
+    """Of wide tables the support vectors are guessed at first, and the guess is judged like everything else."""
+
+    @pytest.fixture(autouse=True)
+    def guessing(self, monkeypatch):
+        monkeypatch.setattr(hard_margin, "_MANY", 1)
+
+    @staticmethod
+    def without(monkeypatch, X, sign, fit_intercept=True):
+        with monkeypatch.context() as unguessed:
+            unguessed.setattr(hard_margin, "_MANY", 10**9)
+            return maximum_margin(X, sign, fit_intercept)
+
+    @pytest.mark.parametrize("form", ["dense", "sparse", "far", "small"])
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    def test_it_is_good(self, monkeypatch, fit_intercept, form):
+        X, sign = separable(300, 200, gap=0.05, fit_intercept=fit_intercept)
+        X = {"dense": X, "sparse": sp.csr_matrix(np.where(X > 0.5, X, 0.0)), "far": X + 100, "small": X * 1e-12}[form]
+        found, stepwise = maximum_margin(X, sign, fit_intercept), self.without(monkeypatch, X, sign, fit_intercept)
+        assert found.iterations < stepwise.iterations
+        assert len(found.support) > 80
+        np.testing.assert_array_equal(found.support, stepwise.support)
+        np.testing.assert_allclose(found.coef, stepwise.coef, rtol=0, atol=1e-9 * np.abs(found.coef).max())
+        assert 0 <= found.duality_gap < 1e-9
+
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    def test_repeated_rows_do_not_spoil_it(self, fit_intercept):
+        X, sign = separable(200, 150, gap=0.05, fit_intercept=fit_intercept)
+        again = np.r_[np.arange(200), np.arange(0, 200, 2)]
+        found = maximum_margin(X[again], sign[again], fit_intercept)
+        assert_optimal(found, X[again], sign[again], fit_intercept)
+        assert found.iterations < 10
+
+    @pytest.mark.parametrize(
+        "guess", [[0, 1], range(80), range(0, 120, 3), []], ids=["two", "80", "each third", "none"]
+    )
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    def test_a_bad_one_does_not_matter(self, monkeypatch, fit_intercept, guess):
+        X, sign = separable(120, 90, fit_intercept=fit_intercept)
+        right = self.without(monkeypatch, X, sign, fit_intercept)
+        monkeypatch.setattr(hard_margin, "likely_support", lambda _: np.array(guess, dtype=int))
+        found = maximum_margin(X, sign, fit_intercept)
+        assert_optimal(found, X, sign, fit_intercept)
+        np.testing.assert_allclose(found.coef, right.coef, rtol=1e-8, atol=1e-12)
+
+    def test_one_side_alone_is_no_start(self, monkeypatch):
+        X, sign = separable(120, 90)
+        monkeypatch.setattr(hard_margin, "likely_support", lambda _: np.flatnonzero(sign > 0)[:5])
+        assert_optimal(maximum_margin(X, sign), X, sign)
+
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    def test_where_there_is_no_margin_it_does_no_harm(self, fit_intercept):
+        random = np.random.default_rng(0)
+        X, sign = random.standard_normal((150, 20)), random.choice([-1, 1], 150)
+        with pytest.raises(NotSeparableError) as caught:
+            maximum_margin(X, sign, fit_intercept)
+        assert caught.value.witness.check(X, sign) < 1e-12
+
+    @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+    def test_the_origin_is_on_no_side(self, form):
+        X, sign = separable(60, 80, fit_intercept=False)
+        X[7] = 0.0
+        with pytest.raises(NotSeparableError) as caught:
+            maximum_margin(form(X), sign, fit_intercept=False)
+        assert caught.value.witness.check(X, sign) == 0
 
 
 class TestWhatMustNotMatter:

@@ -34,12 +34,16 @@ MORE = {
     "svm": partial(SupportVectorClassifier, C=0.1),
     "svm-two": partial(SupportVectorClassifier, loss="squared_hinge", fit_intercept=False),
     "svm-pairs": partial(SupportVectorClassifier, solver="dual", multiclass="one-vs-one"),
+    "svm-sigmoid": partial(SupportVectorClassifier, C=0.1, calibration="sigmoid"),
+    "svm-isotonic-two": partial(SupportVectorClassifier, C=0.1, calibration="isotonic"),
     "one-vs-rest": partial(OneVsRest, LDA()),
     "one-vs-one": partial(OneVsOne, QDA(shrinkage=0.1)),
     "one-vs-one-linear": partial(OneVsOne, LogisticRegression(alpha=0.1)),
     "output-code": partial(OutputCode, GNB(), code="exhaustive", decoding="loss"),
     "decided": partial(DecisionClassifier, LDA(), Decision(reject_cost=0.2)),
     "decided-costs": partial(DecisionClassifier, GNB(), COSTS),
+    "decided-isotonic": partial(DecisionClassifier, SupportVectorClassifier(C=0.1), COSTS, "isotonic", 3),
+    "decided-sigmoid-two": partial(DecisionClassifier, LDA(), None, "sigmoid"),
 }
 STORED = {**MODELS, **MORE}
 

@@ -234,6 +234,46 @@ def test_parts_of_the_wrong_shape_are_refused(name, part, attribute, files, tmp_
         refused(tmp_path, with_array(files[name], part, attribute, values), "do not fit each other")
 
 
+def calibration_of(document):
+    """The parts of the calibrated classifier in the document of a support vector machine."""
+    return document["model"]["object"][1]["calibrated_"]["object"][1]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([[0.0, 1.0], [0.0, 1.2]], "probabilities of a curve"),
+        ([[1.0, 0.0], [0.0, 0.5]], "corners of a curve"),
+        ([[0.0, 1.0], [0.5, 0.4]], "corners of a curve"),
+        ([[0.0, np.nan], [0.5, 0.6]], "curve"),
+        ([0.0, 1.0], "curve"),
+        ([[], []], "curve"),
+        ([[0, 1], [0, 1]], "curve"),
+    ],
+    ids=["above one", "backwards", "falling", "nan", "flat", "empty", "whole numbers"],
+)
+def test_curves_that_are_none_are_refused(values, reason, files, tmp_path):
+    parts = entries(files["svm-isotonic-two"])
+    document = json.loads(parts[DOCUMENT])
+    parts[calibration_of(document)["curves"][0][0]["array"]] = array_bytes(np.array(values))
+    refused(tmp_path, sealed(parts, document), f"do not fit each other: {reason}")
+
+
+def test_a_calibration_of_another_shape_is_refused(files, tmp_path):
+    def another_method(document):
+        calibration_of(document)["method"] = "temperature"
+
+    def no_members(document):
+        calibration_of(document)["members"] = []
+
+    def another_part(document):
+        document["model"]["object"][1]["calibrated_"] = {"object": ["Logistic", {}]}
+
+    refused(tmp_path, altered(files["svm-sigmoid"], another_method), "do not fit each other: method")
+    refused(tmp_path, altered(files["svm-sigmoid"], no_members), "do not fit each other: members")
+    refused(tmp_path, altered(files["svm-sigmoid"], another_part), "calibrated_ has no probabilities")
+
+
 def nodes(document):
     """Every list and dict in the document."""
     found, waiting = [], [document]

@@ -23,10 +23,11 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
-from discriminant.errors import InputError, NotReadyError, ParameterError
+from discriminant.errors import DiscriminantWarning, InputError, NotReadyError, ParameterError
 from discriminant.estimators.base import PosteriorClassifier
 from discriminant.estimators.many_classes import OneVsOne, OneVsRest
 from discriminant.estimators.perceptron import Perceptron
+from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import export
 from discriminant.tables.training import read_training
 from helpers import MODELS
@@ -294,6 +295,16 @@ def test_naive_bayes_of_mixed_columns():
     assert_answers(*as_onnx(model, given), model, frame)
 
 
+def test_a_calibration_that_is_not_exported_is_said():
+    X, y = training("svm-two")
+    model = SupportVectorClassifier(C=0.1, calibration="sigmoid").fit(X, y)
+    with pytest.warns(DiscriminantWarning, match="calibrated, and the calibration is not exported"):
+        module = export(model, "python")
+    assert "predict_proba" not in module
+    with pytest.warns(DiscriminantWarning):
+        assert_answers(*as_python(model, X.tolist()), model, X)
+
+
 def tabular_case(missing="indicator"):
     """A table with gaps, levels, truth values and numbers, its schema, and new rows with levels never seen."""
     rng = np.random.default_rng(1)
@@ -315,6 +326,32 @@ def tabular_case(missing="indicator"):
     else:
         new = new.dropna()
     return LogisticRegression(alpha=0.01).fit(table.X, table.y), table.schema, new
+
+
+def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them():
+    """As the reference where they are few, as (other) where they are many, and as that where there is nothing else."""
+    rng, n = np.random.default_rng(2), 240
+    y, letters = rng.integers(2, size=n), np.array(["p", "q"])
+    few = letters[(y + rng.integers(2, size=n)) % 2].astype(object)
+    few[:3], few[3:30] = "lady", None
+    many = letters[rng.integers(2, size=n)].astype(object)
+    many[40:60] = [f"l{i // 2}" for i in range(20)]
+    lone = np.where(rng.random(n) < 0.3 + 0.3 * y, None, [f"c{i // 2}" for i in range(n)])
+    frame = pd.DataFrame({"few": few, "many": many, "lone": lone, "y": y})
+    table = read_training(frame, "y")
+    assert [column.reference for column in table.schema.columns] == ["p", "p", "(other)"]
+    model = LogisticRegression(alpha=0.01).fit(table.X, table.y)
+    raw = pd.DataFrame({
+        "few": ["lady", "new", None, "q"], "many": ["l3", "new", None, "q"], "lone": ["c3", "new", None, "c3"],
+    })  # fmt: skip
+    X, _ = table.schema.encode_batch(raw)
+    assert len(np.unique(X, axis=0)) == 4
+    assert_answers(*as_python(model, raw.to_dict("records"), schema=table.schema), model, X)
+    for engine in (sqlite3, duckdb):
+        found = as_sql(model, raw, engine=engine, schema=table.schema)
+        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    given = {name: raw[[name]].fillna("").to_numpy(dtype=object) for name in raw}
+    assert_answers(*as_onnx(model, given, schema=table.schema), model, X)
 
 
 @pytest.mark.parametrize("missing", ["indicator", "drop"])
@@ -420,3 +457,18 @@ def test_the_onnx_file_is_a_file_like_any_other(tmp_path):
     assert (tmp_path / "model.onnx").read_bytes() == content
     assert [output.name for output in model.graph.output] == ["label", "probability"]
     assert {operator.domain for operator in model.opset_import} == {""}
+
+
+@pytest.mark.parametrize("scheme", [OneVsRest, OneVsOne])
+def test_scores_of_zero_in_schemes_of_perceptrons(scheme):
+    X, y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]), np.array([1, 1, 0, 0])
+    model = scheme(Perceptron(fit_intercept=False)).fit(X, y)
+    (across, along), namespace = model.coef_[0], {}
+    rows = [[-along, across], [0.0, 0.0], *X.tolist()]
+    assert model.decision_function(rows)[:2].tolist() == [0, 0]
+    exec(export(model, "python"), namespace)
+    assert (
+        [namespace["predict"](dict(zip(("x0", "x1"), row, strict=True))) for row in rows]
+        == model.predict(rows).tolist()
+        == [1, 1, 1, 1, 0, 0]
+    )

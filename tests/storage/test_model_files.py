@@ -29,15 +29,18 @@ from discriminant import (
     estimators,
 )
 from discriminant.errors import InputError, NotReadyError, SeparationWarning
+from discriminant.estimators.decided import DecisionClassifier
 from discriminant.estimators.many_classes import OneVsRest
 from discriminant.estimators.perceptron import Perceptron
+from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import ModelFileError, archive, load, read_model_file, save
 from discriminant.storage.encoding import Decoder, Encoder
 from discriminant.storage.registry import FORMS
 from helpers import collinearity_allowed, fitted_state
 
-#: Differ from the original by design: what refers to training rows is left out or replaced.
-LEFT_OUT = {"_training", "_remaining", "stream_"}
+#: Differ from the original by design: what refers to training rows is left out or replaced, and scikit-learn's
+#: interpolating functions (f_) are made anew from their corners.
+LEFT_OUT = {"_training", "_remaining", "stream_", "f_"}
 
 
 def through_a_file(model, tmp_path, **kept):
@@ -141,6 +144,8 @@ def test_training_rows_are_never_stored(tmp_path):
         LogisticRegression(alpha=0.1).fit(X, y),
         LogisticRegression(random_state=0).partial_fit(X, y),
         Perceptron(average=True, max_epochs=3).fit(X, y),
+        SupportVectorClassifier(calibration="isotonic").fit(X, y),
+        DecisionClassifier(LinearDiscriminantAnalysis(), calibration="sigmoid").fit(X, y),
         LinearDiscriminantAnalysis(shrinkage=0.5).fit(np.tile(X[:5], 8), y[:5]),
         LinearDiscriminantAnalysis(shrinkage="cv", folds=2).fit(np.tile(X[:12], 8), y[:12]),
     ):
@@ -249,6 +254,10 @@ def test_object_arrays_keep_shape_and_values():
     [
         (OtherLogisticRegression(), "sklearn.linear_model.*skops"),
         (OneVsRest(OtherLogisticRegression()), r"OneVsRest.estimator is a sklearn.*own estimators"),
+        (
+            DecisionClassifier(OtherLogisticRegression(), calibration="sigmoid"),
+            r"DecisionClassifier.estimator is a sklearn.*own estimators",
+        ),
     ],
 )
 def test_other_estimators_are_refused_by_name(model, culprit, tmp_path):

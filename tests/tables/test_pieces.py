@@ -205,6 +205,18 @@ def test_pieces_cover_the_file_line_by_line(tmp_path):
     assert all(part.endswith(b"\n") for part, _ in found)
 
 
+def test_lines_that_end_otherwise_are_left_to_arrow(tmp_path, monkeypatch, count):
+    """A file without line feeds would be one piece, as large as the file."""
+    monkeypatch.setattr(pieces, "_LINE_BYTES", 4000)
+    path = written(tmp_path, ("x,k,c\n" + numbers(3000)).replace("\n", "\r"))
+    with pytest.raises(Trouble, match="no line ends"):
+        list(Pieces(path, None).parsed(lambda part, first: part))
+    expected = as_whole(path, monkeypatch)
+    same(open_table(path).read(), expected)
+    same(pa.concat_tables(open_table(path).batches()), expected)
+    assert not count
+
+
 def test_joined_types():
     def table(values, kind=None):
         return pa.table({"v": pa.array(values, type=kind)})

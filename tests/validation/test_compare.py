@@ -1,6 +1,7 @@
 """Comparisons: the corrected t-test, Holm's rule, McNemar's test, and what is said in words."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_mcnemars_interval_covers_the_difference():
 def test_mcnemar_in_words_and_what_it_refuses():
     test = mcnemar(["a", "b", "b"], ["a", "b", "a"], ["b", "b", "a"])
     assert "1 rows only the first gets right, 0 only the second, of 3" in str(test)
-    with pytest.raises(InputError, match="same length"):
+    with pytest.raises(InputError, match="differ in length"):
         mcnemar([0, 1], [0, 1], [0])
     with pytest.raises(ParameterError, match="method must be"):
         mcnemar([0, 1], [0, 1], [0, 0], method="chi2")
@@ -217,3 +218,32 @@ def test_constant_scores_have_no_variance_and_no_doubt():
 def test_ordinary_t_where_nothing_is_shared():
     values = np.random.default_rng(0).normal(size=12)
     assert corrected_mean(values, 0.0).p_value == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("table", "exact", "mid_p"),
+    [((1, 1, 7, 12), 0.070, 0.039), ((59, 6, 16, 80), 0.052, 0.035)],
+    ids=["airways", "complications"],
+)
+def test_mcnemar_on_the_examples_of_fagerland_lydersen_and_laake(table, exact, mid_p):
+    """BMC Medical Research Methodology 13:91 (2013), the two examples of paired proportions with their p-values."""
+    first, second = np.repeat([0, 0, 1, 1], table), np.repeat([0, 1, 0, 1], table)
+    y = np.zeros(len(first), dtype=int)
+    assert mcnemar(y, first, second, method="exact").p_value == pytest.approx(exact, abs=6e-4)
+    assert mcnemar(y, first, second).p_value == pytest.approx(mid_p, abs=6e-4)
+
+
+def test_mcnemar_takes_labels_beside_abstentions():
+    """A list of numbers and a word would become an array of text, in which no number is right."""
+    found = mcnemar([0, 1, 1, 0], [0, 1, "abstain", 0], [0, 1, 1, 1])
+    assert (found.first_only, found.second_only) == (1, 1)
+
+
+def test_an_interval_without_zero_is_not_left_alone_beside_cannot_be_told_apart(found):
+    pair = found.differences[0]
+    doubtful = replace(pair, lower=0.01, upper=0.2, difference=0.1, p_value=0.03, p_adjusted=0.09)
+    assert found._words(doubtful).endswith(
+        f"interval 1.0 to 20.0 by itself; adjusted for {len(found.differences)} pairs, p = 0.09"
+    )
+    for p, adjusted in ((0.03, 0.04), (0.2, 0.6)):
+        assert "by itself" not in found._words(replace(doubtful, p_value=p, p_adjusted=adjusted))

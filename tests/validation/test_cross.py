@@ -31,8 +31,10 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.decision import Decision
 from discriminant.errors import LabelError
 from discriminant.estimators.base import collected
+from discriminant.estimators.decided import DecisionClassifier
 from discriminant.evaluation.counts import ConfusionMatrix
 from discriminant.validation import reading
 from discriminant.validation.cross import cross_validate
@@ -389,3 +391,10 @@ def test_progress_is_shown_only_when_asked_for(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "validation" in err
+
+
+def test_abstaining_among_classes_that_are_numbers_is_refused_by_name():
+    X, y = normal_classes(60, K=2)
+    careful = DecisionClassifier(LinearDiscriminantAnalysis(), Decision(reject_cost=0.01))
+    with pytest.raises(LabelError, match="predicted 'abstain', which is not a class of y"):
+        cross_validate(careful, X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -207,13 +208,14 @@ class Contest:
     def report(self, comparison: Comparison, path: str) -> None:
         """Write the report of the comparison and of the best model."""
         from ..report import write_report
+        from ..tables import Finding
 
         name, training = _best_model(comparison), self.labelled.training
         weights = {} if training.weights is None else {"sample_weight": training.weights}
         write_report(
             path,
             comparison,
-            training,
+            replace(training, findings=tuple(Finding(**finding) for finding in self.labelled.findings)),
             model=self.models[name].fit(training.X, training.y, **weights),
             model_name=name,
             costs=self.costs,

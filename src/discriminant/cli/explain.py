@@ -84,6 +84,10 @@ def _model_page(found: dict[str, Any]) -> Page:
     noted = found["training"]
     of = f", fitted to {noted['rows']:,} rows of {noted['data']}" if noted["rows"] is not None else ""
     points = nomogram_page(found["nomogram"]) if found["nomogram"] else []
+    if any(row.get("infinite") for row in found.get("coefficients", ())):
+        points = [
+            "There are no points to add up: some coefficients are infinite. A fit with --set firth=true has them."
+        ]
     return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *points]
 
 

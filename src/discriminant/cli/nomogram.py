@@ -17,13 +17,15 @@ _PROBABILITIES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 def nomogram(answering: Answering) -> dict[str, Any] | None:
-    """The points of a linear model of two classes; None where there are no such points.
+    """The points of a linear model of two classes; None where there are no such points, or infinitely many.
 
     The column whose values can move the score most has 100 points from one end of its range to the other; the sum of
     a row's points gives its score, and where scores are log-odds its probability.
     """
     model, training, schema = answering.model, answering.training, answering.schema
     if len(answering.classes) != 2 or not hasattr(model, "coef_") or "lowest" not in training or schema.sparse:
+        return None
+    if getattr(model, "separation_", None) is not None:
         return None
     coef = model.coef_[0].tolist()
     entries, first = [], 0

@@ -8,7 +8,7 @@ import typer
 
 from . import options
 from .output import check_output
-from .raster_check import ClassField, accuracy, sample_design
+from .raster_check import AreasSystem, ClassField, Layer, Names, accuracy, read_areas, sample_design
 from .reading import pairs
 from .running import command_line, running, say
 from .showing import Page, share, shortened, show
@@ -24,7 +24,7 @@ From areas to a map that has been checked:
   discriminant raster samples image.tif areas.gpkg --class-field cover
   discriminant raster classify image.tif --areas areas.gpkg --class-field cover -o map.tif --report map.html
   discriminant raster sample-design map.tif -o check.gpkg
-  discriminant raster accuracy map.tif checked.gpkg --class-field cover --stratified
+  discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
 """
 
 app = typer.Typer(
@@ -54,6 +54,9 @@ def samples(
         ),
     ],
     class_field: ClassField = None,
+    layer: Layer = None,
+    crs: AreasSystem = None,
+    name: Names = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet or .npz)."),
@@ -69,14 +72,15 @@ def samples(
     Examples:
       discriminant raster samples image.tif areas.gpkg --class-field cover
       discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
-      discriminant raster samples photo.png painted.png -o samples.parquet
+      discriminant raster samples photo.png painted.png --name "#ff0000=roof" --name "#00ff00=grass"
     """
     with running(debug):
         from ..raster import draw_samples, save_samples
 
         for path in (output, report):
             check_output(path, overwrite)
-        drawn = draw_samples(_image(images), areas, class_field, n_jobs=-1)
+        marked = read_areas(areas, class_field, layer, crs, pairs("--name", name or ()))
+        drawn = draw_samples(_image(images), marked, n_jobs=-1)
         found = _separability(drawn)
         _tell_findings(drawn, found)
         if output is not None:
@@ -96,6 +100,9 @@ def classify(
         str | None, typer.Option(metavar="FILE", help="Training areas: polygons, points or an image of classes.")
     ] = None,
     class_field: ClassField = None,
+    layer: Layer = None,
+    crs: AreasSystem = None,
+    name: Names = None,
     samples: Annotated[
         str | None, typer.Option(metavar="FILE", help="Samples kept by raster samples, instead of areas.")
     ] = None,
@@ -160,20 +167,22 @@ def classify(
     """
     with running(debug) as run:
         from ..raster.classify import classify_image
-        from .raster_models import Wanted, trained
+        from .raster_models import Wanted, Where, trained
 
         for path in (save_model, report):
             check_output(path, overwrite)
-        wanted = Wanted(_image(images), areas, class_field, samples, model_file, model, priors)
+        where = Where(areas, class_field, layer, crs, pairs("--name", name or ()))
+        wanted = Wanted(_image(images), where, samples, model_file, model, priors)
         known = trained(wanted, run)
         if known.samples is not None:
             _tell_findings(known.samples, None)
+        decision = known.decision(costs, reject_cost)
         made = classify_image(
             known.model,
             wanted.image,
             output,
             trained_on=known.bands,
-            decision=known.decision(costs, reject_cost),
+            decision=decision,
             reject=reject,
             probability=probability,
             probabilities=probabilities,
@@ -183,7 +192,7 @@ def classify(
             overwrite=overwrite,
             progress=None,
         )
-        judged = known.judged() if validate else None
+        judged = known.judged(decision, reject) if validate else None
         if save_model is not None:
             known.save(save_model)
         if report is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import ParameterError
 from . import options
 from .output import check_output
+from .reading import pairs
 from .running import command_line, running, say
 from .showing import Page, show
 
@@ -19,10 +23,31 @@ ClassField = Annotated[
     str | None, typer.Option("--class-field", "-c", metavar="FIELD", help="The field of the areas that has the class.")
 ]
 
+Layer = Annotated[str | None, typer.Option(metavar="NAME", help="The layer with the areas, where a file has several.")]
+AreasSystem = Annotated[
+    str | None,
+    typer.Option("--crs", metavar="EPSG:N", help="The coordinate system of areas whose file does not say it."),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--name",
+        metavar="VALUE=CLASS",
+        help="The class that a number or colour (#rrggbb) of an image stands for; may be repeated.",
+    ),
+]
+
 _BY_HAND = (
     "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
     "the map; for points drawn by raster sample-design give --stratified."
 )
+
+
+def read_areas(path: str, class_field: str | None, layer: str | None, crs: str | None, names: Mapping[str, str]) -> Any:
+    """The areas of a file, by what the options say about it."""
+    from ..raster.areas import open_areas
+
+    return open_areas(path, class_field, layer, crs, dict(names) or None)
 
 
 def accuracy(
@@ -32,6 +57,9 @@ def accuracy(
         typer.Argument(metavar="REFERENCE", help="Areas or points whose true class is known, or an image of classes."),
     ],
     class_field: ClassField = None,
+    layer: Layer = None,
+    crs: AreasSystem = None,
+    name: Names = None,
     stratified: Annotated[
         bool,
         typer.Option(
@@ -55,18 +83,19 @@ def accuracy(
     """
     with running(debug):
         from ..raster.assess import assess_map
+        from ..raster.label_image import is_raster
 
         check_output(report, overwrite)
-        legend = _legend(class_map)
-        names = None if legend is None else legend.names
+        legend, given = _legend(class_map), pairs("--name", name or ())
+        truth = read_areas(reference, class_field, layer, crs, given if is_raster(reference) else {})
         others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
-        found = assess_map(class_map, reference, class_field, names, others, n_jobs=-1)
+        found = assess_map(class_map, truth, None, _names(legend, given), others, n_jobs=-1)
         adjusted = found.area_adjusted(level) if stratified else None
         for finding in found.findings:
             say(f"{finding.severity.capitalize()}: {finding.message}")
-        if report is not None:
-            _write_report(report, class_map, found.accuracy, adjusted)
         unit = "pixels" if found.hectares is None else "hectares"
+        if report is not None:
+            _write_report(report, class_map, found.accuracy, adjusted, unit)
         values = {**found.accuracy.to_dict(), "area_adjusted": None, "area_unit": unit, "report": report}
         if adjusted is not None:
             values["area_adjusted"] = adjusted.to_dict()
@@ -86,6 +115,7 @@ def sample_design(
     standard_error: Annotated[
         float, typer.Option(metavar="SHARE", help="The standard error that is wanted for the overall accuracy.")
     ] = 0.01,
+    name: Names = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -102,11 +132,10 @@ def sample_design(
       discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
     """
     with running(debug):
-        from pathlib import Path
-
-        from ..raster.design import draw_design
+        from ..raster.design import draw_design, points_driver
 
         check_output(output, overwrite)
+        points_driver(output)
         legend = _legend(class_map)
         design = draw_design(
             class_map,
@@ -114,22 +143,35 @@ def sample_design(
             at_least,
             users_accuracy,
             standard_error,
-            names=None if legend is None else legend.names,
+            names=_names(legend, pairs("--name", name or ())),
             random_state=seed,
             n_jobs=-1,
         )
-        Path(output).unlink(missing_ok=True)  # a GeoPackage would keep its other layers
         design.save(output)
         rows = zip(design.strata, design.pixels.tolist(), design.allocation.tolist(), strict=True)
         strata = [{"class": label, "pixels": pixels, "to_check": n} for label, pixels, n in rows]
-        show({"map": class_map, "strata": strata, "file": output}, lambda _: _design_page(design, output), json)
+        show(
+            {"map": class_map, "strata": strata, "file": output},
+            lambda _: _design_page(design, class_map, output),
+            json,
+        )
 
 
 def _legend(path: str) -> Legend | None:
     """What the codes of the map stand for; None for a map of another program, whose codes are its classes."""
-    from ..raster.classify import has_legend, legend_of_file
+    from ..raster.legend import has_legend, legend_of_file
 
     return legend_of_file(path) if has_legend(path) else None
+
+
+def _names(legend: Legend | None, given: Mapping[str, str]) -> dict[int, Any] | None:
+    """What the codes of the map stand for: what it says itself, or the options."""
+    if legend is not None:
+        return legend.names
+    try:
+        return {int(code): label for code, label in given.items()} or None
+    except ValueError:
+        raise ParameterError(f"--name: the codes of the map are whole numbers, got {', '.join(given)}.") from None
 
 
 def _accuracy_page(accuracy: Any, adjusted: Any, unit: str, report: str | None) -> Page:
@@ -137,15 +179,23 @@ def _accuracy_page(accuracy: Any, adjusted: Any, unit: str, report: str | None) 
     return [str(accuracy), *told, *([f"Report: {report}"] if report else [])]
 
 
-def _design_page(design: Any, output: str) -> Page:
+def _design_page(design: Any, class_map: str, output: str) -> Page:
+    then = shlex.join(["discriminant", "raster", "accuracy", class_map, output])
     return [
         str(design),
-        f"Written to {output}. Fill in the field reference, then: discriminant raster accuracy MAP {output} "
-        "--class-field reference --stratified",
+        f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified",
     ]
 
 
-def _write_report(path: str, class_map: str, accuracy: Any, adjusted: Any) -> None:
+def _write_report(path: str, class_map: str, accuracy: Any, adjusted: Any, unit: str) -> None:
     from ..report.raster_page import write_raster_report
 
-    write_raster_report(path, None, class_map=class_map, accuracy=accuracy, adjusted=adjusted, command=command_line())
+    write_raster_report(
+        path,
+        None,
+        class_map=class_map,
+        accuracy=accuracy,
+        adjusted=adjusted,
+        area_unit=unit,
+        command=command_line(),
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ParameterError
+from .raster_check import read_areas
 from .running import Run, say
 
 if TYPE_CHECKING:
@@ -17,12 +18,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Where:
+    """Where the training areas are, and how to read them."""
+
+    areas: str | None
+    class_field: str | None
+    layer: str | None
+    crs: str | None
+    names: Mapping[str, str]
+
+    @property
+    def described(self) -> bool:
+        """Whether anything is said about areas besides their file."""
+        return bool(self.class_field or self.layer or self.crs or self.names)
+
+
+@dataclass(frozen=True)
 class Wanted:
     """What the command line says about the model."""
 
     image: str | list[str]
-    areas: str | None
-    class_field: str | None
+    where: Where
     samples: str | None
     model_file: str | None
     name: str
@@ -50,22 +66,18 @@ class Trained:
             say(costs_in_words(costed))
         return Decision(costed, reject_cost=reject_cost)
 
-    def judged(self) -> MapAccuracy | None:
-        """How well the model does on areas it has not seen; None, with the reason told, where that cannot be known."""
-        from sklearn.base import clone
-
+    def judged(self, decision: Decision | None, reject: float | None) -> MapAccuracy | None:
+        """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
         from ..errors import DiscriminantError
-        from ..raster.accuracy import MapAccuracy
-        from ..raster.validate import cross_validate_areas
+        from ..raster.validate import held_out_accuracy
 
         if self.samples is None:
             return None
         try:
-            found = cross_validate_areas({self.name: clone(self.model)}, self.samples, metrics="accuracy", n_jobs=-1)
+            return held_out_accuracy(self.model, self.samples, decision=decision, reject=reject, n_jobs=-1)
         except DiscriminantError as error:
             say(f"Note: the model was not judged on areas it has not seen. {error}")
             return None
-        return MapAccuracy(found.confusion(self.name))
 
     def save(self, path: str) -> None:
         """Write the model with the bands it is for."""
@@ -79,9 +91,9 @@ class Trained:
 
 def trained(wanted: Wanted, run: Run) -> Trained:
     """The model of a command, fitted where it has to be; from then on the run knows the bands by name."""
-    given = [name for name in ("areas", "samples", "model_file") if getattr(wanted, name) is not None]
-    if len(given) != 1:
-        told = "none was given" if not given else f"{len(given)} were given"
+    given = sum(one is not None for one in (wanted.where.areas, wanted.samples, wanted.model_file))
+    if given != 1:
+        told = f"{given or 'none'} {'was' if not given else 'were'} given"
         raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {told}.")
     return _from_file(wanted) if wanted.model_file is not None else _fitted(wanted, run)
 
@@ -91,12 +103,17 @@ def _fitted(wanted: Wanted, run: Run) -> Trained:
     from ..raster.models import image_model
     from .costs import read_priors
 
-    if wanted.samples is not None:
-        if wanted.class_field is not None:
-            raise ParameterError("--class-field is for --areas: kept samples have their classes.")
-        samples = load_samples(wanted.samples)
+    where = wanted.where
+    if where.areas is not None:
+        marked = read_areas(where.areas, where.class_field, where.layer, where.crs, where.names)
+        samples = draw_samples(wanted.image, marked, n_jobs=-1)
     else:
-        samples = draw_samples(wanted.image, wanted.areas, wanted.class_field, n_jobs=-1)
+        assert wanted.samples is not None
+        if where.described:
+            raise ParameterError(
+                "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
+            )
+        samples = load_samples(wanted.samples)
     run.names, classes = samples.band_names, samples.classes.tolist()
     model = image_model(wanted.name, classes, read_priors(wanted.priors, classes))
     model.fit(samples.X, samples.y)
@@ -108,8 +125,11 @@ def _from_file(wanted: Wanted) -> Trained:
     from ..storage import read_model_file
 
     assert wanted.model_file is not None
-    if wanted.class_field is not None or wanted.priors is not None:
-        raise ParameterError("--class-field and --priors are for training: a model from a file has learned already.")
+    if wanted.where.described or wanted.priors is not None:
+        raise ParameterError(
+            "--class-field, --layer, --crs, --name and --priors are for training: a model from a file has learned "
+            "already."
+        )
     file = read_model_file(wanted.model_file)
     bands = file.metadata.get("bands")
     if bands is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ParameterError
 from .running import in_options
@@ -71,17 +72,16 @@ class Asked:
     def training(self, model: str | None = None) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
         from .models import known_model
-        from .rare import without_rare
 
         if model is not None:
             known_model(model)
-        with ThreadPoolExecutor(2) as beside:
+        with _Beside() as beside:
             # While this thread loads libraries the file is hashed, while it reads the file the model is loaded.
-            hashed = beside.submit(_file_hash, self.data)
+            hashed = beside.begin(_file_hash, self.data)
             from ..tables import read_training
 
             table = self.table()
-            beside.submit(_load, model)
+            beside.begin(_load, model)
             training = read_training(
                 table,
                 self.target,
@@ -90,8 +90,28 @@ class Asked:
                 weights=self.weights,
                 groups=self.groups,
                 max_levels=self.max_levels,
+                rare=self.rare,
             )
-            return Labelled(self, table, without_rare(training, table, self.rare), hashed.result() or table.fingerprint)
+            return Labelled(self, table, training, hashed.result() or table.fingerprint)
+
+
+class _Beside:
+    """Work on other threads that an error of this one does not wait for: it is told to stop, and left alone."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(2)
+        self._unwanted = Event()
+
+    def begin(self, work: Callable[[Any, Event], Any], about: Any) -> Future[Any]:
+        return self._threads.submit(work, about, self._unwanted)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self._unwanted.set()
+        self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
 @dataclass(frozen=True)
@@ -137,19 +157,21 @@ class Labelled:
         return [{**finding, "message": in_options(finding["message"])} for finding in found]
 
 
-def _file_hash(data: str) -> str | None:
-    """The SHA-256 of a file; None for standard input and for what cannot be read."""
+def _file_hash(data: str, unwanted: Event) -> str | None:
+    """The SHA-256 of a file; None for standard input, for what cannot be read and when nobody wants it any more."""
     digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
     try:
         with open(data, "rb", buffering=0) as file:
             while size := file.readinto(block):
+                if unwanted.is_set():
+                    return None
                 digest.update(memoryview(block)[:size])
     except OSError:
         return None
     return digest.hexdigest()
 
 
-def _load(model: str | None) -> None:
+def _load(model: str | None, unwanted: Event) -> None:
     """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
     import numpy as np
 
@@ -157,9 +179,12 @@ def _load(model: str | None) -> None:
 
     from .models import MODELS
 
-    if model is not None:
+    if model is None or unwanted.is_set():
+        return
+    kind = getattr(discriminant, MODELS[model])
+    if not unwanted.is_set():
         angle = np.arange(60.0)
-        getattr(discriminant, MODELS[model])().fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
+        kind().fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:

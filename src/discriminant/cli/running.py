@@ -33,9 +33,15 @@ _ADVICE = {
     "Raise max_levels": "Raise --max-levels",
     ", or set stratify=False": "",
     "(drop=[...], on the command line --drop)": "(--drop)",
+    "or LinearDiscriminantAnalysis": "or lda",
+    "use LinearDiscriminantAnalysis": "use lda",
+    "Name the target,": "Name the target with --target,",
     "with types=": "with --types",
     "with drop=": "with --drop",
 }
+#: Parameters that are options under another name, or their own, where a message begins with them.
+_PARAMETER = re.compile(r"^(rare|max_levels|missing|on_ragged|absent|delimiter|encoding|decimal|drop) must be")
+_OPTION = {"on_ragged": "ragged", "max_levels": "max-levels"}
 _COLUMN = re.compile(r"\b([Cc])olumn (\d+)\b")
 _NUMBER = re.compile(r"\d[\d.,e+-]*")
 
@@ -71,7 +77,7 @@ def in_options(message: str) -> str:
     """The message with advice as it is written on the command line."""
     for advice, option in _ADVICE.items():
         message = message.replace(advice, option)
-    return message
+    return _PARAMETER.sub(lambda found: f"--{_OPTION.get(found[1], found[1])} must be", message)
 
 
 def say(message: str) -> None:

@@ -56,6 +56,7 @@ def _tested(model: Any, names: Sequence[str]) -> dict[str, Any] | None:
             "outcome": row.outcome,
             "term": _named(row.term, names),
             "coefficient": row.estimate,
+            **({"infinite": "+" if row.estimate > 0 else "-"} if math.isinf(row.estimate) else {}),
             "std_error": row.std_error,
             "z": row.z,
             "p_value": row.p_value,
@@ -119,7 +120,7 @@ def _coefficient_page(values: dict[str, Any]) -> Page:
         own = [row for row in rows if row["outcome"] == outcome]
         columns = [key for key in _COLUMNS if key in own[0]]
         head = ["term", *(_COLUMNS[key] for key in columns)]
-        cells = [[row["term"], *(_cell(key, row[key]) for key in columns)] for row in own]
+        cells = [[row["term"], *(_cell(key, row) for key in columns)] for row in own]
         title = f"Coefficients: {'log-odds' if 'odds_ratio' in columns else 'score'} of {outcome}"
         page += shortened(title, head, cells)
     if "likelihood" in values:
@@ -142,5 +143,9 @@ _COLUMNS = {
 }
 
 
-def _cell(key: str, value: float | None) -> str:
+def _cell(key: str, row: dict[str, Any]) -> str:
+    value, direction = row[key], row.get("infinite")
+    if direction is not None:  # which JSON cannot hold
+        ends = {"coefficient": f"{direction}inf", "odds_ratio": "inf" if direction == "+" else "0"}
+        return ends.get(key, "-")
     return "< 0.0001" if key == "p_value" and value is not None and value < 1e-4 else number(value)

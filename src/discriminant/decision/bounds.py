@@ -10,7 +10,7 @@ import numpy as np
 from ..data.parameters import check_number
 from ..errors import ParameterError
 from .gaussians import Gaussian, GaussianPairs, named_gaussians
-from .posteriors import label_array
+from .posteriors import kept_priors, label_array
 from .priors import check_priors, equal_priors
 
 Array = np.ndarray[Any, Any]
@@ -173,7 +173,7 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     """
     labels, pairs, first, second = _all_pairs(gaussians)
     classes = label_array(labels)
-    kept = getattr(gaussians, "priors_", None) if priors is None else priors
+    kept = kept_priors(gaussians) if priors is None else priors
     share = equal_priors(classes) if kept is None else check_priors(kept, classes)
     _refuse_empty_pair(share, classes)
     p1, p2 = share[first] / (share[first] + share[second]), share[second] / (share[first] + share[second])

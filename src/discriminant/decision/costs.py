@@ -154,7 +154,16 @@ def _from_frame(frame: Any) -> CostTable:
         classes, frame = frame[:, 0].to_list(), frame[:, 1:]
     else:
         classes = list(index)
-    return _from_array(frame.to_numpy(), _names("actions", frame.columns), _names("classes", classes))
+    named = _names("classes", classes)
+    return _from_array(frame.to_numpy(), _actions_among(named, _names("actions", frame.columns)), named)
+
+
+def _actions_among(classes: list[Any], columns: list[Any]) -> list[Any]:
+    """The actions that columns stand for; frames that only know text call class 1 '1'."""
+    by_text = {str(label): label for label in classes}
+    if any(label in columns for label in classes) or not set(by_text) <= set(columns):
+        return columns
+    return [by_text.get(column, column) for column in columns]
 
 
 def _columns_in_order(table: CostTable, wanted: list[Any]) -> CostTable:

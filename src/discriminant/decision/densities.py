@@ -234,6 +234,11 @@ def _check_table(label: Any, row: list[Any], n_values: int) -> None:
 
 def _density(label: Any, one: Any) -> Density:
     """A distribution by what it offers."""
+    if hasattr(one, "ppf") and np.ndim(one.ppf(0.5)) > 0:
+        raise ParameterError(
+            f"Class {label!r} has {np.size(one.ppf(0.5))} distributions in one: its parameters are arrays. Give "
+            "numbers, or Gaussian(mean, covariance) for several columns."
+        )
     gaussian = one if isinstance(one, Gaussian) else _scipy_gaussian(one)
     if gaussian is not None:
         return GaussianDensity(gaussian)

@@ -141,7 +141,16 @@ class Decision:
         check_integer("row", row, 0)
         if row >= len(problem.posterior):
             raise InputError(f"row={row}, but the posterior has {len(problem.posterior)} rows (the first is 0).")
-        return explanation(problem.row(row))
+        return explanation(problem.row(row), self._basis)
+
+    @property
+    def _basis(self) -> str:
+        """What the probabilities of the decision rest on, in words, where that is not the posterior as it was given."""
+        if self.rule == "prior":
+            return "before looking at the row"
+        if self.rule == "ml":
+            return "at equal priors"
+        return "" if self.priors is None else "at the priors of the decision"
 
     def posterior_used(self, posterior: Any) -> Posterior:
         """The probabilities the decision rests on: those given, moved to its priors."""

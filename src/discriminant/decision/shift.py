@@ -130,7 +130,13 @@ def _most_likely(ratio: Array, share: Array, priors: Array, tol: float, max_iter
         if gap <= tol or iteration == max_iter:
             break
         priors = _next_priors(ratio, share, priors, slope)
-    return priors, gap, iteration
+    return _without_traces(priors, slope, tol), gap, iteration
+
+
+def _without_traces(priors: Array, slope: Array, tol: float) -> Array:
+    """The priors without those that EM only brings ever closer to 0: the likelihood rises as they go."""
+    kept = np.where((priors < tol) & (slope < 1), 0.0, priors)
+    return kept / kept.sum()
 
 
 def _value(ratio: Array, share: Array, priors: Array) -> float:

@@ -35,6 +35,7 @@ class Explanation:
     losing, gaining : the two classes of the line
     holds : (low, high), the probabilities of ``gaining`` between which the action stays the same
     below, above : the actions that follow beyond them; None where the line ends first
+    basis : what the probabilities rest on, where that is not the posterior as it was given
     """
 
     action: Any
@@ -47,6 +48,7 @@ class Explanation:
     holds: tuple[float, float]
     below: Any
     above: Any
+    basis: str = ""
 
     @property
     def threshold(self) -> float | None:
@@ -72,7 +74,9 @@ class Explanation:
         ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
         listed = ", ".join(f"{label} {p:.4g}" for label, p in ranked[:_NAMED])
         rest = sum(p for _, p in ranked[_NAMED:])
-        return f"Probabilities: {listed}" + (f", others {rest:.4g}." if len(ranked) > _NAMED else ".")
+        return f"Probabilities{self.basis and ' ' + self.basis}: {listed}" + (
+            f", others {rest:.4g}." if len(ranked) > _NAMED else "."
+        )
 
     def _limits(self) -> str:
         name, (low, high) = f"P({self.gaining})", self.holds
@@ -90,8 +94,8 @@ class Explanation:
         return f"With probability moving between {self.losing} and {self.gaining} alone, it holds {text}."
 
 
-def explanation(problem: Problem) -> Explanation:
-    """Why the action of a problem of one row won."""
+def explanation(problem: Problem, basis: str = "") -> Explanation:
+    """Why the action of a problem of one row won; ``basis`` says what its probabilities rest on."""
     actions = [plain(action) for action in problem.actions]
     p, chosen, risks = problem.posterior.probabilities[0], int(problem.chosen()[0]), problem.risks()[0]
     ranked = [int(j) for j in np.argsort(risks, kind="stable") if j != chosen]
@@ -114,6 +118,7 @@ def explanation(problem: Problem) -> Explanation:
         holds=(float(p[gaining] - low), float(p[gaining] + high)),
         below=None if below is None else actions[below],
         above=None if above is None else actions[above],
+        basis=basis,
     )
 
 

@@ -77,9 +77,16 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The class of the highest score of each row."""
         rows = self._rows(X)
+        if self._last_wins:
+            return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
         codes = np.empty(rows.n_rows, dtype=np.int32)
         self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
         return self.classes_[codes]
+
+    @property
+    def _last_wins(self) -> bool:
+        """Whether the second of two classes has the rows with equal scores; otherwise the first has."""
+        return False
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

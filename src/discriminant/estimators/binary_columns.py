@@ -26,6 +26,8 @@ Array = np.ndarray[Any, Any]
 
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
 _SURE = 1.0 - float(np.finfo(np.float64).epsneg)
+#: Nothing but a sign, which half of it still has.
+_ABOVE_0 = float(np.finfo(np.float64).tiny)
 
 
 class TableRows(Rows):
@@ -90,9 +92,21 @@ class Committee:
 
 
 def binary_scores(estimator: Any, side: Any, X: Any) -> Array:
-    """The scores for the side +1: its decision function, else log-odds, else the bare decisions -1 and +1."""
+    """The scores for the side +1: its decision function, else log-odds, else the bare decisions -1 and +1.
+
+    A score of exactly 0 that the classifier itself takes for the side +1 becomes the smallest one above 0.
+    """
+    scores = _scores(estimator, side, X)
+    even = np.flatnonzero(scores == 0)
+    if even.size:
+        claimed = np.asarray(estimator.predict(_safe_indexing(X, even))) == side
+        scores[even[claimed]] = _ABOVE_0
+    return scores
+
+
+def _scores(estimator: Any, side: Any, X: Any) -> Array:
     if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
+        return np.array(estimator.decision_function(X), dtype=np.float64).ravel()
     if hasattr(estimator, "predict_proba"):
         p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
         p = np.clip(p, 1.0 - _SURE, _SURE)
@@ -117,6 +131,11 @@ def forget_rows(estimator: Any) -> None:
     if isinstance(estimator, RuleClassifier):
         for name in set(estimator._own_state) & set(vars(estimator)):
             delattr(estimator, name)
+
+
+def zero_is_second(estimator: Any) -> bool:
+    """Whether a classifier with linear scores gives one of exactly 0 to its second class, as the perceptron does."""
+    return bool(getattr(type(estimator), "_zero_is_second", False))
 
 
 def gives_scores(estimator: Any) -> bool:

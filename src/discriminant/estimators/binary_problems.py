@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class BinaryProblems(RuleClassifier):
     codebook_: Codebook
     coef_: Array
     intercept_: Array
+    #: whether a score of exactly 0 is the second class's
+    _zero_is_second: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         self._check_option("multiclass", tuple(_SCHEMES))
@@ -59,7 +61,12 @@ class BinaryProblems(RuleClassifier):
         elif self.codebook_.matrix.all():  # nobody is left out: each class against the rest
             self.rule_ = linear
         else:
-            self.rule_ = CodedRule(linear, self.codebook_, "votes+confidence")
+            rule = CodedRule(linear, self.codebook_, "votes+confidence")
+            self.rule_ = rule.turned() if self._zero_is_second else rule
+
+    @property
+    def _last_wins(self) -> bool:
+        return self._zero_is_second and len(self.classes_) == 2
 
     def _one_or_each(self, values: list[Any]) -> Any:
         """The value of the only binary problem, or an array with one for each."""

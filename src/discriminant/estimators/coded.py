@@ -31,6 +31,7 @@ from .binary_columns import (
     gives_scores,
     in_same_config,
     linear_columns,
+    zero_is_second,
 )
 
 Array = np.ndarray[Any, Any]
@@ -123,6 +124,10 @@ class CodedClassifier(MetaEstimatorMixin, RuleClassifier):
             self._set_rule_or_wait()
         return self
 
+    @property
+    def _last_wins(self) -> bool:
+        return len(self.classes_) == 2 and zero_is_second(self.estimator) and bool(self.codebook_.matrix[1, 0] > 0)
+
     def ambiguous(self, X: Any) -> Ambiguity:
         """Which rows no class or several classes claim, before ties are broken.
 
@@ -141,7 +146,7 @@ class CodedClassifier(MetaEstimatorMixin, RuleClassifier):
 
         def write(block: Any, where: slice) -> None:
             scores = self.rule_.columns.scores(block)
-            candidates[where] = ambiguous(scores, self.codebook_, self._counted_by).candidates
+            candidates[where] = ambiguous(scores, self.rule_.codebook, self._counted_by).candidates
 
         try:
             map_rows(rows, write, self.n_jobs)
@@ -246,7 +251,8 @@ class CodedClassifier(MetaEstimatorMixin, RuleClassifier):
         if linear is not None:
             self.coef_, self.intercept_ = linear.coef, linear.intercept
         columns = linear or Committee(self.estimators_, self.sides_[:, 1], self.n_jobs)
-        self.rule_ = CodedRule(columns, self.codebook_, *self._reading())
+        rule = CodedRule(columns, self.codebook_, *self._reading())
+        self.rule_ = rule.turned() if linear is not None and zero_is_second(self.estimator) else rule
 
     def _set_rule_or_wait(self) -> None:
         """Predict only when every class has been seen; the others could neither win nor lose."""

@@ -245,7 +245,16 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
             solution = self._looked_into(objective, solution)
         self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
         self._set_rule(objective, solution.theta)
-        if self.separation_ is None and not solution.converged and solution.reason != "early stopping":
+        if self.separation_ is not None:
+            return
+        if self.alpha == 0 and objective.offset is None and _separated_by(objective, solution):
+            warn(
+                "The classes are separated (complete): the model puts every row on its own side, and the larger its "
+                "coefficients, the better it fits. It classifies, but they have no meaning. What works: alpha > 0, or "
+                "SupportVectorClassifier.",
+                SeparationWarning,
+            )
+        elif not solution.converged and solution.reason != "early stopping":
             warn(
                 f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at an "
                 f"estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise max_iter, or use "
@@ -370,3 +379,10 @@ def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[in
     theta = theta - np.linalg.solve(null[aliased], theta[:, aliased].T).T @ null.T
     theta[:, aliased] = 0.0
     return theta, tuple(int(j) for j in aliased if j < p)
+
+
+def _separated_by(objective: Objective, solution: Solution) -> bool:
+    """Whether every row's own class has more than half of the probability: its share of the loss is below log 2."""
+    weight = objective.data.weight
+    least = 1.0 if weight is None else float(weight[weight > 0].min())
+    return bool(solution.objective * objective.total_weight < np.log(2) * least)

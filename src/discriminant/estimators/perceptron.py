@@ -127,6 +127,7 @@ class Perceptron(BinaryProblems):
     walks_: list[Walk]
     _training: LabelledRows
     _own_state = ("_training",)
+    _zero_is_second = True  # sign(0) = 1
 
     def __init__(
         self,
@@ -186,8 +187,8 @@ class Perceptron(BinaryProblems):
         """Make one pass over these rows, going on from where training stands. Not with ``form="dual"``.
 
         The weights after the last row classify, or with ``average`` the mean since the start: other rows are not at
-        hand to tell which weights were better. Called once for every pass that `fit` makes over the same rows, it makes
-        the same updates.
+        hand to tell which weights were better. If ``average`` is set only later on, the weights at that time stand for
+        all those before. Called once for every pass that `fit` makes over the same rows, it makes the same updates.
 
         Parameters
         ----------
@@ -211,13 +212,6 @@ class Perceptron(BinaryProblems):
             self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
             self._set_rule(np.array([walk.read(self.average) for walk in self.walks_]))
         return self
-
-    def predict(self, X: Any) -> Array:
-        """The class of the highest score of each row; of two classes, the second where the score is 0 or more."""
-        self._ready()
-        if len(self.classes_) > 2:
-            return super().predict(X)
-        return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
 
     def certificate(self) -> PerceptronCertificate | list[PerceptronCertificate]:
         """The bound on the number of updates beside those made; one for each binary problem of more than two classes.

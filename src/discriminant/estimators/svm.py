@@ -187,11 +187,16 @@ class SupportVectorClassifier(BinaryProblems):
     def predict_proba(self, X: Any) -> Array:
         """Calibrated probabilities of the classes, columns in the order of ``classes_``."""
         self._ready()
+        if not hasattr(self, "calibrated_"):
+            raise NotReadyError(
+                f"calibration={self.calibration!r} was set after the fit, which learned none. Fit again."
+            )
         return self.calibrated_.predict_proba(X)
 
     @property
     def support_(self) -> Array:
         """The rows with a multiplier above 0 in some binary problem, in ascending order."""
+        check_is_fitted(self, "_codes_")
         supporting = np.zeros(len(self._codes_), dtype=bool)
         for _, rows, _, where in self._problems():
             supporting[rows] |= self._alpha_[where] > 0
@@ -212,11 +217,13 @@ class SupportVectorClassifier(BinaryProblems):
     @property
     def n_support_(self) -> Array:
         """The number of support vectors of each class."""
-        return np.bincount(self._codes_[self.support_], minlength=len(self.classes_))
+        support = self.support_
+        return np.bincount(self._codes_[support], minlength=len(self.classes_))
 
     @property
     def slacks_(self) -> Array:
         """The slack of each row; of many classes, in each binary problem, NaN where it takes no part."""
+        check_is_fitted(self, "_codes_")
         slacks = np.full((self.codebook_.n_columns, len(self._codes_)), np.nan)
         for column, rows, _, where in self._problems():
             slacks[column, rows] = self._slack_[where]

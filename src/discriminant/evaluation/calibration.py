@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from ..kernels import counting as kernels
 from ..losses import Logistic
 from ..objective import Objective
 from ..solvers.choose import named_solver
-from .coding import same_length
+from .coding import outcome_column, same_length
 from .frames import frame_of
 from .layout import aligned
 from .rates import ratio
@@ -58,6 +59,8 @@ class CalibrationBins:
 
     Attributes
     ----------
+    low, high : arrays of shape (bins,)
+        Where each bin begins and ends; a probability on the border of two is in the upper one.
     weight : array of shape (bins,)
         Rows in each bin, or the sum of their weights.
     predicted, observed : arrays of shape (bins,)
@@ -74,9 +77,11 @@ class CalibrationBins:
     """
 
     def __init__(self, edges: Any = None) -> None:
-        self.edges = np.linspace(0, 1, FINE_BINS + 1) if edges is None else np.asarray(edges, dtype=np.float64)
+        self.edges = np.linspace(0, 1, FINE_BINS + 1) if edges is None else _checked_edges(edges)
+        self.low, self.high = self.edges[:-1], self.edges[1:]
         #: For each bin: weight, and weighted sums of p, y, p^2 and p y.
-        self.sums = np.zeros((len(self.edges) - 1, 5))
+        self.sums = np.zeros((len(self.low), 5))
+        self._made_of_finer = False
 
     @classmethod
     def of(cls, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
@@ -90,19 +95,29 @@ class CalibrationBins:
         made.sums = sums
         return made
 
+    def _coarser(self, firsts: Array, lasts: Array, sums: Array) -> CalibrationBins:
+        """Bins that reach from the first to the last of some of these; what lies between two of them is empty."""
+        made = copy(self)
+        made.low, made.high, made.sums, made._made_of_finer = self.low[firsts], self.high[lasts], sums, True
+        made.edges = np.append(made.low, made.high[-1:])
+        return made
+
     def update(self, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
         """Add rows; returns the bins themselves."""
-        came_true, p = np.asarray(outcome).astype(bool), check_probability(probability)
+        came_true, p = outcome_column(outcome), check_probability(probability)
         same_length(outcome=came_true, probability=p)
         weight = check_weights(sample_weight, len(p))
-        if len(self.edges) != FINE_BINS + 1:
+        if self._made_of_finer:
             raise ParameterError("Coarse bins cannot be added to: update the fine ones they were made of.")
-        self.sums += posterior_bins(p[:, None], np.where(came_true, 0, 1), weight)[0]
+        if np.array_equal(self.edges, np.linspace(0, 1, FINE_BINS + 1)):
+            self.sums += posterior_bins(p[:, None], np.where(came_true, 0, 1), weight)[0]
+        else:
+            self.sums += _sums_between(self.edges, came_true, p, weight)
         return self
 
     def merge(self, other: CalibrationBins) -> CalibrationBins:
         """Add the rows of other bins; returns the bins themselves."""
-        if not np.array_equal(self.edges, other.edges):
+        if not (np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)):
             raise ParameterError("Bins with different ends cannot be merged: merge the fine ones they were made of.")
         self.sums = self.sums + other.sums
         return self
@@ -110,7 +125,7 @@ class CalibrationBins:
     def __add__(self, other: CalibrationBins) -> CalibrationBins:
         if not isinstance(other, CalibrationBins):
             return NotImplemented
-        return CalibrationBins.from_sums(self.edges, self.sums).merge(other)
+        return copy(self).merge(other)
 
     @property
     def weight(self) -> Array:
@@ -130,29 +145,34 @@ class CalibrationBins:
         if by not in ("quantile", "width"):
             raise ParameterError(f"by must be 'quantile' or 'width', got {by!r}.")
         if by == "width":
-            position = self.edges[:-1]
+            position = self.low
         else:
             position = (np.cumsum(self.weight) - self.weight / 2) / max(self.weight.sum(), 1e-300)
         # A bin's own rounding must not move it into the next coarse bin.
         target = np.minimum(np.floor(position * n_bins + 1e-9).astype(int), n_bins - 1)
         filled = np.unique(target[self.weight > 0])
         sums = np.stack([self.sums[target == b].sum(axis=0) for b in filled]) if filled.size else self.sums[:0]
-        firsts = [int(np.flatnonzero(target == b)[0]) for b in filled]
-        return CalibrationBins.from_sums(self.edges[[*firsts, len(self.edges) - 1]], sums)
+        members = [np.flatnonzero(target == b) for b in filled]
+        firsts, lasts = (np.array([own[end] for own in members], dtype=int) for end in (0, -1))
+        return self._coarser(firsts, lasts, sums)
 
-    def ece(self, n_bins: int = 10, by: Binning = "quantile") -> float:
-        """The expected calibration error: the mean distance of predicted and observed shares over bins."""
-        weight, distance = self.rebinned(n_bins, by)._distances()
+    def ece(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
+        """The expected calibration error: the mean distance of predicted and observed shares over bins.
+
+        ``n_bins=None`` takes these bins as they are.
+        """
+        weight, distance = self._distances(n_bins, by)
         return float(weight @ distance / weight.sum()) if weight.size else math.nan
 
-    def mce(self, n_bins: int = 10, by: Binning = "quantile") -> float:
-        """The largest distance of predicted and observed shares over bins."""
-        distance = self.rebinned(n_bins, by)._distances()[1]
+    def mce(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
+        """The largest distance of predicted and observed shares over bins; ``n_bins=None``: over these."""
+        distance = self._distances(n_bins, by)[1]
         return float(distance.max()) if distance.size else math.nan
 
-    def _distances(self) -> tuple[Array, Array]:
-        filled = self.weight > 0
-        return self.weight[filled], np.abs(self.predicted - self.observed)[filled]
+    def _distances(self, n_bins: int | None, by: Binning) -> tuple[Array, Array]:
+        bins = self if n_bins is None else self.rebinned(n_bins, by)
+        filled = bins.weight > 0
+        return bins.weight[filled], np.abs(bins.predicted - bins.observed)[filled]
 
     def brier(self, n_bins: int | None = None, by: Binning = "quantile") -> BrierParts:
         """The Brier score of the outcome and its parts, by these bins or by coarser ones."""
@@ -171,8 +191,8 @@ class CalibrationBins:
         """The bins as a pandas frame, or a dict of arrays without pandas."""
         return frame_of(
             {
-                "from": self.edges[:-1],
-                "to": self.edges[1:],
+                "from": self.low,
+                "to": self.high,
                 "rows": self.weight,
                 "predicted": self.predicted,
                 "observed": self.observed,
@@ -182,7 +202,7 @@ class CalibrationBins:
     def to_dict(self) -> dict[str, Any]:
         """The filled bins as plain values for JSON."""
         filled = self.weight > 0
-        columns = {"from": self.edges[:-1], "to": self.edges[1:], "rows": self.weight}
+        columns = {"from": self.low, "to": self.high, "rows": self.weight}
         columns |= {"predicted": self.predicted, "observed": self.observed}
         return {name: values[filled].tolist() for name, values in columns.items()}
 
@@ -194,9 +214,8 @@ class CalibrationBins:
             [f"{a:.3f}", f"{b:.3f}", f"{n:,.6g}", f"{p:.4f}", f"{o:.4f}"]
             for a, b, n, p, o in zip(*columns.values(), strict=True)
         ]
-        head = (
-            f"calibration: error {self.ece():.4f} on average, {self.mce():.4f} at most (10 bins of equally many rows)"
-        )
+        how = "these bins" if shown is self else "10 bins of equally many rows"
+        head = f"calibration: error {shown.ece(None):.4f} on average, {shown.mce(None):.4f} at most ({how})"
         return "\n".join([head, *aligned(cells, left=0)])
 
     __repr__ = __str__
@@ -208,6 +227,20 @@ def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Arra
     weights = np.ones(len(codes)) if weight is None else weight
     kernels.bin_posterior(np.ascontiguousarray(posterior, dtype=np.float64), np.asarray(codes, np.int64), weights, out)
     return out
+
+
+def _sums_between(edges: Array, came_true: Array, p: Array, weight: Array | None) -> Array:
+    """The sums (bins, 5) of `CalibrationBins` whose ends are any."""
+    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, len(edges) - 2)
+    of_rows = np.stack((np.ones(len(p)), p, came_true, p * p, p * came_true)) * (1.0 if weight is None else weight)
+    return np.stack([np.bincount(place, values, minlength=len(edges) - 1) for values in of_rows], axis=1)
+
+
+def _checked_edges(edges: Any) -> Array:
+    ends = np.asarray(edges, dtype=np.float64)
+    if ends.ndim != 1 or len(ends) < 2 or ends[0] != 0 or ends[-1] != 1 or not (np.diff(ends) > 0).all():
+        raise ParameterError(f"edges must be ends of bins, rising from 0 to 1, got {edges!r}.")
+    return ends
 
 
 def check_probability(probability: Any) -> Array:
@@ -256,14 +289,13 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     >>> round(calibration_line(rng.uniform(size=5_000) < p, too_sure).slope, 2)
     0.51
     """
-    came_true, p = np.asarray(outcome).astype(bool), check_probability(probability)
+    came_true, p = outcome_column(outcome), check_probability(probability)
     same_length(outcome=came_true, probability=p)
-    x = np.clip(logit(p), -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
-    if not _overlap(x[came_true], x[~came_true]):
+    weight = check_weights(sample_weight, len(p))
+    x, there = np.clip(logit(p), -_MOST_LOG_ODDS, _MOST_LOG_ODDS), slice(None) if weight is None else weight > 0
+    if not _overlap(x[there][came_true[there]], x[there][~came_true[there]]):
         return CalibrationLine(math.nan, math.nan, math.nan, math.nan)
-    rows = LabelledRows(
-        as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), check_weights(sample_weight, len(p))
-    )
+    rows = LabelledRows(as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), weight)
     return _line(Objective(rows, Logistic()))
 
 

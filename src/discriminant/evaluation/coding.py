@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check_weights, encode_labels
 from ..data.naming import plain, shown
-from ..data.rows import consecutive_runs
+from ..data.rows import consecutive_runs, is_missing
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError
@@ -73,6 +73,24 @@ def label_column(name: str, labels: Any) -> Array:
     return values
 
 
+def outcome_column(outcome: Any) -> Array:
+    """Whether something came true in each row; refuses what does not say so, such as -1 and 1 or labels of classes."""
+    values = np.asarray(outcome)
+    if values.ndim != 1:
+        raise InputError(f"outcome must be True or False for each row, got shape {values.shape}.")
+    if values.dtype.kind in "biuf":
+        sound = (values == 0) | (values == 1)
+    else:
+        sound = np.array([not is_missing(value) and value in (False, True) for value in values.tolist()], dtype=bool)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise InputError(
+            f"outcome must be True or False (or 1 and 0) for each row: row {row} has {shown(values[row])}. Of labels "
+            "give y == label."
+        )
+    return values.astype(bool)
+
+
 def same_length(**columns: Any) -> None:
     """Refuse columns that do not have one value for each row."""
     lengths = {name: len(values) for name, values in columns.items() if values is not None}
@@ -96,7 +114,7 @@ def codes_among(name: str, labels: Any, classes: Array, remedy: str = "") -> Arr
     unknown = [label for label in found if label not in position]
     if unknown:
         row = int(np.flatnonzero(codes == found.index(unknown[0]))[0])
-        raise unknown_label(name, unknown[0], classes.tolist(), f"row {row}. {remedy}")
+        raise unknown_label(name, unknown[0], classes.tolist(), f"row {row}" + (f"; {remedy}" if remedy else ""))
     return np.array([position[label] for label in found], dtype=np.int32)[codes]
 
 
@@ -133,7 +151,7 @@ def _coded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
     """Labels of several types, such as numbers beside the word "abstain", in the order they come."""
     position: dict[Any, int] = {}
     codes = np.fromiter((position.setdefault(value, len(position)) for value in values), np.int32, len(values))
-    missing = [row for row, value in enumerate(values) if value is None or value != value]
+    missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise LabelError(f"A label is missing (None or NaN): row {missing[0]}. Drop the rows without a label.")
     return list(position), codes

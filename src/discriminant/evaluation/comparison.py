@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 from ..data import check_weights
 from .coding import as_labels, coded, codes_among, label_column, ordered, same_length
@@ -87,6 +87,8 @@ def _compared(
     error = math.sqrt(variance) if variance >= 0 else math.nan
     if error > 0:
         z = difference / error
-        return AucComparison(a, b, difference, error, interval, z, float(2 * ndtr(-abs(z))))
+        # The test has the degrees of freedom of the interval, so that the two cannot contradict each other.
+        tail = ndtr(-abs(z)) if clusters is None else stdtr(degrees, -abs(z))
+        return AucComparison(a, b, difference, error, interval, z, float(2 * tail))
     same = difference == 0  # scores in the same order cannot differ; any other difference without spread is not tested
     return AucComparison(a, b, difference, error, interval, 0.0 if same else math.nan, 1.0 if same else math.nan)

@@ -25,12 +25,12 @@ from .ranked import (
     rank_rows,
 )
 from .sampling import Clusters
-from .thresholds import BestThreshold, best_threshold
+from .thresholds import BestThreshold, ClusteredRows, best_threshold, threshold_costs
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointVariance:
     """Variances of the AUC and the average precision of rows that are not independent, and what they vary with."""
 
@@ -38,6 +38,7 @@ class JointVariance:
     average_precision: float
     words: str
     degrees: float
+    rows: ClusteredRows | None = None  #: for what has no variance and is drawn again instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,12 +205,14 @@ class Roc(ScoreCurve):
             Costs of calling a negative row positive and of missing a positive one.
         prior : float, optional
             The share of positive rows where the threshold will be used. Default: that of these rows.
-        costs : array-like of shape (2, 2), optional
-            Instead of the two: rows the truth, columns the decision, negative first.
+        costs : array-like of shape (2, 2), dict or frame, optional
+            Instead of the two: rows the truth, columns the decision, negative first, or both by name as for `Decision`.
         level : float
         random_state : int or Generator
         """
-        return best_threshold(self.ranked, cost_fp, cost_fn, prior, costs, check_level(level), random_state)
+        table = threshold_costs(cost_fp, cost_fn, costs, self.positive)
+        rows = None if self.clustered is None else self.clustered.rows
+        return best_threshold(self.ranked, table, prior, check_level(level), random_state, rows)
 
     @property
     def precision_recall(self) -> PrecisionRecall:
@@ -297,7 +300,8 @@ def binary_roc(
     ranked, place = rank_rows(is_positive, scores, weight)
     of_auc, of_precision = row_influences(ranked, is_positive, place, clusters)
     variances = [row_variance(values, weight, clusters) for values in (of_auc, of_precision)]
-    return Roc(ranked, positive, JointVariance(variances[0], variances[1], clusters.words, clusters.degrees))
+    rows = ClusteredRows(clusters, is_positive, place, weight)
+    return Roc(ranked, positive, JointVariance(variances[0], variances[1], clusters.words, clusters.degrees, rows))
 
 
 def row_influences(

@@ -61,8 +61,9 @@ def evaluate(
         Rows true classes, columns actions, as for `Decision`. Adds the mean cost of the predictions, and with
         probabilities that of the decisions of least expected cost.
     actions : list, optional
-        What may be predicted besides the classes; "abstain", columns of ``costs`` and a model's ``actions_`` need no
-        mention.
+        What may be predicted besides the classes; "abstain", named columns of ``costs`` and a model's ``actions_`` need
+        no mention. They name the columns of a cost array that has others than the classes: all columns in order, or
+        those after the classes.
     sample_weight : array-like of shape (n_rows,), optional
         Frequencies: weight 3 means three independent rows. For importances give every row its own group.
     groups : array-like of shape (n_rows,), optional
@@ -169,7 +170,7 @@ def evaluation_of(
         evidence.notes.append(NO_PROBABILITIES)
     _add_curves(evidence, rows, positive)
     if costs is not None:
-        _add_costs(evidence, rows, costs, level)
+        _add_costs(evidence, rows, _cost_table(costs, actions, rows.classes), level)
     if rows.weight is not None and rows.clusters is None:
         evidence.notes.append(f"weights are read as frequencies: {rows.total_weight:,.6g} independent rows.")
     return evidence.evaluation(level, random_state)
@@ -198,6 +199,19 @@ class _Rows:
         if self.clusters is None:
             return found.mean, found.interval(level)
         return found.mean, clustered_mean_interval(values, self.weight, self.clusters, level)
+
+
+def _cost_table(costs: Any, actions: Any, classes: Array) -> tuple[Array, list[Any]]:
+    """The costs with true classes in this order, and what their columns stand for."""
+    table = read_costs(costs)
+    if table.actions is not None or actions is None:
+        return table.aligned(classes)
+    named, known = [plain(action) for action in actions], classes.tolist()
+    others = [action for action in named if action not in known]
+    columns = named if len(named) == table.values.shape[-1] else [*known, *others]
+    # Without other actions the columns are the classes, in their order.
+    fits = others and len(columns) == table.values.shape[-1]
+    return read_costs(costs, columns if fits else None).aligned(classes)
 
 
 def _named_actions(actions: Any, costs: Any) -> list[Any]:
@@ -326,8 +340,8 @@ def _add_curves(evidence: Evidence, rows: _Rows, positive: Any) -> None:
         evidence.roc, evidence.precision_recall = class_curves(scored, rows.classes)
 
 
-def _add_costs(evidence: Evidence, rows: _Rows, costs: Any, level: float) -> None:
-    values, actions = read_costs(costs).aligned(rows.classes)
+def _add_costs(evidence: Evidence, rows: _Rows, costs: tuple[Array, list[Any]], level: float) -> None:
+    values, actions = costs
     if rows.predicted is not None:
         evidence.means["cost"] = rows.mean(_row_costs(values, actions, rows.codes, rows.predicted), level)
     if rows.posterior is not None:

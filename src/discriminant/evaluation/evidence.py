@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +46,7 @@ class Evidence:
         estimates: list[Estimate] = []
         if self.confusion is not None and self.table is not None:
             estimates += _table_estimates(self.confusion, self.table, level, random_state)
-        estimates += [estimate(name, "overall", value, interval) for name, (value, interval) in self.means.items()]
+        estimates += [estimate(name, "overall", *self._bounded(name)) for name in self.means]
         estimates += _curve_estimates(self.roc, self.precision_recall, level)
         notes = self.notes + [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
         return Evaluation(
@@ -62,6 +63,12 @@ class Evidence:
             self.risk_coverage,
             list(dict.fromkeys(notes)),
         )
+
+    def _bounded(self, name: str) -> tuple[float, Interval]:
+        """A mean over rows with its interval, cut off where the measure ends; costs may be gains."""
+        value, interval = self.means[name]
+        most = {"log-loss": math.inf, "brier": 1.0 if len(self.classes) == 2 else 2.0}.get(name)
+        return (value, interval) if most is None else (value, interval.within(0.0, most))
 
 
 def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:

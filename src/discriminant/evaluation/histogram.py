@@ -11,11 +11,18 @@ from scipy.special import expit, logit
 from ..data import check_weights
 from ..data.parameters import check_integer, check_number
 from ..errors import InputError, ParameterError
-from .coding import same_length
+from .coding import outcome_column, same_length
 from .curves import Roc
 from .ranked import RankedScores
 
 Array = np.ndarray[Any, Any]
+
+
+def _score_column(score: Any) -> Array:
+    scores = np.asarray(score)
+    if scores.ndim != 1 or scores.dtype.kind not in "fiub":
+        raise InputError(f"score must be one number for each row, got shape {scores.shape}, dtype {scores.dtype}.")
+    return scores.astype(np.float64, copy=False)
 
 
 class ScoreHistogram:
@@ -57,7 +64,7 @@ class ScoreHistogram:
 
     def update(self, outcome: Any, score: Any, sample_weight: Any = None) -> ScoreHistogram:
         """Add rows: whether each is positive, and its score; returns the histogram itself."""
-        positive, scores = np.asarray(outcome).astype(bool), np.asarray(score, dtype=np.float64)
+        positive, scores = outcome_column(outcome), _score_column(score)
         same_length(outcome=positive, score=scores)
         place = self._bins(scores) + self.n_bins * positive
         weight = check_weights(sample_weight, len(scores))

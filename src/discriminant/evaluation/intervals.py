@@ -58,6 +58,10 @@ class Interval:
             return self.method
         return f"{self.low:.4g} to {self.high:.4g} ({100 * self.level:g} %, {self.method})"
 
+    def within(self, floor: float, ceiling: float) -> Interval:
+        """The interval cut off where the measure ends."""
+        return Interval(max(self.low, floor), min(self.high, ceiling), self.level, self.method)
+
     def mapped(self, function: Callable[[float], float], method: str) -> Interval:
         """The interval of an increasing function of the measure."""
         return Interval(function(self.low), function(self.high), self.level, method)

@@ -20,6 +20,7 @@ from .curves import JointVariance, PrecisionRecall, Roc, binary_roc, row_influen
 from .intervals import Interval, check_level, no_interval, normal_interval
 from .ranked import rank_rows
 from .sampling import Clusters, read_clusters
+from .thresholds import ClusteredRows
 
 Array = np.ndarray[Any, Any]
 Curve = TypeVar("Curve", Roc, PrecisionRecall)
@@ -44,7 +45,8 @@ class ScoredRows:
         influences = row_influences(ranked, is_positive, place, self.clusters)
         if self.clusters is None:
             return Roc(ranked), influences
-        return Roc(ranked, None, self._between(self.clusters, *influences)), influences
+        rows = ClusteredRows(self.clusters, is_positive, place, self.weight)
+        return Roc(ranked, None, self._between(self.clusters, *influences, rows)), influences
 
     def variance(self, influence: Array) -> float:
         return row_variance(influence, self.weight, self.clusters)
@@ -62,8 +64,9 @@ class ScoredRows:
             words, degrees = self.clusters.words, self.clusters.degrees
         return Roc(ranked, None, JointVariance(variances[0], variances[1], words, degrees))
 
-    def _between(self, clusters: Clusters, of_auc: Array, of_precision: Array) -> JointVariance:
-        return JointVariance(self.variance(of_auc), self.variance(of_precision), clusters.words, clusters.degrees)
+    def _between(self, clusters: Clusters, of_auc: Array, of_precision: Array, rows: ClusteredRows) -> JointVariance:
+        variances = self.variance(of_auc), self.variance(of_precision)
+        return JointVariance(*variances, clusters.words, clusters.degrees, rows)
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,16 @@ class Rocs(ClassCurves[Roc]):
         return self.average.value
 
     def auc_interval(self, level: float = 0.95) -> Interval:
-        """A confidence interval of the mean AUC: DeLong's, the covariances between classes included."""
-        return self.average.interval(check_level(level), "DeLong")
+        """A confidence interval of the mean AUC: DeLong's, the covariances between classes included.
+
+        Where no class overlaps with the rest it is the mean of the classes' intervals: the true mean can lie beyond it
+        only if that of some class lies beyond its own.
+        """
+        check_level(level)
+        if self.auc in (0.0, 1.0):
+            low, high = np.mean([tuple(curve.auc_interval(level)) for curve in self.values()], axis=0)
+            return Interval(float(low), float(high), level, "mean of the classes' Newcombe intervals")
+        return self.average.interval(level, "DeLong")
 
     _mean_interval = auc_interval
 

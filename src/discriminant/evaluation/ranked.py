@@ -21,6 +21,8 @@ Array = np.ndarray[Any, Any]
 
 #: So few rows are sorted before a thread has woken up.
 _FEW_ROWS = 100_000
+#: Only an AUC this close to 0 or 1 can be rounding of scores that do not overlap.
+_NEAR_THE_END = 1e-9
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,26 @@ def rank_rows(is_positive: Array, scores: Array, weight: Array | None) -> tuple[
     negative = np.add.reduceat(np.where(is_positive[order], 0.0, weights), starts)
     place = np.empty(len(scores), dtype=np.intp)
     place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(scores)))
-    return RankedScores(sorted_scores[starts], positive, negative), place
+    # A row of weight 0 is not there, nor is a score that only such rows have: its place is that of a neighbour.
+    there = positive + negative > 0
+    ranked = RankedScores(sorted_scores[starts][there], positive[there], negative[there])
+    return ranked, np.maximum(np.cumsum(there) - 1, 0)[place]
 
 
 def auc(ranked: RankedScores) -> float:
     """The probability that a positive row scores above a negative one, ties counting half; NaN without either."""
     if not ranked.two_sided:
         return math.nan
-    return float(kernels.placement_moments(ranked.positive, ranked.negative, 0.0)[0]) / ranked.n_positive
+    value = float(kernels.placement_moments(ranked.positive, ranked.negative, 0.0)[0]) / ranked.n_positive
+    return _without_rounding(value, ranked) if min(value, 1 - value) < _NEAR_THE_END else value
+
+
+def _without_rounding(value: float, ranked: RankedScores) -> float:
+    """An AUC near 0 or 1, which is exactly that where the two sides do not overlap: sums of weights are rounded."""
+    of_positive, of_negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
+    if of_positive[-1] < of_negative[0]:
+        return 1.0
+    return 0.0 if of_negative[-1] < of_positive[0] else value
 
 
 def auc_variance(ranked: RankedScores) -> float:

@@ -106,13 +106,15 @@ class Evaluator:
             )
         if other.with_posterior is not None:
             self._refuse_mixture(other.with_posterior)
-            self.with_posterior = other.with_posterior
+        # What can be refused comes first: a merge that fails changes nothing.
+        certainty = self.certainty + other.certainty
+        histograms = [mine + theirs for mine, theirs in zip(self.histograms, other.histograms, strict=True)]
         self.confusion.merge(other.confusion)
+        self.certainty, self.histograms = certainty, histograms
+        self.with_posterior = self.with_posterior if other.with_posterior is None else other.with_posterior
         self.n_rows, self.total_weight = self.n_rows + other.n_rows, self.total_weight + other.total_weight
         self.log_loss, self.brier = self.log_loss.merged(other.log_loss), self.brier.merged(other.brier)
         self.bins = self.bins + other.bins
-        self.certainty = self.certainty + other.certainty
-        self.histograms = [mine + theirs for mine, theirs in zip(self.histograms, other.histograms, strict=True)]
         return self
 
     def __add__(self, other: Evaluator) -> Evaluator:

@@ -200,7 +200,7 @@ def calibration_curve(
     how = "equally many rows" if by == "quantile" else "equal width"
     made = house.panels(
         "Calibration",
-        f"{n_bins} bins of {how}, {100 * level:g} % intervals. On the dotted line, what is said to happen with "
+        f"Up to {n_bins} bins of {how}, {100 * level:g} % intervals. On the dotted line, what is said to happen with "
         "probability p happens in a share p of the cases.",
         (0.78, 0.22),
         height=600,
@@ -212,7 +212,7 @@ def calibration_curve(
     for k, (label, one) in enumerate(by_class.items()):
         name = "outcome" if label is None else house.written(label)
         coarse = one.rebinned(n_bins, by) if len(one.weight) > n_bins else one
-        _add_calibration(made, coarse, k, f"{name}: mean error {one.ece(n_bins, by):.3f}", level)
+        _add_calibration(made, coarse, k, f"{name}: mean error {coarse.ece(None):.3f}", level)
     made.update_xaxes(_share_axis("predicted probability"), row=2, col=1)
     made.update_xaxes(_share_axis(""), row=1, col=1)
     made.update_yaxes(_share_axis("observed share"), row=1, col=1)
@@ -269,18 +269,17 @@ def cost_curve(
     remedy = "Make one: discriminant.evaluation.roc(y, scores); of several classes, give one: roc[label]."
     house.expect(curve, (Roc,), "cost_curve", remedy)
     best = curve.best_threshold(cost_fp, cost_fn, prior, costs, level, random_state)
+    table = threshold_costs(cost_fp, cost_fn, costs, curve.positive)
     made = house.figure(
         "Expected cost against threshold",
-        _cost_words(curve, best, threshold_costs(cost_fp, cost_fn, costs)),
+        _cost_words(curve, best, table),
         xaxis=house.axis(f"threshold: a row is called {_name(curve.positive)} where its score is at least this"),
         yaxis=house.axis("expected cost of a row", rangemode="tozero"),
     )
     if curve.undefined:
         house.note(made, f"No curve: {house.written(curve.undefined)}.")
         return made
-    expected = expected_costs(
-        curve.ranked.positive, curve.ranked.negative, threshold_costs(cost_fp, cost_fn, costs), prior
-    )
+    expected = expected_costs(curve.ranked.positive, curve.ranked.negative, table, prior)
     left, right = _reach(curve.thresholds[1:])
     _add_costs(made, curve, expected, left, right)
     _add_best(made, curve, best, left, right)

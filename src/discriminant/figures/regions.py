@@ -97,9 +97,10 @@ def _view(model: Any, X: Any, points: LabelledPoints, features: Sequence[Any] | 
     if features is None and points.n_columns > 2:
         return _refitted(model, _projected(points), points)
     chosen = [0, 1] if features is None else _columns(features, points)
-    if points.n_columns == 2 and chosen == [0, 1]:
-        return View(points.values, points.names, model, in_form_of(X))
     names = [points.names[j] for j in chosen]
+    if points.n_columns == 2:
+        form = in_form_of(X)  # whose columns are in the order of fit, whichever is drawn across
+        return View(points.values[:, chosen], names, model, lambda plane: form(plane[:, chosen]))
     words = f"the columns {names[0]} and {names[1]} of {points.n_columns}"
     return _refitted(model, View(points.values[:, chosen], names, model, np.asarray, words), points)
 

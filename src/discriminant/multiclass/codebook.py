@@ -1,6 +1,7 @@
 """A codebook: what each binary problem learns, and how the problems' scores are read as scores of classes.
 
-A score above 0 speaks for the side +1, any other for the side -1, as in the classifiers' own predictions.
+A score above 0 speaks for the side +1, any other for the side -1, as in the predictions of most classifiers; for those
+that read a score of exactly 0 the other way round, `CodedRule.turned` exchanges the sides.
 """
 
 from __future__ import annotations

@@ -44,5 +44,14 @@ class CodedRule:
     def _decoded(self, block: Any) -> Array:
         return self.codebook.decode(self.columns.scores(block), self.decoding, self.loss)
 
+    def turned(self) -> CodedRule:
+        """The same rule of linear scores with the two sides of every column exchanged.
+
+        It differs where a score is exactly 0, which speaks for the side -1: that is now the other one.
+        """
+        linear: Any = self.columns
+        linear = replace(linear, coef=-linear.coef, constants=-linear.constants)
+        return replace(self, columns=linear, codebook=Codebook(-self.codebook.matrix))
+
     def spread_over(self, present: Array) -> CodedRule:
         return self if present.all() else replace(self, present=present)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -169,6 +171,29 @@ class AreaAdjusted:
             told.append(f"{self.strata[i]} has one sampled pixel: standard errors need at least two.")
         return tuple(told)
 
+    @property
+    def written(self) -> list[list[str]]:
+        """Of each class: user's and producer's accuracy and area, each with its interval, and the area on the map.
+
+        The smaller the whole map is in its unit, the more decimals areas have.
+        """
+        decimals = max(1, 4 - math.floor(math.log10(self.total_area)))
+        users, producers, areas = (self.halfwidth(measure) for measure in _CLASS_MEASURES)
+        return [
+            [
+                _plus_minus(100 * self.users_accuracy[k], 100 * users[k], " %"),
+                _plus_minus(100 * self.producers_accuracy[k], 100 * producers[k], " %"),
+                _plus_minus(self.area[k], areas[k], "", decimals),
+                _number(self.map_areas[self._own[k]], decimals),
+            ]
+            for k in range(len(self.classes))
+        ]
+
+    @property
+    def written_overall(self) -> str:
+        """The overall accuracy with its interval."""
+        return _plus_minus(100 * self.overall_accuracy, 100 * self.halfwidth("overall"), " %")
+
     def to_frame(self) -> Any:
         """A frame with a row for each class: accuracies and area with standard errors, and the area on the map."""
         columns = {"class": self.classes}
@@ -200,15 +225,8 @@ class AreaAdjusted:
 
     def __str__(self) -> str:
         rows = [["class", "user's accuracy", "producer's accuracy", "area", "area on the map"]]
-        widths = {measure: self.halfwidth(measure) for measure in _CLASS_MEASURES}
-        for k, label in enumerate(self.classes):
-            users, producers = (
-                _plus_minus(100 * getattr(self, measure)[k], 100 * widths[measure][k], " %")
-                for measure in ("users_accuracy", "producers_accuracy")
-            )
-            area = f"{self.area[k]:,.1f} ± {_number(widths['area'][k])}"
-            rows.append([name(label), users, producers, area, f"{self.map_areas[self._own[k]]:,.1f}"])
-        overall = _plus_minus(100 * self.overall_accuracy, 100 * self.halfwidth("overall"), " %")
+        rows += [[name(label), *cells] for label, cells in zip(self.classes, self.written, strict=True)]
+        overall = self.written_overall
         head = f"area-adjusted estimates of a sample stratified by map class; ± is a {100 * self.level:g} % interval"
         return "\n".join([head, *aligned(rows), f"overall accuracy {overall}", *self.notes])
 
@@ -264,19 +282,37 @@ def _table(confusion: Any, classes: Any) -> CrossTable:
     if isinstance(confusion, ConfusionMatrix):
         strata, columns = confusion.predictions.tolist(), confusion.classes.tolist()
         return CrossTable(strata, columns, confusion.counts.T.astype(np.float64))
-    if hasattr(confusion, "index") and hasattr(confusion, "columns"):
+    if classes is not None and hasattr(confusion, "columns"):
+        raise InputError(
+            "classes= is for an array; a frame names its classes itself: index the map, columns the reference."
+        )
+    if hasattr(confusion, "columns") and not hasattr(confusion, "index"):
+        raise InputError(
+            "A polars frame does not say what its rows are. Give an array, with classes=, or a pandas frame whose "
+            "index is the map and whose columns are the reference."
+        )
+    if hasattr(confusion, "columns"):
         mapped, reference = ([plain(label) for label in axis] for axis in (confusion.index, confusion.columns))
+        _refuse_twice(mapped, "the index of confusion")
+        _refuse_twice(reference, "the columns of confusion")
         labels = list(dict.fromkeys([*reference, *mapped]))
         counts = CrossTable(mapped, reference, _counts(confusion.to_numpy())).arranged(labels, labels)
         return CrossTable(labels, labels, counts)
     counts = _counts(confusion)
     labels = list(range(1, len(counts) + 1)) if classes is None else [plain(label) for label in classes]
+    _refuse_twice(labels, "classes")
     if counts.shape != (len(labels), len(labels)):
         raise InputError(
             f"confusion must have {len(labels)} rows (map) and as many columns (reference), got shape {counts.shape}. "
             "Where map and reference have different classes give a frame or a ConfusionMatrix, which name them."
         )
     return CrossTable(labels, labels, counts)
+
+
+def _refuse_twice(labels: list[Any], where: str) -> None:
+    twice = [label for label, n in Counter(labels).items() if n > 1]
+    if twice:
+        raise InputError(f"Each class must come once in {where}, got {shown(twice[0])} more than once. Add them up.")
 
 
 def _counts(given: Any) -> Array:
@@ -294,7 +330,7 @@ def _areas(map_areas: Any, strata: list[Any]) -> Array:
     if hasattr(map_areas, "items"):
         given = {plain(label): area for label, area in map_areas.items()}
     else:
-        listed = np.asarray(map_areas, dtype=np.float64)
+        listed = np.asarray(map_areas)
         if listed.shape != (len(strata),):
             raise InputError(
                 f"map_areas must have one area for each of the {len(strata)} map classes "
@@ -307,7 +343,10 @@ def _areas(map_areas: Any, strata: list[Any]) -> Array:
             f"map_areas has the class {shown(unknown[0])}, of which no pixel was sampled: its part of the map cannot "
             "be judged. Sample it, or leave it out of the areas if it is not to be judged."
         )
-    areas = np.array([float(given.get(label, 0.0)) for label in strata])
+    try:
+        areas = np.array([float(given.get(label, 0.0)) for label in strata])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"map_areas must be areas, got {map_areas!r}: {error}.") from error
     if not np.isfinite(areas).all() or (areas < 0).any() or not areas.any():
         raise InputError(f"map_areas must be areas, 0 or more and not all 0, got {map_areas!r}.")
     return areas
@@ -328,9 +367,11 @@ def _refuse_unsampled(strata: list[Any], counts: Array, areas: Array) -> None:
             )
 
 
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:,.1f}"
+def _number(value: float, decimals: int = 1) -> str:
+    return "-" if np.isnan(value) else f"{value:,.{decimals}f}"
 
 
-def _plus_minus(value: float, width: float, unit: str) -> str:
-    return "-" if np.isnan(value) else f"{value:.1f} ± {_number(width)}{unit}"
+def _plus_minus(value: float, width: float, unit: str, decimals: int = 1) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{_number(value, decimals)} ± {_number(width, decimals)}{unit}"

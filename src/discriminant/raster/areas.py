@@ -14,12 +14,13 @@ from ..data.rows import is_missing
 from ..errors import ColumnError, InputError, LabelError
 from ..tables.findings import Finding
 from ..tables.sources import listed, suggestion
+from .bending import bent
 from .extra import extra
 from .grid import moved
 from .image import Image
 from .label_image import LabelImage, is_raster, read_label_image
 from .marks import Marks, each_pixel_once, found, named_areas
-from .systems import as_crs, one_system, reprojected
+from .systems import as_crs, one_system, reprojected, to_system
 
 Array = np.ndarray[Any, Any]
 
@@ -69,11 +70,11 @@ class Areas:
 
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
-        shapely = extra("shapely")
         if not image.georeferenced:
             return self._in_pixels()
-        geometries, notes = self._reprojected(image)
-        return shapely.transform(geometries, lambda xy: moved(~image.transform, xy[:, 0], xy[:, 1])), notes
+        if one_system(self.source, self.crs, image):
+            return extra("shapely").transform(self.geometries, lambda xy: moved(~image.transform, *xy.T)), []
+        return self._reprojected(image), [reprojected(self.source, self.crs, image)]
 
     def _in_pixels(self) -> tuple[Array, list[Finding]]:
         shapely = extra("shapely")
@@ -85,22 +86,15 @@ class Areas:
         flipped = shapely.transform(self.geometries, lambda xy: xy * [1, -1])
         return flipped, [found("note", "pixel-coordinates", words)]
 
-    def _reprojected(self, image: Image) -> tuple[Array, list[Finding]]:
-        if one_system(self.source, self.crs, image):
-            return self.geometries, []
-        shapely, warp = extra("shapely"), extra("rasterio.warp")
-
-        def to_image(xy: Array) -> Array:
-            return np.column_stack(warp.transform(self.crs, image.crs, xy[:, 0], xy[:, 1]))
-
-        geometries = shapely.transform(self.geometries, to_image)
-        lost = np.flatnonzero(~np.isfinite(shapely.bounds(geometries)).all(axis=1))
+    def _reprojected(self, image: Image) -> Array:
+        shapes = bent(self.geometries, lambda xy: moved(~image.transform, *to_system(self.crs, image.crs, xy).T))
+        lost = np.flatnonzero(~np.isfinite(extra("shapely").bounds(shapes)).all(axis=1))
         if lost.size:
             raise InputError(
                 f"{self.source}: {named_areas(self.ids, self.labels, lost)} cannot be brought from {self.crs} to "
                 f"{image.crs}, the system of the image. Check the coordinate system of the areas."
             )
-        return geometries, [reprojected(self.source, self.crs, image)]
+        return shapes
 
     def _outside(self, shapes: Array, image: Image) -> Array:
         """Which areas have nothing in common with the image; an error if none has."""
@@ -170,7 +164,7 @@ def open_areas(
         _refuse_shape_options(source, class_field=class_field, layer=layer)
         return read_label_image(source, names, unlabelled, crs)
     if names is not None or unlabelled is not None:
-        raise InputError(f"names= and unlabelled= are for painted images; {source!r} holds shapes with a class field.")
+        raise InputError(f"Names of values are for painted images; {source!r} holds shapes with a class field.")
     return _read_shapes(source, class_field, layer, crs)
 
 
@@ -211,7 +205,7 @@ def _one_layer(pyogrio: Any, path: str, name: str, layer: str | None) -> str:
     if not layers:
         raise InputError(f"{name} has no layer with shapes. Give the file that holds the areas.")
     if layer is None:
-        raise InputError(f"{name} has {len(layers)} layers: {listed(layers, 20)}. Say which one: layer=...")
+        raise InputError(f"{name} has {len(layers)} layers: {listed(layers, 20)}. Say which one (layer).")
     if layer not in layers:
         raise InputError(f"{name} has no layer {layer!r}.{suggestion(layer, layers)} Layers: {listed(layers, 20)}.")
     return layer
@@ -224,9 +218,7 @@ def _class_field(info: dict[str, Any], name: str, wanted: str | None) -> str:
     if not fields:
         raise ColumnError(f"{name} has no fields, so its areas have no classes. Add a field with the class of each.")
     if wanted is None:
-        raise ColumnError(
-            f"{name} has several fields: {listed(fields, 20)}. Say which holds the class: class_field=..."
-        )
+        raise ColumnError(f"{name} has several fields: {listed(fields, 20)}. Say which holds the class (class_field).")
     if wanted not in fields:
         raise ColumnError(f"{name} has no field {wanted!r}.{suggestion(wanted, fields)} Fields: {listed(fields, 20)}.")
     return wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from .samples import marked_values
 Array = np.ndarray[Any, Any]
 
 _SQUARE_METRES_PER_HECTARE = 10_000
+_WHOLE = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,8 @@ def assess_map(
     class_field : str, optional
         For a path: the field that holds the true class.
     names : dict, optional
-        The class that each code of the map stands for; by default the codes are the classes.
+        The class that each code of the map stands for; by default the codes are the classes. A reference whose
+        classes are written alike, such as the text "3" for the number 3, means the same.
     others : tuple
         What the map shows that is no class, such as "rejected", as ``names`` calls it.
     n_jobs : int, optional
@@ -107,9 +110,13 @@ def assess_map(
         if not marks.n_pixels:
             why = " ".join(finding.message for finding in marks.findings)
             raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies. {why}")
-        truth, shown_classes = marks.labels[marks.area], _labels(values[:, 0], names, image)
+        shown_classes = _labels(values[:, 0], names, image)
+        known = {*shown_classes.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
+        truth = _as_on_map(marks.labels, known)[marks.area]
         _refuse_no_common_class(truth, shown_classes, reference.source, image)
-        accuracy = map_accuracy(truth, shown_classes, actions=[label for label in others if label in shown_classes])
+        seen = {*truth.tolist(), *shown_classes.tolist()}
+        classes = sorted(seen - {*others}, key=lambda label: (isinstance(label, str), label))
+        accuracy = map_accuracy(truth, shown_classes, classes, [label for label in others if label in seen])
         return MapAssessment(accuracy, class_pixels(image, names, n_jobs), pixel_hectares(image), marks.findings)
 
 
@@ -169,6 +176,16 @@ def _labels(codes: Array, names: Mapping[int, Any] | None, image: Image) -> Arra
     return label_array([names[code] for code in whole])[place]
 
 
+def _as_on_map(labels: Array, classes: set[Any]) -> Array:
+    """The labels of a reference as the map would have them: in a text field the class 3 is written "3"."""
+    texts = [str(plain(label)) for label in labels]
+    if all(isinstance(label, str) for label in classes):
+        return np.array(texts)
+    if all(isinstance(label, int) for label in classes) and all(_WHOLE.fullmatch(text) for text in texts):
+        return np.array([int(text) for text in texts])
+    return labels
+
+
 def _refuse_many_bands(image: Image) -> None:
     if image.n_bands != 1:
         raise InputError(f"A class map has one band, {image.label} has {image.n_bands}: {', '.join(image.band_names)}.")
@@ -179,6 +196,6 @@ def _refuse_no_common_class(truth: Array, mapped: Array, source: str, image: Ima
     if not set(known) & set(drawn):
         raise LabelError(
             f"{source} has the classes {', '.join(map(shown, known))}, and the map {image.label} shows "
-            f"{', '.join(map(shown, drawn))}: none is in both. Use the same names; names= says what the codes of the "
-            "map stand for."
+            f"{', '.join(map(shown, drawn))}: none is in both. Use the same names, or "
+            "say what the codes of the map stand for (names)."
         )

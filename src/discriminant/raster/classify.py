@@ -22,19 +22,19 @@ from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterErro
 from ..validation.progress import progress_bar
 from .assess import pixel_hectares
 from .extra import extra
-from .image import Band, Image, Paths, open_image, opened, refuse_other_bands
-from .legend import CLASSES_TAG, Legend, legend_of, make_legend
-from .output import Grid, Plan, check_new, check_target, new_rasters
-from .scoring import Farness, ProbabilityBands, Scorer, answers_of, farness, probability_values, scorer
+from .image import Band, Image, Paths, open_image, opened, refuse_other_bands, refuse_palette
+from .legend import Legend, legend_of_file
+from .output import Grid, Plan, check_new, check_target, new_rasters, tile_of
+from .scoring import Coder, ProbabilityBands, coder, probability_values
 from .style import qgis_style, style_path
 
 Array = np.ndarray[Any, Any]
 ProbabilityType = Literal["percent", "float32"]
 
-#: Windows that are read, scored and written at a time are at least so many pixels high and wide: the tiles that are
-#: written are half as large, and should be written once. Files without tiles have windows as wide as the image.
-_LARGE_BLOCK, _SMALL_BLOCK = 512, 256
-#: A window whose values take more than this is made smaller, if it can be.
+#: Windows that are read, scored and written at a time are at least so many pixels high and wide; files without tiles
+#: have windows as wide as the image. The tiles that are written are no higher, so that each is written once.
+_BLOCKS = (512, 256, 128, 64, 32, 16)
+#: The largest of those is taken at which a window, with all that is made of it, takes no more than this.
 _WINDOW_BYTES = 16_000_000
 #: What GDAL may keep of tiles it has read, in bytes. Every tile is read once: keeping more would only fill memory.
 _TILE_CACHE = 64_000_000
@@ -172,17 +172,15 @@ def classify_image(
     ]
     with opened(image) as source, _small_tile_cache():
         _refuse_same([target, *(path for path, _ in probable)], source)
+        refuse_palette(source)
         _refuse_other_bands(model, trained_on, source)
         if probable:
             _refuse_without_probabilities(model)
-        labels, abstains = answers_of(model, decision)
-        legend = make_legend(labels, abstains or reject is not None, colours)
-        far = None if reject is None else farness(model, legend, reject)
-        job = _Job(source, scorer(model, legend, decision), legend, far, model, [bands for _, bands in probable])
-        _warn_without_colours(legend)
+        job = _Job(source, coder(model, decision, reject, colours), model, [bands for _, bands in probable])
+        _warn_without_colours(job.legend)
         plans = _plans(job, target, probable, overviews)
-        counts = _written(job, plans, {style: qgis_style(legend)}, n_jobs, progress)
-        return _class_map(legend, counts, source, (*(plan.path for plan in plans), style))
+        counts = _written(job, plans, {style: qgis_style(job.legend)}, n_jobs, progress)
+        return _class_map(job.legend, counts, source, (*(plan.path for plan in plans), style))
 
 
 def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
@@ -192,50 +190,36 @@ def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
         return source.read()[0][0], legend, source.transform
 
 
-def legend_of_file(path: str | os.PathLike[str]) -> Legend:
-    """What the codes of a class map stand for."""
-    with _dataset(path) as dataset:
-        return legend_of(dataset)
-
-
-def has_legend(path: str | os.PathLike[str]) -> bool:
-    """Whether a raster says itself what its codes stand for."""
-    with _dataset(path) as dataset:
-        return CLASSES_TAG in dataset.tags()
-
-
-@contextmanager
-def _dataset(path: str | os.PathLike[str]) -> Iterator[Any]:
-    with open_image(path), warnings.catch_warnings():  # it refuses in words what is no image
-        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
-        with extra("rasterio").open(path) as dataset:
-            yield dataset
-
-
 @dataclass
 class _Job:
     """What a worker does with a window."""
 
     image: Image
-    score: Scorer
-    legend: Legend
-    farness: Farness | None
+    coder: Coder
     model: Any
     probable: Sequence[ProbabilityBands]
 
     @property
+    def legend(self) -> Legend:
+        return self.coder.legend
+
+    @property
     def block(self) -> int:
-        """How large windows are."""
-        n_bytes = self.image.n_bands * self.image.dtype.itemsize * math.prod(self.image.block_shape(_LARGE_BLOCK))
-        return _LARGE_BLOCK if n_bytes <= _WINDOW_BYTES else _SMALL_BLOCK
+        """How large windows are: as large as what is read and written of them may be."""
+        fitting = (block for block in _BLOCKS if self._bytes(block) <= _WINDOW_BYTES)
+        return next(fitting, _BLOCKS[-1])
+
+    def _bytes(self, block: int) -> int:
+        """What the values of a window take, and what is made of them."""
+        made = sum(bands.bytes_of(len(self.model.classes_)) for bands in self.probable)
+        a_pixel = self.image.n_bands * self.image.dtype.itemsize + np.dtype(self.legend.dtype).itemsize + made
+        return a_pixel * math.prod(self.image.block_shape(block))
 
     def of_window(self, window: Any) -> tuple[Any, Array, list[Array]]:
         """The window, how often each code is in it, and what is written to each file."""
         values, valid = self.image.read(window)
         pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-        codes = self.score(pixels, flat)
-        if self.farness is not None:
-            self.farness.apply(pixels, codes)
+        codes = self.coder.codes(pixels, flat)
         found = [codes[None], *probability_values(self.model, pixels, flat, self.probable)]
         counts = np.bincount(codes, minlength=1 + int(np.iinfo(codes.dtype).max))
         return window, counts, [part.reshape(-1, *valid.shape) for part in found]
@@ -266,12 +250,15 @@ def _plans(job: _Job, target: Path, probable: Sequence[tuple[Path, ProbabilityBa
     grid = Grid(*image.shape, image.crs, image.transform if image.georeferenced else None)
     about = {"MODEL": type(job.model).__name__, "IMAGE": ", ".join(Path(path).name for path in image.paths)}
     about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
-    tags = {**about, **legend.tags()}
-    plans = [Plan(target, grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, overviews)]
+    tags, tile = {**about, **legend.tags()}, tile_of(image.block_shape(job.block)[0])
+    plans = [
+        Plan(target, grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, overviews, tile=tile)
+    ]
     for path, bands in probable:
         names = [f"probability of {label}" for label in job.model.classes_.tolist()]
         names = names if bands.every else ["highest probability"]
-        plans.append(Plan(path, grid, bands.dtype, bands.nodata, tuple(names), about, overviews=overviews, smooth=True))
+        form = (path, grid, bands.dtype, bands.nodata, tuple(names), about)
+        plans.append(Plan(*form, overviews=overviews, smooth=True, tile=tile))
     return plans
 
 

@@ -62,13 +62,16 @@ class SampleDesign:
     crs: str | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the points to a GeoPackage or GeoJSON file, with an empty field ``reference`` to fill in."""
+        """Write the points to a GeoPackage or GeoJSON file, with an empty field ``reference`` to fill in.
+
+        The file appears whole or not at all, and takes the place of one of its name.
+        """
         _save(self, path)
 
     def __str__(self) -> str:
         rows = [["map class", "pixels", "share", "to check"]]
         for label, pixels, n in zip(self.strata, self.pixels, self.allocation, strict=True):
-            rows.append([name(label), f"{pixels:,}", f"{pixels / self.pixels.sum():.1%}", f"{n:,}"])
+            rows.append([name(label), f"{pixels:,}", f"{100 * pixels / self.pixels.sum():.1f} %", f"{n:,}"])
         rows.append(["total", f"{self.pixels.sum():,}", "", f"{self.allocation.sum():,}"])
         return "\n".join(aligned(rows))
 
@@ -189,12 +192,12 @@ def draw_design(
     ...     with rasterio.open(f"{folder}/map.tif", "w", **form) as file:
     ...         file.write(np.repeat(np.arange(1, 5, dtype="uint8"), 8).reshape(1, 4, 8))
     ...     print(draw_design(f"{folder}/map.tif", total=12, at_least=2, names={1: "a", 2: "b", 3: "c", 4: "d"}))
-    map class  pixels  share  to check
-    a               8  25.0%         3
-    b               8  25.0%         3
-    c               8  25.0%         3
-    d               8  25.0%         3
-    total          32               12
+    map class  pixels   share  to check
+    a               8  25.0 %         3
+    b               8  25.0 %         3
+    c               8  25.0 %         3
+    d               8  25.0 %         3
+    total          32                12
     """
     with opened(class_map) as image:
         by_window = pixels_by_window(image, n_jobs)
@@ -267,11 +270,16 @@ def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: in
     return rows, columns, stratum
 
 
-def _save(design: SampleDesign, path: str | os.PathLike[str]) -> None:
-    shapely, target = extra("shapely"), Path(path)
-    ending = target.suffix.lower()
-    if ending not in _DRIVERS:
+def points_driver(path: str | os.PathLike[str]) -> str:
+    """What writes a file of points, by the ending of its name; refuses other endings."""
+    target = Path(path)
+    if target.suffix.lower() not in _DRIVERS:
         raise InputError(f"Points are written to files that end in {' or '.join(_DRIVERS)}, got {target.name!r}.")
+    return _DRIVERS[target.suffix.lower()]
+
+
+def _save(design: SampleDesign, path: str | os.PathLike[str]) -> None:
+    shapely, target, driver = extra("shapely"), Path(path), points_driver(path)
     if not target.parent.is_dir():
         raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
     points = shapely.to_wkb(shapely.points(design.coordinates))
@@ -281,6 +289,6 @@ def _save(design: SampleDesign, path: str | os.PathLike[str]) -> None:
         warnings.simplefilter("ignore", UserWarning)
         part = os.path.join(folder, target.name)
         extra("pyogrio").raw.write(
-            part, points, fields, ["id", "reference"], geometry_type="Point", crs=design.crs, driver=_DRIVERS[ending]
+            part, points, fields, ["id", "reference"], geometry_type="Point", crs=design.crs, driver=driver
         )
         os.replace(part, target)

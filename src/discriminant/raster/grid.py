@@ -20,7 +20,8 @@ def moved(transform: Sequence[float], x: Array, y: Array) -> Array:
     array([[115., 155.]])
     """
     a, b, c, d, e, f = transform[:6]
-    return np.column_stack((a * x + b * y + c, d * x + e * y + f))
+    with np.errstate(invalid="ignore"):  # a place without coordinates has none afterwards either
+        return np.column_stack((a * x + b * y + c, d * x + e * y + f))
 
 
 def refuse_other_grid(first_path: str, first: Any, path: str, other: Any) -> None:

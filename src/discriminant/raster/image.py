@@ -267,6 +267,15 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
             )
 
 
+def refuse_palette(image: Image) -> None:
+    """Raise an error where the values of an image are no measurements."""
+    if image.palette is not None:
+        raise InputError(
+            f"The values of {image.label} are numbers of colours in a table, not measurements. Convert it to red, "
+            "green and blue bands first, for example with gdal_translate -expand rgb."
+        )
+
+
 def _dataset(path: str, handles: list[Any]) -> Any:
     rasterio = extra("rasterio")
     _refuse_missing_file(path)

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..data.naming import plain
+from ..decision.posteriors import label_array
 from ..errors import InputError, LabelError, ParameterError
 from ..tables.findings import Finding
 from .extra import extra
+from .grid import moved
 from .image import Image, open_image
+from .legend import Legend, has_legend, legend_of_file
 from .marks import Marks, touching_areas
-from .systems import as_crs, one_system, reprojected
+from .systems import as_crs, one_system, reprojected, to_system
 
 Array = np.ndarray[Any, Any]
 #: From a window to the values in it and where there are any.
@@ -49,6 +52,8 @@ class LabelImage:
         The number or colour that stands for no class; None where the image itself says where it holds none.
     names : dict
         Class names by number or colour.
+    legend : Legend or None
+        Of a class map: the classes its codes stand for, where ``names`` says nothing.
     crs : rasterio CRS or None
         Of an image that does not say its own.
     """
@@ -59,6 +64,7 @@ class LabelImage:
     unlabelled: Any
     names: dict[Any, str]
     crs: Any = None
+    legend: Legend | None = None
 
     def marks(self, image: Image) -> Marks:
         """The pixels of an image that are painted with a class."""
@@ -66,7 +72,10 @@ class LabelImage:
             parts = [self._painted(read, window) for window in image.windows()]
         rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         if not len(rows):
-            raise InputError(f"{self.source} marks no pixel of the image {image.label}. Paint its classes first.")
+            raise InputError(
+                f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
+                "labels that lie elsewhere mark nothing."
+            )
         order = np.lexsort((columns, rows))
         rows, columns, values = rows[order], columns[order], values[order]
         area = touching_areas(rows, columns, values, image.shape[1])
@@ -87,8 +96,8 @@ class LabelImage:
             if same and own.shape == image.shape and own.transform.almost_equals(image.transform):
                 yield self._reader(own), []
                 return
-            with self._resampled(crs, image) as read:
-                yield read, [] if same else [reprojected(self.source, crs, image)]
+            where = None if same else crs
+            yield self._at_centres(own, where, image), [] if same else [reprojected(self.source, crs, image)]
 
     def _reader(self, own: Image) -> Reader:
         colours = None if own.palette is None else _colours_of(own.palette)
@@ -101,23 +110,32 @@ class LabelImage:
 
         return read
 
-    @contextmanager
-    def _resampled(self, crs: Any, image: Image) -> Iterator[Reader]:
-        """Labels on the grid of the image: each pixel has the label at its centre."""
-        rasterio, vrt = extra("rasterio"), extra("rasterio.vrt")
-        height, width = image.shape
-        with rasterio.open(self.path) as file:
-            none = self.unlabelled if file.nodata is None else file.nodata
-            with vrt.WarpedVRT(
-                file, src_crs=crs or file.crs, crs=image.crs, transform=image.transform, width=width, height=height,
-                src_nodata=none, nodata=none, resampling=extra("rasterio.enums").Resampling.nearest,
-            ) as warped:  # fmt: skip
+    def _at_centres(self, own: Image, crs: Any, image: Image) -> Reader:
+        """Labels on the grid of the image: each pixel has the label at its centre, if there is one.
 
-                def read(window: Any) -> tuple[Array, Array]:
-                    values = warped.read(1, window=window)
-                    return values, (values != none) & np.isfinite(values)
+        ``crs`` is the coordinate system of the labels, where it is not that of the image.
+        """
+        read_own, (height, width) = self._reader(own), own.shape
 
-                yield read
+        def read(window: Any) -> tuple[Array, Array]:
+            xy = _centres(image, window)
+            xy = xy if crs is None else to_system(image.crs, crs, xy)
+            columns, rows = np.floor(moved(~own.transform, *xy.T)).T
+            inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+            shape = (window.height, window.width)
+            if not inside.any():
+                return np.zeros(shape, np.int32), np.zeros(shape, bool)
+            columns, rows = columns[inside].astype(np.int64), rows[inside].astype(np.int64)
+            left, top = columns.min(), rows.min()
+            part = extra("rasterio.windows").Window(
+                int(left), int(top), int(columns.max() - left + 1), int(rows.max() - top + 1)
+            )
+            labels, seen = read_own(part)
+            values, valid = np.zeros(inside.shape, labels.dtype), np.zeros(inside.shape, bool)
+            values[inside], valid[inside] = labels[rows - top, columns - left], seen[rows - top, columns - left]
+            return values.reshape(shape), valid.reshape(shape)
+
+        return read
 
     def _painted(self, read: Reader, window: Any) -> tuple[Array, Array, Array]:
         values, valid = read(window)
@@ -144,9 +162,11 @@ class LabelImage:
                 f"names= calls {missing[0]!r} {self.names[missing[0]]!r}, and {self.source} has no such class. It has "
                 f"{', '.join(map(str, classes[:20]))}."
             )
-        if not self.names:
-            return np.array(classes)[code]
-        return np.array([str(self.names.get(label, label)) for label in classes])[code]
+        if self.names:
+            classes = [str(self.names.get(label, label)) for label in classes]
+        elif self.legend is not None:
+            classes = [self.legend.names.get(label, label) for label in classes]
+        return label_array(classes)[code]
 
     def _classes(self, values: Array) -> list[Any]:
         if self.coloured:
@@ -180,8 +200,11 @@ def read_label_image(path: str, names: dict[Any, str] | None, unlabelled: Any, c
         silent = not image.masked
     if unlabelled is None and silent:
         unlabelled = "#000000" if coloured else 0
+    legend = legend_of_file(path) if has_legend(path) else None
+    if unlabelled is None and legend is not None and legend.rejected is not None:
+        unlabelled = legend.rejected.code
     checked = {_key(key, coloured): str(name) for key, name in (names or {}).items()}
-    return LabelImage(path, source, coloured, _key(unlabelled, coloured), checked, as_crs(crs, source))
+    return LabelImage(path, source, coloured, _key(unlabelled, coloured), checked, as_crs(crs, source), legend)
 
 
 def _key(value: Any, coloured: bool) -> Any:
@@ -207,6 +230,12 @@ def _colours_of(palette: dict[int, tuple[int, ...]]) -> Array:
 def _colour_codes(bands: Array) -> Array:
     red, green, blue = bands.astype(np.int32)
     return (red << 16) | (green << 8) | blue
+
+
+def _centres(image: Image, window: Any) -> Array:
+    """The coordinates of the centres of a window's pixels, row by row."""
+    rows, columns = np.mgrid[: window.height, : window.width].reshape(2, -1)
+    return moved(image.transform, columns + (window.col_off + 0.5), rows + (window.row_off + 0.5))
 
 
 def _refuse_other_size(source: str, own: Image, image: Image) -> None:

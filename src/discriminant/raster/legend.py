@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import colorsys
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +17,8 @@ import numpy as np
 from ..data.naming import plain
 from ..errors import InputError, ParameterError
 from ..figures.house import COLOURS
+from .extra import extra
+from .image import open_image
 
 REJECTED = "rejected"
 #: The tag of a GeoTIFF that holds the classes, and the one that holds the code of rejected pixels.
@@ -111,9 +116,13 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     )
     free = max(codes) + 1
     nodata = free if 0 in codes else 0
-    name = REJECTED if REJECTED not in map(str, labels) else f"{REJECTED} (no class)"
-    rejected = Entry(free + (nodata == free), name, _REJECT_COLOUR) if reject else None
+    rejected = _rejected(free + (nodata == free), labels) if reject else None
     return Legend(entries, nodata, rejected)
+
+
+def _rejected(code: int, labels: Sequence[Any]) -> Entry:
+    """The entry of pixels without a class, by a name that no class has."""
+    return Entry(code, REJECTED if REJECTED not in map(str, labels) else f"{REJECTED} (no class)", _REJECT_COLOUR)
 
 
 def _are_codes(labels: list[Any]) -> bool:
@@ -145,6 +154,15 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
+def written_rgb(shade: Sequence[int] | None) -> str | None:
+    """A colour of red, green and blue, written #RRGGBB.
+
+    >>> written_rgb((255, 128, 0, 255))
+    '#ff8000'
+    """
+    return None if shade is None else "#{:02x}{:02x}{:02x}".format(*shade[:3])
+
+
 def legend_of(dataset: Any) -> Legend:
     """The legend of a class map that this package wrote, from its metadata; ``dataset`` is open in rasterio."""
     tags = dataset.tags()
@@ -156,8 +174,28 @@ def legend_of(dataset: Any) -> Legend:
     table = _colours_of(dataset)
     classes = tuple(Entry(c, label, table.get(c, default_colour(k))) for k, (c, label) in enumerate(labels.items()))
     code = tags.get(REJECTED_TAG)
-    rejected = None if code is None else Entry(int(code), REJECTED, _REJECT_COLOUR)
+    rejected = None if code is None else _rejected(int(code), list(labels.values()))
     return Legend(classes, int(dataset.nodata), rejected)
+
+
+def legend_of_file(path: str | os.PathLike[str]) -> Legend:
+    """What the codes of a class map stand for."""
+    with _dataset(path) as dataset:
+        return legend_of(dataset)
+
+
+def has_legend(path: str | os.PathLike[str]) -> bool:
+    """Whether a raster says itself what its codes stand for."""
+    with _dataset(path) as dataset:
+        return CLASSES_TAG in dataset.tags()
+
+
+@contextmanager
+def _dataset(path: str | os.PathLike[str]) -> Iterator[Any]:
+    with open_image(path), warnings.catch_warnings():  # it refuses in words what is no image
+        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
+        with extra("rasterio").open(path) as dataset:
+            yield dataset
 
 
 def _colours_of(dataset: Any) -> dict[int, str]:
@@ -165,4 +203,4 @@ def _colours_of(dataset: Any) -> dict[int, str]:
         table = dataset.colormap(1)
     except ValueError:  # it has none
         return {}
-    return {code: "#{:02x}{:02x}{:02x}".format(*shade[:3]) for code, shade in table.items()}
+    return {code: written_rgb(shade) or "" for code, shade in table.items()}

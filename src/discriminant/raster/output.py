@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
@@ -17,8 +18,12 @@ import numpy as np
 from ..errors import InputError
 from .extra import extra
 
-#: Side of the tiles that are written, in pixels.
+#: Side of the tiles that are written, in pixels. Lower ones are as much wider.
 _TILE = 256
+#: What GeoTIFF asks the sides of tiles to be multiples of.
+_TILE_STEP = 16
+#: What stands behind the name of a raster in the names of the files that tell more about it.
+_COMPANIONS = (".aux.xml", ".ovr", ".msk")
 #: Overviews halve the image until its longer side is at most this.
 _SMALLEST_OVERVIEW = 256
 
@@ -49,6 +54,7 @@ class Plan:
     colours: Mapping[int, tuple[int, int, int, int]] | None = None
     overviews: bool = False
     smooth: bool = False
+    tile: tuple[int, int] = (_TILE, _TILE)
 
     @property
     def most_bytes(self) -> int:
@@ -63,7 +69,8 @@ class Plan:
         return {
             "driver": "GTiff", "width": grid.width, "height": grid.height, "crs": grid.crs,
             "transform": grid.transform, "count": len(self.bands), "dtype": self.dtype, "nodata": self.nodata,
-            "tiled": True, "blockxsize": _TILE, "blockysize": _TILE, "bigtiff": "if_safer", "interleave": "band",
+            "tiled": True, "blockxsize": self.tile[1], "blockysize": self.tile[0],
+            "bigtiff": "if_safer", "interleave": "band",
             # Level 6 makes maps a sixth smaller and takes seven times as long.
             "compress": "deflate", "zlevel": 1,
         }  # fmt: skip
@@ -76,6 +83,18 @@ class Plan:
             found.append(factor)
             factor *= 2
         return found
+
+
+def tile_of(height: int) -> tuple[int, int]:
+    """Height and width of tiles for rasters that are written in windows of this height.
+
+    A tile that lies in two windows is compressed twice, and takes its room in the file twice.
+
+    >>> tile_of(512), tile_of(32), tile_of(100)
+    ((256, 256), (32, 2048), (256, 256))
+    """
+    down = math.gcd(height, _TILE)
+    return (_TILE, _TILE) if down < _TILE_STEP else (down, _TILE * _TILE // down)
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool) -> Path:
@@ -132,9 +151,11 @@ def new_rasters(plans: Sequence[Plan], texts: Mapping[Path, str]) -> Iterator[li
             _finish(plan, parts[plan.path])
         for target, text in texts.items():
             parts[target].write_text(text, encoding="utf-8")
-        for target, part in parts.items():
+        for part in parts.values():
             _settle(part)
+        for target, part in parts.items():
             os.replace(part, target)
+        _forget_companions(plans)
     except BaseException as error:
         for part in parts.values():
             part.unlink(missing_ok=True)
@@ -194,6 +215,13 @@ def _refuse_missing_tiles(plan: Plan, dataset: Any, n_bytes: int) -> None:
             size = dataset.get_tag_item(f"BLOCK_SIZE_{place}", "TIFF", bidx=band)
             if offset is None or size is None or int(offset) + int(size) > n_bytes:
                 raise OSError(f"tile {place} of band {band} is missing in {plan.path.name!r}")
+
+
+def _forget_companions(plans: Sequence[Plan]) -> None:
+    """Remove what GDAL and QGIS keep beside a raster: overviews, masks and statistics of the file that was there."""
+    for plan in plans:
+        for ending in _COMPANIONS:
+            plan.path.with_name(plan.path.name + ending).unlink(missing_ok=True)
 
 
 def _settle(part: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .classify import legend_of_file
+from ..errors import InputError
+from .assess import class_pixels
 from .extra import extra
 from .image import Image, open_image
-from .legend import Legend, rgb
+from .legend import Entry, Legend, default_colour, has_legend, legend_of_file, rgb, written_rgb
 
 Array = np.ndarray[Any, Any]
 
@@ -47,13 +48,27 @@ def image_picture(image: Image, side: int = _SIDE) -> bytes:
 
 def map_picture(path: str | os.PathLike[str], side: int = _SIDE) -> tuple[bytes, Legend]:
     """A picture of a class map in the colours of its legend as PNG, and the legend."""
-    legend = legend_of_file(path)
+    legend = map_legend(path)
     with open_image(path) as image:
         codes, valid = _thinned(image, lambda array: array[:1], side)
-    table = np.zeros((1 + int(np.iinfo(legend.dtype).max), 4), dtype=np.uint8)
-    for entry in legend.entries:
-        table[entry.code] = (*rgb(entry.colour), 255)
-    return _png(np.where(valid, table[codes[0]].transpose(2, 0, 1), 0).astype(np.uint8)), legend
+    entries = sorted(legend.entries, key=lambda entry: entry.code)
+    known, colours = np.array([entry.code for entry in entries]), np.array([rgb(entry.colour) for entry in entries])
+    place = np.minimum(np.searchsorted(known, codes[0]), len(known) - 1)
+    drawn = valid & (known[place] == codes[0])
+    shades = np.concatenate((colours[place].transpose(2, 0, 1), np.full((1, *drawn.shape), 255)))
+    return _png(np.where(drawn, shades, 0).astype(np.uint8)), legend
+
+
+def map_legend(path: str | os.PathLike[str]) -> Legend:
+    """What the codes of a class map stand for; a map of another program has its codes as classes, in its colours."""
+    if has_legend(path):
+        return legend_of_file(path)
+    with open_image(path) as image:
+        codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
+    if not codes:
+        raise InputError(f"The map {image.label} has no pixel with a class.")
+    entries = (Entry(code, code, written_rgb(palette.get(code)) or default_colour(k)) for k, code in enumerate(codes))
+    return Legend(tuple(entries), codes[-1] + 1 if nodata is None else int(nodata))
 
 
 def _thinned(image: Image, part: Callable[[Array], Array], side: int) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from ..tables.findings import Finding
 from .areas import open_areas
 from .extra import extra
 from .grid import moved
-from .image import Band, Image, Paths, opened
+from .image import Band, Image, Paths, opened, refuse_palette
 from .marks import Marks, MarksPixels, found
 from .statistics import ClassStatistics, class_statistics
 
@@ -179,7 +179,7 @@ def draw_samples(
     elif class_field is not None:
         raise InputError("class_field= is for the path of areas; these are open already. Give it to open_areas.")
     with opened(image) as source:
-        _refuse_palette(source)
+        refuse_palette(source)
         marks = areas.marks(source)
         values, marks = marked_values(source, marks, n_jobs)
         _refuse_nothing(marks, areas, source)
@@ -216,14 +216,6 @@ def _without_value(marks: Marks, valid: Array) -> list[Finding]:
     lost = f" Nothing is left of {marks.named(gone)}." if gone.size else ""
     message = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
     return [found("warning" if gone.size else "note", "nodata", message + lost)]
-
-
-def _refuse_palette(image: Image) -> None:
-    if image.palette is not None:
-        raise InputError(
-            f"The values of {image.label} are numbers of colours in a table, not measurements. Convert it to red, "
-            "green and blue bands first, for example with gdal_translate -expand rgb."
-        )
 
 
 def _refuse_nothing(marks: Marks, areas: MarksPixels, image: Image) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..estimators.base import RuleClassifier
 from ..kernels import pixels as kernels
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
-from .legend import Legend
+from .legend import Legend, make_legend
 
 Array = np.ndarray[Any, Any]
 #: From pixels (bands, n) and where they hold values (n,) to codes (n,).
@@ -139,6 +139,32 @@ def farness(model: Any, legend: Legend, share: float) -> Farness:
 
 
 @dataclass(frozen=True)
+class Coder:
+    """What gives pixels the codes they have on a map: the model or a decision, and then what is too far."""
+
+    legend: Legend
+    score: Scorer
+    farness: Farness | None
+
+    def codes(self, pixels: Array, valid: Array) -> Array:
+        """The codes of pixels (bands, n), of which some hold values (n,)."""
+        found = self.score(pixels, valid)
+        if self.farness is not None:
+            self.farness.apply(pixels, found)
+        return found
+
+
+def coder(
+    model: Any, decision: Decision | None = None, reject: float | None = None, colours: Mapping[Any, str] | None = None
+) -> Coder:
+    """How a fitted model codes pixels: by its own answers or a decision's; see `classify_image`."""
+    labels, abstains = answers_of(model, decision)
+    legend = make_legend(labels, abstains or reject is not None, colours)
+    far = None if reject is None else farness(model, legend, reject)
+    return Coder(legend, scorer(model, legend, decision), far)
+
+
+@dataclass(frozen=True)
 class ProbabilityBands:
     """What a file of probabilities holds: of every class a band, or one of the highest; in percent, or as shares."""
 
@@ -152,6 +178,10 @@ class ProbabilityBands:
     @property
     def nodata(self) -> float:
         return 255 if self.percent else float("nan")
+
+    def bytes_of(self, n_classes: int) -> int:
+        """What a pixel takes."""
+        return np.dtype(self.dtype).itemsize * (n_classes if self.every else 1)
 
     def blank(self, n_classes: int, n_pixels: int) -> Array:
         """The bands with no value anywhere."""

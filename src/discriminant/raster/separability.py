@@ -25,6 +25,8 @@ Array = np.ndarray[Any, Any]
 
 #: Readings of the Jeffries-Matusita distance on its scale from 0 to 2, as remote sensing has them (Richards 2013).
 _GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
+#: Of more pairs than this, the others are counted.
+_MOST_SENTENCES = 10
 SCALE = "0 = the same, 2 = no overlap"
 
 
@@ -89,9 +91,11 @@ class Separability:
     def readings(self) -> tuple[str, ...]:
         """What the distances mean, in sentences."""
         weak = [pair for pair in self.pairs if pair.reading != "well"]
-        told = [_sentence(pair) for pair in weak]
+        told = [_sentence(pair) for pair in weak[:_MOST_SENTENCES]]
         if not weak:
             told.append("Every two classes can be told apart well in these bands.")
+        if len(weak) > len(told):
+            told.append(f"Of {len(self.pairs)} pairs of classes, {len(weak)} are not told apart well; see the table.")
         return (*told, self._band_sentence())
 
     def _band_sentence(self) -> str:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..data.naming import shown
 from ..data.parameters import check_integer
+from ..decision.posteriors import label_array
+from ..decision.rules import Decision
+from ..engine.threads import in_order
 from ..errors import LabelError, ParameterError
 from ..validation.cross import cross_validate
 from ..validation.crossed import CrossValidation
+from ..validation.splits import Split, plan_rounds
+from ..validation.table import labelled_table
+from .accuracy import MapAccuracy, map_accuracy
 from .samples import Samples
+from .scoring import Coder, coder
 
 Array = np.ndarray[Any, Any]
 
@@ -114,6 +122,74 @@ def cross_validate_areas(
     groups = area_groups(samples, block)
     _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
     return cross_validate(models, samples.X, samples.y, folds=folds, groups=groups, **more)
+
+
+def held_out_accuracy(
+    model: Any,
+    samples: Samples,
+    folds: int = 5,
+    block: int | None = None,
+    *,
+    decision: Decision | None = None,
+    reject: float | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> MapAccuracy:
+    """How right a map would be on areas the model has not seen, made as `classify_image` makes it.
+
+    Areas are held out in turn. Their pixels are given classes by a copy of the model that was fitted to the others,
+    with the costs and the rejection of the map: rejected pixels have a column of their own, and count as not right.
+
+    Parameters
+    ----------
+    model : classifier
+        Need not be fitted.
+    samples : Samples
+    folds : int
+    block : int, optional
+        Areas with their centres in one square of so many pixels are held out together.
+    decision, reject
+        As in `classify_image`.
+    random_state : int or Generator
+        Decides which areas are held out together.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Returns
+    -------
+    MapAccuracy
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster import Band, Samples
+    >>> iris, place = load_iris(), np.arange(150)
+    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
+    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
+    >>> from discriminant import QuadraticDiscriminantAnalysis
+    >>> found = held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, reject=0.9)
+    >>> found.confusion.predictions.tolist()
+    ['setosa', 'versicolor', 'virginica', 'rejected']
+    """
+    groups = area_groups(samples, block)
+    _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, None), folds, 1, groups, True, random_state)
+    mapped = np.empty(samples.n_pixels, dtype=object)
+    others: dict[Any, None] = {}
+
+    def judge(split: Split) -> tuple[Array, Coder, Array]:
+        fitted = clone(model).fit(samples.X[split.train], samples.y[split.train])
+        made = coder(fitted, decision, reject)
+        pixels = np.ascontiguousarray(samples.X[split.test].T)
+        return split.test, made, made.codes(pixels, np.ones(len(split.test), bool))
+
+    for test, made, codes in in_order(judge, dealt.splits, n_jobs):
+        names = made.legend.names
+        mapped[test] = [names[code] for code in codes.tolist()]
+        others |= dict.fromkeys(names.values())
+    actions = [label for label in others if label not in samples.classes.tolist()]
+    return map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions)
 
 
 def _pixels_by_class_and_group(samples: Samples, groups: Array) -> Array:

@@ -104,7 +104,7 @@ def _inferred(model: Any, material: Material) -> tuple[list[Term], str]:
             str(row.outcome),
             names.get(row.term, row.term),
             row.estimate,
-            abs(row.z) if math.isfinite(row.z) else 0.0,
+            _size(row),
             row.ci_lower,
             row.ci_upper,
             row.p_value,
@@ -113,6 +113,13 @@ def _inferred(model: Any, material: Material) -> tuple[list[Term], str]:
         if row.term not in _INTERCEPTS
     ]
     return terms, ""
+
+
+def _size(row: Any) -> float:
+    """An estimate in standard errors; infinite ones have none, and come first."""
+    if math.isinf(row.estimate):
+        return math.inf
+    return abs(row.z) if math.isfinite(row.z) else 0.0
 
 
 def _display_names(model: Any, material: Material) -> dict[str, str]:

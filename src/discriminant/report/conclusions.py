@@ -63,13 +63,18 @@ def _other_costs(material: Material) -> list[str]:
             "Costs move the boundary between every pair of classes. The sliders show it for each class against the "
             "others; with a table of costs the decision of least expected cost is taken."
         ]
-    cheap, dear = (found.best(ratio) for ratio in (0.1, 10.0))
     return [
-        f"If a false alarm costs ten times a miss, the best threshold for {quoted(found.label)} is "
-        f"{short(float(found.values[cheap]))} and {percent(float(found.sensitivity[cheap]))} of the class are "
-        f"found; if a miss costs ten times a false alarm, it is {short(float(found.values[dear]))} and "
-        f"{percent(float(found.sensitivity[dear]))} are found."
+        f"If a false alarm costs ten times a miss, {_best_words(found, 0.1)}; if a miss costs ten times a false alarm, "
+        f"{_best_words(found, 10.0)}."
     ]
+
+
+def _best_words(found: Thresholds, ratio: float) -> str:
+    place, label = found.best(ratio), quoted(found.label)
+    if found.never(place):
+        return f"it is best never to name {label}"
+    threshold, sensitivity = short(float(found.values[place])), percent(float(found.sensitivity[place]))
+    return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
 
 
 def _of_two(material: Material) -> Thresholds | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from base64 import b64encode
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from typing import Any
 
 from ..raster.accuracy import MapAccuracy
 from ..raster.area_adjusted import AreaAdjusted
+from ..raster.assess import class_pixels, pixel_hectares
 from ..raster.image import Image, Paths, opened
+from ..raster.legend import Legend
 from ..raster.quicklook import image_picture, map_picture, shown_bands
 from ..raster.samples import Samples
 from ..raster.separability import SCALE, Separability
@@ -51,6 +54,7 @@ def write_raster_report(
     held_out: MapAccuracy | None = None,
     accuracy: MapAccuracy | None = None,
     adjusted: AreaAdjusted | None = None,
+    area_unit: str = "",
     command: str | None = None,
     title: str | None = None,
 ) -> Path:
@@ -67,7 +71,7 @@ def write_raster_report(
         For counts, signatures, histograms and scatter plots.
     separability : Separability, optional
     class_map : path, optional
-        A map that `classify_image` wrote.
+        A map that `classify_image` wrote, or one band of class codes.
     model : fitted classifier, optional
         What made it.
     held_out : MapAccuracy, optional
@@ -76,6 +80,8 @@ def write_raster_report(
         Of the map, by reference areas or points.
     adjusted : AreaAdjusted, optional
         The same for a sample that was stratified by map class.
+    area_unit : str
+        What its areas are counted in, such as "hectares".
     command : str, optional
         What made the page.
     title : str, optional
@@ -86,9 +92,10 @@ def write_raster_report(
     """
     sections = []
     if image is not None or class_map is not None:
-        sections.append(Section("pictures", "Image and map", _pictures(image, class_map)))
+        heading = "The map" if image is None else "The image" if class_map is None else "Image and map"
+        sections.append(Section("pictures", heading, _pictures(image, class_map)))
     if samples is not None:
-        sections.append(Section("samples", "The samples", _samples(samples)))
+        sections.append(Section("samples", "The samples", _samples(samples, separability)))
     if separability is not None:
         sections.append(Section("separability", "How well the classes can be told apart", _separability(separability)))
     if held_out is not None:
@@ -96,7 +103,7 @@ def write_raster_report(
     if accuracy is not None:
         sections.append(Section("accuracy", "How right the map is", _agreement(accuracy)))
     if adjusted is not None:
-        sections.append(Section("adjusted", "What the classes cover, estimated", _adjusted(adjusted)))
+        sections.append(Section("adjusted", "What the classes cover, estimated", _adjusted(adjusted, area_unit)))
     sections.append(Section("reproduction", "How to reproduce this", _reproduction(command, model)))
     write_whole(path, _rendered(title or _title(image, class_map), sections).encode("utf-8"))
     return Path(path)
@@ -124,7 +131,7 @@ def _title(image: Image | Paths | None, class_map: Any) -> str:
     if image is None:
         return f"The map {Path(class_map).name}"
     with opened(image) as source:
-        name = Path(source.paths[0]).name
+        name = _name(source)
     return f"Classes of {name}" if class_map is not None else f"Samples of {name}"
 
 
@@ -137,8 +144,32 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> dict[str, Any]:
         content, legend = map_picture(class_map)
         words = f"{several(len(legend.classes), 'class', 'classes')}; pixels without a value are left white."
         found["pictures"].append(Picture(_data(content), f"The map {Path(class_map).name}", words))
-        found["legend"] = legend.entries
+        found |= _map_classes(class_map, legend)
     return found
+
+
+def _map_classes(class_map: Any, legend: Legend) -> dict[str, Any]:
+    """The classes of the map with their colours, and how much of it each has."""
+    with opened(class_map) as source:
+        pixels, hectares = class_pixels(source, legend.names), pixel_hectares(source)
+    total = sum(pixels.values())
+    return {
+        "hectares": hectares is not None,
+        "legend": [
+            {
+                "colour": entry.colour,
+                "name": entry.name,
+                "values": [
+                    str(entry.code),
+                    count(n),
+                    percent(n / total if total else math.nan),
+                    *([] if hectares is None else [f"{n * hectares:,.2f}"]),
+                ],
+            }
+            for entry in legend.entries
+            for n in [pixels.get(entry.label, 0)]
+        ],
+    }
 
 
 def _image_picture(source: Image) -> Picture:
@@ -146,14 +177,20 @@ def _image_picture(source: Image) -> Picture:
     height, width = source.shape
     drawn = f"{', '.join(bands)} as red, green and blue" if len(bands) == 3 else f"{bands[0]} in grey"
     words = f"{count(width)} x {count(height)} pixels in {several(source.n_bands, 'band')}; drawn: {drawn}."
-    return Picture(_data(image_picture(source)), f"The image {Path(source.paths[0]).name}", words)
+    return Picture(_data(image_picture(source)), f"The image {_name(source)}", words)
+
+
+def _name(source: Image) -> str:
+    """What the page calls an image: its file, or the first of its files and how many more there are."""
+    more = f" and {several(len(source.paths) - 1, 'more file')}" if len(source.paths) > 1 else ""
+    return f"{Path(source.paths[0]).name}{more}"
 
 
 def _data(content: bytes) -> str:
     return "data:image/png;base64," + b64encode(content).decode("ascii")
 
 
-def _samples(samples: Samples) -> dict[str, Any]:
+def _samples(samples: Samples, separability: Separability | None) -> dict[str, Any]:
     statistics = samples.statistics
     lines = [
         {
@@ -171,17 +208,19 @@ def _samples(samples: Samples) -> dict[str, Any]:
         "bands": samples.band_names,
         "lines": lines,
         "findings": [{"severity": one.severity, "message": one.message} for one in samples.findings],
-        "drawings": _sample_drawings(samples),
+        "drawings": _sample_drawings(samples, separability),
     }
 
 
-def _sample_drawings(samples: Samples) -> list[Drawing]:
+def _sample_drawings(samples: Samples, separability: Separability | None) -> list[Drawing]:
+    """The figures of the samples; the plane is that of the two bands that tell most, where that is known."""
     from ..raster import figures
 
+    telling = [] if separability is None else [gain.band for gain in separability.bands[:2]]
     return [
         drawing("plot-signatures", figures.signatures, samples),
         drawing("plot-histograms", figures.histograms, samples),
-        drawing("plot-scatter", figures.band_scatter, samples),
+        drawing("plot-scatter", figures.band_scatter, samples, *telling),
         drawing("plot-axes", figures.discriminant_scatter, samples),
     ]
 
@@ -224,6 +263,7 @@ def _agreement(found: MapAccuracy) -> dict[str, Any]:
         ],
         "users": [percent(share) for share in found.users_accuracy.tolist()],
         "others": len(matrix.predictions) - len(matrix.classes),
+        "totals": [count(n) for n in (*matrix.counts.sum(axis=0), matrix.counts.sum())],
         "overall": percent(found.overall_accuracy),
         "kappa": decimal(found.kappa, 3),
         "quantity": percent(found.quantity_disagreement),
@@ -231,23 +271,16 @@ def _agreement(found: MapAccuracy) -> dict[str, Any]:
     }
 
 
-def _adjusted(found: AreaAdjusted) -> dict[str, Any]:
+def _adjusted(found: AreaAdjusted, unit: str) -> dict[str, Any]:
     from ..raster import figures
 
-    widths = {measure: found.halfwidth(measure) for measure in ("users_accuracy", "producers_accuracy", "area")}
-    lines = []
-    for k, label in enumerate(found.classes):
-        shares = [
-            f"{percent(getattr(found, measure)[k])} ± {percent(widths[measure][k])}"
-            for measure in ("users_accuracy", "producers_accuracy")
-        ]
-        area = f"{decimal(found.area[k], 6)} ± {decimal(widths['area'][k], 4)}"
-        mapped = decimal(found.map_areas[found.strata.index(label)], 6)
-        lines.append({"label": str(label), "values": [*shares, area, mapped]})
     return {
-        "lines": lines,
-        "drawings": [drawing("plot-areas", figures.area_estimates, found)],
-        "overall": f"{percent(found.overall_accuracy)} ± {percent(found.halfwidth('overall'))}",
+        "lines": [
+            {"label": str(label), "values": cells} for label, cells in zip(found.classes, found.written, strict=True)
+        ],
+        "unit": unit,
+        "drawings": [drawing("plot-areas", figures.area_estimates, found, unit=unit)],
+        "overall": found.written_overall,
         "level": f"{100 * found.level:g} %",
         "notes": found.notes,
     }

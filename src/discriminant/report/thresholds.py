@@ -7,6 +7,7 @@ of one false alarm: a false alarm costs 1, a miss costs ``ratio``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..data.naming import plain
 from ..evaluation.curves import Roc
 from ..evaluation.many import Rocs
 from ..evaluation.ranked import RankedScores
+from ..evaluation.thresholds import expected_costs
 from .drawing import Drawing, drawn
 from .material import Costs, Material
 from .numbers import percent, quoted, short
@@ -61,10 +63,13 @@ class Thresholds:
         return 100 * (share * (1 - self.sensitivity) * ratio + (1 - share) * (1 - self.specificity))
 
     def best(self, ratio: float, share: float | None = None) -> int:
-        """The place of the threshold of least cost; of several the middle one."""
+        """The place of the threshold of least cost; of several the highest, as `Roc.best_threshold` has it."""
         costs = self.costs(ratio, share)
-        least = np.flatnonzero(costs <= costs.min() * (1 + 1e-9) + 1e-12)
-        return int(least[len(least) // 2])
+        return int(np.flatnonzero(costs <= costs.min() * (1 + 1e-9) + 1e-12)[-1])
+
+    def never(self, place: int) -> bool:
+        """Whether no row reaches the threshold at this place."""
+        return not self.hits[place] + self.alarms[place] > 0
 
 
 def precision_at(share: float, sensitivity: float, specificity: float) -> float:
@@ -82,16 +87,40 @@ def thresholds_of(material: Material) -> list[Thresholds]:
     curves: list[Roc] = list(curve.values()) if isinstance(curve, Rocs) else [curve]
     labels = list(curve) if isinstance(curve, Rocs) else [plain(curve.positive)]
     sided = [(label, one.ranked) for label, one in zip(labels, curves, strict=True) if not one.undefined]
-    are_probabilities = bool(material.evaluation.calibration)
-    return [_at(label, ranked, _grid(ranked, are_probabilities)) for label, ranked in sided]
+    return [_at(label, ranked, _grid(material, label, ranked)) for label, ranked in sided]
 
 
-def _grid(ranked: RankedScores, are_probabilities: bool) -> Array:
-    if are_probabilities:
-        return PROBABILITIES
+def _grid(material: Material, label: Any, ranked: RankedScores) -> Array:
+    """Thresholds in even steps, and the cheapest of all for every ratio that is offered."""
+    own = cost_ratio(material.costs, label)
+    cheapest = _cheapest(ranked, RATIOS if own is None else (*RATIOS, own))
+    if material.evaluation.calibration:
+        return np.unique(np.concatenate((PROBABILITIES, cheapest)))
     high, low = float(ranked.values[0]), float(ranked.values[-1])
-    # 0, where a margin changes sides, is among them.
-    return np.unique(np.append(np.linspace(low, high, _MARGIN_STEPS), 0.0 if low < 0 < high else low))
+    # 0, where a margin changes sides, is among them, and so is one that no row reaches.
+    beyond = high + (high - low) / _MARGIN_STEPS
+    return np.unique([*np.linspace(low, high, _MARGIN_STEPS), 0.0 if low < 0 < high else low, beyond, *cheapest])
+
+
+def _cheapest(ranked: RankedScores, ratios: Sequence[float]) -> list[float]:
+    """The threshold of least cost for each ratio, unless that is to name no row; see `_in_short`."""
+    found = []
+    for ratio in ratios:
+        costs = np.array([[0.0, 1.0], [ratio, 0.0]])
+        place = int(np.argmin(expected_costs(ranked.positive, ranked.negative, costs, None)))
+        if place:  # 0 is above all scores
+            below = float(ranked.values[place]) if place < len(ranked.values) else -math.inf
+            found.append(_in_short(float(ranked.values[place - 1]), below))
+    return found
+
+
+def _in_short(threshold: float, below: float) -> float:
+    """The threshold in three digits, rounded down, if no score is passed on the way; ``below`` is the next one."""
+    if threshold == 0:
+        return threshold
+    step = 10.0 ** (math.floor(math.log10(abs(threshold))) - 2)
+    rounded = float(f"{math.floor(threshold / step) * step:.3g}")
+    return rounded if below < rounded <= threshold else threshold
 
 
 def _at(label: Any, ranked: RankedScores, values: Array) -> Thresholds:
@@ -162,19 +191,19 @@ def _best_sentence(material: Material, found: Thresholds, ratio: float | None) -
     curve = material.evaluation.roc
     roc = curve[found.label] if isinstance(curve, Rocs) else curve
     assert roc is not None
-    best = roc.best_threshold(cost_fp=1.0, cost_fn=ratio or 1.0, level=material.evaluation.level)
-    interval, miss = best.interval, f"missing a row of {quoted(found.label)} costs"
+    interval = roc.best_threshold(cost_fp=1.0, cost_fn=ratio or 1.0, level=material.evaluation.level).interval
+    place, miss = found.best(ratio or 1.0), f"missing a row of {quoted(found.label)} costs"
     known = f" ({100 * interval.level:g} % interval {short(interval.low)} to {short(interval.high)})"
     if ratio is None:
         given = f"If {miss} as much as a false alarm, it is"
     else:
         given = f"Under the costs given {miss} {short(ratio)} times as much as a false alarm; it is then"
-    if math.isinf(best.threshold):
+    if found.never(place):
         return f"{given} cheapest on these rows never to name the class."
     return (
-        f"{given} cheapest on these rows to set the threshold to {short(best.threshold)}"
-        f"{known if math.isfinite(interval.low) else ''}, which finds {percent(best.tpr)} of the class and takes "
-        f"{percent(best.fpr)} of the others for it."
+        f"{given} cheapest on these rows to set the threshold to {short(float(found.values[place]))}"
+        f"{known if math.isfinite(interval.low) else ''}, which finds {percent(float(found.sensitivity[place]))} of "
+        f"the class and takes {percent(1 - float(found.specificity[place]))} of the others for it."
     )
 
 
@@ -182,7 +211,7 @@ def _printed(found: Thresholds, ratio: float) -> dict[str, str]:
     place = found.best(ratio)
     return {
         "ratio": _ratio_words(ratio),
-        "threshold": short(float(found.values[place])),
+        "threshold": "never" if found.never(place) else short(float(found.values[place])),
         "sensitivity": percent(float(found.sensitivity[place])),
         "specificity": percent(float(found.specificity[place])),
         "cost": f"{found.costs(ratio)[place]:.2f}",

@@ -66,9 +66,15 @@ class Active:
     @property
     def independent(self) -> bool:
         """Whether no member is an affine combination of those before it, as far as rounding can tell."""
-        if self.r.shape[0] < self.r.shape[1]:
-            return False
-        return bool((np.abs(np.diag(self.r)) > self.points.rounding(np.linalg.norm(self.r, axis=0))).all())
+        return bool(self.apart.all())
+
+    @property
+    def apart(self) -> Array:
+        """Which members are certain not to be affine combinations of those before them."""
+        within = np.zeros(self.r.shape[1])
+        within[: len(self.r)] = np.abs(np.diag(self.r))
+        others = within > self.points.rounding(np.linalg.norm(self.r, axis=0))
+        return np.append(True, others) if self.fit_intercept else others
 
     def solved(self) -> tuple[Array, Array]:
         """The shortest direction that holds the members at 1, and their multipliers."""
@@ -154,7 +160,7 @@ class Search:
         self._reach = points.values.shape[1]
         self.cancelling: Array | None = None
         self.steps = 0
-        start = (self._settled(members) if members else None) or self._nearest_pair()
+        start = (self._settled(members, dropping=True) if members else None) or self._nearest_pair()
         if start.independent:
             self._go_on_from(start)
         else:  # two points at the same place, or one at the origin
@@ -198,16 +204,22 @@ class Search:
         second = _nearest(values, negative, values[first])
         return Active(self.points, self.sign, True, [first, second])
 
-    def _settled(self, members: list[int]) -> Active | None:
-        """The members without those whose multipliers would be negative; None if some are combinations of others."""
-        while True:
+    def _settled(self, members: list[int], dropping: bool = False) -> Active | None:
+        """The members without those whose multipliers would be negative.
+
+        None if nobody is left, or if some are combinations of others, unless these may be dropped too.
+        """
+        while members:
             active = Active(self.points, self.sign, self.fit_intercept, members)
-            if not active.independent:
+            staying = active.apart
+            if staying.all():
+                staying = active.solved()[1] > 0
+                if staying.all():
+                    return active
+            elif not dropping:
                 return None
-            positive = active.solved()[1] > 0
-            if positive.all():
-                return active
-            members = [member for member, stays in zip(members, positive, strict=True) if stays]
+            members = [member for member, stays in zip(members, staying, strict=True) if stays]
+        return None
 
     def _shortfalls(self) -> Array:
         """How far each point is short of 1, less what is rounding; negative for those that reached it."""

@@ -2,6 +2,8 @@
 
 ``min |w|^2 / 2`` over w and b with ``sign_i (w'x_i + b) >= 1`` for every row. Few rows matter: the problem is solved
 for some of them by a method of active sets, and rows that its answer leaves short of 1 are added until there are none.
+Where thousands of rows may matter, changing the active set step by step would take minutes. Coordinate ascent in the
+dual then guesses at it; what comes of the guess is judged like everything else.
 """
 
 from __future__ import annotations
@@ -11,18 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from ..data import as_rows
+from ..data import LabelledRows, as_rows
+from ..data.rows import SparseRows
 from ..engine.blas import one_blas_thread
 from ..errors import DegenerateDataError, LabelError, NotSeparableError
 from .active_set import Search
 from .centred import CentredRows, centred, points_of
+from .dual import likely_support
 from .hull import common_point, equal_rows, halfway, meets, separator, starting_rows, to_add
+from .margin import MarginProblem
 from .witness import CommonPoint
 
 Array = np.ndarray[Any, Any]
 
 #: A row has reached 1 if it falls short by no more than this.
 _REACHED = 1e-10
+#: With more rows and columns than this there may be so many support vectors that they are guessed at first.
+_MANY = 1_000
+#: There are no more of them than columns, and one, but for rows that occur several times; a longer guess is none.
+_REPEATED = 2
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,7 @@ def maximum_margin(X: Any, sign: Array, fit_intercept: bool = True) -> MaximumMa
     rows = as_rows(X)
     sign = _checked(sign, rows.n_rows)
     view = centred(rows, movable=fit_intercept)
-    chosen = starting_rows(sign, rows.n_columns)
-    active: list[int] = []
+    chosen, active = _start(view, sign, fit_intercept)
     steps = 0
     while True:
         block = view.take(chosen)
@@ -116,6 +124,19 @@ def maximum_margin(X: Any, sign: Array, fit_intercept: bool = True) -> MaximumMa
     coef, intercept = view.plane_in_units(coef, intercept)
     margin = float(1 / np.linalg.norm(coef))
     return MaximumMargin(coef, intercept, every, margin, gap, np.flatnonzero(every), steps)
+
+
+def _start(view: CentredRows, sign: Array, fit_intercept: bool) -> tuple[Array, list[int]]:
+    """Numbers of rows to begin with, and which of them are held at 1 at first."""
+    rows = view.rows
+    if min(rows.n_rows, rows.n_columns) > _MANY:
+        near = rows if isinstance(rows, SparseRows) else as_rows(view.take(np.arange(rows.n_rows)))
+        data = LabelledRows(near, np.array([-1, 1]), (sign > 0).astype(np.int32))
+        with np.errstate(all="ignore"):  # what overflows makes a bad guess
+            guess = likely_support(MarginProblem(data, 1.0, fit_intercept=fit_intercept))
+        if len(guess) <= _REPEATED * rows.n_columns and len(set(sign[guess])) == 2:
+            return guess, list(range(len(guess)))
+    return starting_rows(sign, rows.n_columns), []
 
 
 def _checked(sign: Any, n_rows: int) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import ModelFileError
 from ..moments import ThinMoments
+from .calibrated import calibrated
 from .forms import Form, Parts, RowsLeftOut, estimator, frame_backend, plain, record, stream, table_moments
 from .soundness import check_sound
 
@@ -43,6 +44,7 @@ _RECORDS = {
 FORMS: dict[str, Form] = {
     **{name: estimator(f"{_PACKAGE}.estimators.{home}", name) for home, names in _ESTIMATORS.items() for name in names},
     **{name: record(f"{_PACKAGE}.{home}", name) for home, names in _RECORDS.items() for name in names},
+    "CalibratedClassifier": calibrated(),
     "ClassMoments": plain(f"{_PACKAGE}.moments.statistic", "ClassMoments", *_MOMENTS),
     "FoldMoments": plain(f"{_PACKAGE}.moments.folds", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),

@@ -163,6 +163,9 @@ def _check_model(model: Any) -> None:
         _require(len(walk.weights) == learned["n_features_in_"] + 1, model, "walks_")
     if "_codes_" in learned:
         _check_multipliers(model)
+    for part in ("calibrated_", "estimator_"):
+        if part in learned:
+            _check_inner(model, learned[part], part)
     if rule is not None:
         _require(type(rule) in _RULE_SIZES, model, f"rule_ is a {type(rule).__name__}")
         n_classes, n_columns = _RULE_SIZES[type(rule)](rule)
@@ -171,6 +174,13 @@ def _check_model(model: Any) -> None:
             _check_plan(model, rule, n_columns)
         else:
             _require(learned.get("n_features_in_") == n_columns, model, f"rule_ takes {n_columns} columns")
+
+
+def _check_inner(model: Any, inner: Any, part: str) -> None:
+    """A classifier inside another tells the same classes apart, by probabilities."""
+    _require(hasattr(inner, "predict_proba"), model, f"{part} has no probabilities")
+    classes = vars(model).get("classes_")
+    _require(classes is not None and np.array_equal(inner.classes_, classes), model, f"classes of {part}")
 
 
 def _check_multipliers(model: Any) -> None:

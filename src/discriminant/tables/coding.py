@@ -207,13 +207,19 @@ def _coded_number(
 ) -> _Numbers:
     numbers = as_floats(column, values, codes)
     missing = None
-    if not np.isfinite(numbers.sum()):
+    if not np.isfinite(total(numbers)):
         assert column.mean is not None
         missing = np.isnan(numbers)
         refuse_infinite(column.name, numbers, first_row)
         report.note_missing(column, int(np.count_nonzero(missing)))
         numbers = np.where(missing, column.mean, numbers)
     return _Numbers(first, numbers, missing, column.missing_column)
+
+
+def total(numbers: Array) -> float:
+    """The sum: finite only where every number is, if it does not overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(numbers.sum())
 
 
 def refuse_infinite(name: str, numbers: Array, first_row: int = 0) -> None:
@@ -348,11 +354,17 @@ def _position(text: str, positions: dict[str, int], codes: Sequence[str]) -> int
 
 
 def _positions(column: Column) -> dict[str, int]:
-    """Which coded column each level has."""
-    positions = {level: place for place, level in enumerate(column.coded_levels)}
+    """Which coded column each level of the training rows has."""
+    positions = dict.fromkeys(column.rare_levels, _place_of_other(column))
+    positions |= {level: place for place, level in enumerate(column.coded_levels)}
     if column.reference is not None:
         positions[column.reference] = REFERENCE_PLACE
     return positions
+
+
+def _place_of_other(column: Column) -> int:
+    """Where levels without a column of their own are counted."""
+    return len(column.coded_levels) - 1 if column.other_column else REFERENCE_PLACE
 
 
 def _coded_category(column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first: int) -> _Levels:
@@ -363,6 +375,6 @@ def _coded_category(column: Column, values: Any, codes: Sequence[str], report: E
     for level, count in unseen().items():
         report.note_unseen(column, level, count)
     place_of_missing = width - 1 if column.missing_column else REFERENCE_PLACE
-    place_of_unseen = len(column.coded_levels) - 1 if column.pooled else place_of_missing
+    place_of_unseen = _place_of_other(column) if column.pooled else place_of_missing
     position = np.where(missing, place_of_missing, np.where(index == UNSEEN_PLACE, place_of_unseen, index))
     return _Levels(first, width, position)

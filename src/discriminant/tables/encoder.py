@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from .dialect import MISSING_CODES
 from .findings import Finding
 from .learning import ColumnLearner
 from .reading import as_arrow
-from .schema import Schema
+from .schema import Policy, Schema
 from .sources import suggestion
 from .table import DECLARED_KINDS
 
@@ -38,6 +38,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
     max_levels : int
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
+    rare : int
+        What fewer rows than this have is not learned from, see `read_training`; 1 keeps everything.
 
     Attributes
     ----------
@@ -65,11 +67,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     schema_: Schema
     findings_: tuple[Finding, ...]
 
-    def __init__(self, missing: str = "indicator", drop: Any = None, types: Any = None, max_levels: int = 50) -> None:
+    def __init__(
+        self, missing: str = "indicator", drop: Any = None, types: Any = None, max_levels: int = 50, rare: int = 5
+    ) -> None:
         self.missing = missing
         self.drop = drop
         self.types = types
         self.max_levels = max_levels
+        self.rare = rare
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -94,10 +99,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_parameters()
         data = _arrow_of(X)
         classes = None if y is None or _continuous(y) else encode_labels(y, data.num_rows)[1]
-        learner = ColumnLearner(data, (), dict(self.types or {}), self.missing, self.max_levels, classes)  # type: ignore[arg-type]
+        types, policy = dict(self.types or {}), cast("Policy", self.missing)
+        learner = ColumnLearner(data, (), types, policy, self.max_levels, self.rare, classes)
         self._refuse_unknown(data.column_names)
         columns = learner.learn(data.column_names, list(self.drop or ()))
-        schema = Schema(columns, None, self.missing, MISSING_CODES)  # type: ignore[arg-type]
+        schema = Schema(columns, None, policy, MISSING_CODES)
         if self.missing == "refuse":
             schema.encode_batch(data)
         self._check_columns(X, reset=True)
@@ -134,6 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.missing not in ("indicator", "refuse"):
             raise ParameterError(f"missing must be 'indicator' or 'refuse', got {self.missing!r}.")
         check_integer("max_levels", self.max_levels, 2)
+        check_integer("rare", self.rare, 1)
         for name, kind in dict(self.types or {}).items():
             if kind not in DECLARED_KINDS:
                 raise ParameterError(f"types: column {name!r} can be one of {DECLARED_KINDS}, got {kind!r}.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ColumnError, InputError
-from .coding import MISSING_PLACE, as_floats, distinct_texts, is_numeric, level_index, refuse_infinite
+from .coding import MISSING_PLACE, OTHER, as_floats, distinct_texts, is_numeric, level_index, refuse_infinite, total
 from .dialect import is_number
 from .findings import (
     Finding,
@@ -36,6 +36,12 @@ _MOSTLY_MISSING = 0.5
 #: Columns are compared on this many rows first, and on all rows only if these do not settle it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
+#: A level is not rare if it has one row in so many.
+_FREQUENT = 20
+#: So many rare levels of a column are kept by name.
+_MOST_RARE = 10_000
+#: Whether a column of numbers varies enough shows in so many rows, as a rule.
+_VARYING_ROWS = 5000
 #: Columns of so many rows are looked through on several threads.
 _LONG = 50_000
 _THREADS = 2
@@ -45,7 +51,9 @@ _THREADS = 2
 class ColumnLearner:
     """Decides about the columns of one table, one after the other.
 
-    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known.
+    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known. What fewer
+    than ``rare`` rows have is not learned from: a level of one row tells that row, not its class; maximum likelihood
+    gives it an infinite coefficient, and where cross-validation holds the row out its column does not vary.
     """
 
     data: Any
@@ -53,23 +61,35 @@ class ColumnLearner:
     types: dict[str, str]
     missing: Policy
     max_levels: int
+    rare: int = 1
     classes: Array | None = None
     findings: list[Finding] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._least = max(min(self.rare, self.data.num_rows // _FREQUENT), 1)
+        self._rest: dict[str, _Rest] = {}
+
     def learn(self, names: Sequence[str], unwanted: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
+        columns = self._learned(names, unwanted)
+        if self._least > 1 and not any(column.outputs for column in columns):
+            self._least, self.findings = 1, []  # rare things are better than nothing
+            columns = self._learned(names, unwanted)
+        self._refuse_nothing(columns)
+        return columns
+
+    def _learned(self, names: Sequence[str], unwanted: Sequence[str]) -> tuple[Column, ...]:
         kinds = {name: self._kind(name) for name in names if name not in unwanted}
         self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
-        self._span = self._spans(kinds)
+        self._span, self._rest = self._spans(kinds), {}
         columns = {name: self._column(name, kind) for name, kind in kinds.items()}
         self._drop_duplicates(columns)
         self._mark_missing(columns)
+        self._settle_rest(columns)
         self._look_for_leaks(columns)
         for name in unwanted:
             columns[name] = Column(name, "text", dropped="as asked")
-        kept = tuple(columns[name] for name in names)
-        self._refuse_nothing(kept)
-        return kept
+        return tuple(columns[name] for name in names)
 
     def _say(self, severity: Severity, kind: str, name: str, message: str) -> None:
         self.findings.append(Finding(severity, kind, name, message))
@@ -118,8 +138,8 @@ class ColumnLearner:
             return self._dropped(column, "empty", "it holds no value at all")
         return self._number(column)
 
-    def _dropped(self, column: Column, kind: str, reason: str) -> Column:
-        self._say("note", kind, column.name, f"Column {column.name!r} is left out: {reason}.")
+    def _dropped(self, column: Column, kind: str, reason: str, severity: Severity = "note") -> Column:
+        self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
         return replace(column, dropped=reason)
 
     def _spans(self, kinds: dict[str, str]) -> dict[str, _Span]:
@@ -143,8 +163,23 @@ class ColumnLearner:
             return self._dropped(column, "constant", f"its only value is {span.lowest:g}{beside}")
         if name not in self.types and self._whole(name) and numbers_are_identifier(name, self._values(column)):
             return self._dropped(column, "identifier", "it numbers the rows")
+        if (differing := self._differing(column)) < self._least:
+            beside = f" ({column.missing:,} are missing)" if column.missing else ""
+            rows = "one row" if differing == 1 else f"{differing} rows"
+            reason = f"it is the same in all but {rows}{beside}"
+            return self._dropped(column, "hardly varies", reason, "warning")
         self._say_mostly_missing(column)
         return replace(column, mean=span.mean)
+
+    def _differing(self, column: Column) -> int:
+        """In how many rows a column of numbers differs from its most frequent value, or in how many at least."""
+        for n_rows in (_VARYING_ROWS, self.data.num_rows):
+            values = as_floats(column, self.data[column.name].slice(0, n_rows), self.codes)
+            counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+            differing = int(counts.sum() - counts.max(initial=0))
+            if differing >= self._least:
+                break
+        return differing
 
     def _whole(self, name: str) -> bool:
         import pyarrow as pa
@@ -193,19 +228,56 @@ class ColumnLearner:
         return counts, n_missing
 
     def _with_levels(self, column: Column, counts: Counter[str]) -> Column:
+        """The column with its frequent levels; the others count as ``(other)``, or as the reference if they are few.
+
+        A few rows more change the largest group least. Where no level is frequent, all of them together are the
+        reference that missing values are compared with.
+        """
         by_size = sorted(counts, key=lambda level: (-counts[level], level))
-        kept, rest = by_size, []
-        if len(by_size) > self.max_levels:
-            kept, rest = by_size[: self.max_levels], by_size[self.max_levels :]
-            rows = sum(counts[level] for level in rest)
-            self._say(
-                "warning",
-                "many levels",
-                column.name,
-                f"Column {column.name!r} has {len(by_size):,} levels; the {len(rest):,} rarest ({rows:,} rows) "
-                "count as (other). Raise max_levels to keep them apart, or group them by meaning.",
+        kept = [level for level in by_size[: self.max_levels] if counts[level] >= self._least]
+        reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
+        n_rows = sum(counts[level] for level in rest)
+        self._rest[column.name] = _Rest(len(rest), n_rows, len(by_size))
+        pooled = len(rest) if n_rows >= self._least else 0
+        if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
+            kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
+        rare = tuple(rest[:_MOST_RARE])
+        return replace(column, levels=tuple(sorted(kept)), reference=reference, pooled=pooled, rare_levels=rare)
+
+    def _settle_rest(self, columns: dict[str, Column]) -> None:
+        """Tell of levels without a column of their own, and leave out columns to which none is left."""
+        for name, rest in self._rest.items():
+            column = columns[name]
+            if column.dropped is not None:
+                continue
+            if not column.outputs:
+                same = f"nearly all rows have {column.reference!r}" if column.levels else self._all_rare(rest)
+                columns[name] = self._dropped(column, "hardly varies", same)
+            elif rest.levels:
+                self._say_rest(column, rest)
+
+    def _all_rare(self, rest: _Rest) -> str:
+        return f"none of its {rest.of:,} levels has {self._least} rows" if rest.of > 1 else "nearly all are missing"
+
+    def _say_rest(self, column: Column, rest: _Rest) -> None:
+        where = OTHER if column.pooled else repr(column.reference)
+        if len(column.levels) == self.max_levels:
+            said = (
+                f"Column {column.name!r} has {rest.of:,} levels; the {rest.levels:,} rarest ({rest.rows:,} rows) count "
+                f"as {where}. Raise max_levels to keep them apart, or group them by meaning."
             )
-        return replace(column, levels=tuple(sorted(kept)), reference=by_size[0], pooled=len(rest))
+            self._say("warning", "many levels", column.name, said)
+            return
+        if not column.levels:
+            said = f"{self._all_rare(rest)}; they count as one, {where}"
+        elif rest.levels == 1:
+            said = f"one of its {rest.of:,} levels has fewer than {self._least} rows and counts as {where}"
+        else:
+            said = (
+                f"{rest.levels:,} of its {rest.of:,} levels have fewer than {self._least} rows each and count as "
+                f"{where}"
+            )
+        self._say("note", "rare levels", column.name, f"Column {column.name!r}: {said}.")
 
     def _say_if_almost_numbers(self, name: str, counts: Counter[str]) -> None:
         """Tell of a few words that make a column of numbers a column of text."""
@@ -277,12 +349,21 @@ class ColumnLearner:
         for name, column in columns.items():
             if column.dropped is not None or not column.missing:
                 continue
+            if min(column.missing, self.data.num_rows - column.missing) < self._least:
+                self._say_few_missing(column)
+                continue
             where = np.packbits(np.isnan(self._comparable(column, self.data))).tobytes()
             if where in marked:
                 said = f"Column {name!r} is missing in the same rows as {marked[where]!r}: one mark serves both."
                 self._say("note", "missing together", name, said)
             columns[name] = replace(column, missing_column=where not in marked)
             marked.setdefault(where, name)
+
+    def _say_few_missing(self, column: Column) -> None:
+        values = "One value is" if column.missing == 1 else f"{column.missing} values are"
+        treated = f"read as {column.reference!r}" if column.kind == "category" else "filled with the mean"
+        said = f"{values} missing in column {column.name!r}: too few for a mark, so {treated}."
+        self._say("note", "missing", column.name, said)
 
     def _look_for_leaks(self, columns: dict[str, Column]) -> None:
         if self.classes is None:
@@ -314,6 +395,15 @@ class ColumnLearner:
 
 
 @dataclass(frozen=True)
+class _Rest:
+    """Levels of a column that have no coded column of their own: how many, their rows, and of how many levels."""
+
+    levels: int
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True)
 class _Span:
     """Where the values of a column of numbers lie; NaN where there is none."""
 
@@ -324,9 +414,9 @@ class _Span:
 
 
 def _span(name: str, values: Array) -> _Span:
-    total = float(values.sum())
-    if np.isfinite(total):
-        return _Span(0, float(values.min()), float(values.max()), total / values.size)
+    whole = total(values)
+    if np.isfinite(whole):
+        return _Span(0, float(values.min()), float(values.max()), whole / values.size)
     refuse_infinite(name, values)
     present = values[~np.isnan(values)]
     if not present.size:

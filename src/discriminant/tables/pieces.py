@@ -23,6 +23,8 @@ from .table import is_text
 
 _PIECE_BYTES = 1 << 22
 _LOOK_BYTES = 1 << 16
+#: A line that goes on for longer than this would make a piece that is no piece; its end may be written otherwise.
+_LINE_BYTES = 1 << 24
 _STEPS_BACK = 10
 
 #: The column types that numbers are written in, narrow to wide.
@@ -75,12 +77,13 @@ class Pieces:
             borders.append(self._after_line_end(file, borders[-1] + _PIECE_BYTES))
         return borders
 
-    def _after_line_end(self, file: int, place: int) -> int:
-        while place < self._size:
+    def _after_line_end(self, file: int, start: int) -> int:
+        for place in range(start, self._size, _LOOK_BYTES):
             found = os.pread(file, _LOOK_BYTES, place).find(b"\n")
             if found >= 0:
                 return place + found + 1
-            place += _LOOK_BYTES
+            if place - start > _LINE_BYTES:
+                raise Trouble("The file has no line ends, or none that are known here.")
         return self._size
 
     def _one(self, file: int, start: int, stop: int, parse: Callable[[Any, bool], Any]) -> Any:

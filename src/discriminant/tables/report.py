@@ -35,6 +35,9 @@ class EncodingReport:
         Those of them in columns that had none in training.
     unseen : dict
         Levels that training had not, with their rows, by column.
+    unsure : tuple of str
+        Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
+        may have been among these.
     extra : tuple of str
         Columns that training had not; they are ignored.
     absent : tuple of str
@@ -48,6 +51,7 @@ class EncodingReport:
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
 
     @property
     def n_dropped(self) -> int:
@@ -63,6 +67,8 @@ class EncodingReport:
         levels = self.unseen.setdefault(column.name, {})
         name = level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"
         levels[name] = levels.get(name, 0) + count
+        if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
+            self.unsure += (column.name,)
 
     def __add__(self, other: EncodingReport) -> EncodingReport:
         """The report of two batches together."""
@@ -74,6 +80,7 @@ class EncodingReport:
             {name: dict(levels) for name, levels in self.unseen.items()},
             tuple(dict.fromkeys(self.extra + other.extra)),
             tuple(dict.fromkeys(self.absent + other.absent)),
+            tuple(dict.fromkeys(self.unsure + other.unsure)),
         )
         for name, levels in other.unseen.items():
             total.unseen[name] = _summed(total.unseen.get(name, {}), levels)
@@ -88,9 +95,10 @@ class EncodingReport:
             parts.append("missing values filled: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
         if self.new_missing:
             parts.append(f"of these, columns complete in training: {listed(self.new_missing)}")
-        if self.unseen:
-            where = ", ".join(f"{listed(levels, 3)} in {name!r}" for name, levels in self.unseen.items())
-            parts.append(f"levels not seen in training: {where}")
+        for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
+            found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
+            where = ", ".join(f"{listed(levels, 3)} in {name!r}" for name, levels in found.items())
+            parts += [f"levels {said}: {where}"] * bool(found)
         if self.absent:
             parts.append(f"columns not there, taken as missing: {listed(self.absent)}")
         if self.extra:

@@ -20,7 +20,8 @@ Kind = Literal["number", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = ("indicator", "drop", "refuse")
 
-_VERSION = 1
+#: Version 2 keeps the names of rare levels.
+_VERSIONS = (1, 2)
 #: Coded columns are a sparse matrix when there are more than this many,
 _WIDE = 1000
 #: and at most this share of the values can differ from 0.
@@ -43,9 +44,12 @@ class Column:
     levels : tuple of str
         The levels of a category, sorted.
     reference : str or None
-        The most frequent level; it has no coded column.
+        The most frequent level; it has no coded column. ``(other)`` where no level is frequent enough to stand alone.
     pooled : int
         How many rarer levels count as ``(other)``.
+    rare_levels : tuple of str
+        Levels of the training rows that share a place: ``(other)``, or the reference level where ``pooled`` is 0. Of
+        very many only the most frequent are kept.
     missing_column : bool
         Whether missing values have a coded column of their own.
     """
@@ -59,12 +63,18 @@ class Column:
     reference: str | None = None
     pooled: int = 0
     missing_column: bool = False
+    rare_levels: tuple[str, ...] = ()
 
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
         """The levels that have a coded column each, in order."""
         own = tuple(level for level in self.levels if level != self.reference)
-        return own + ((OTHER,) if self.pooled else ())
+        return own + ((OTHER,) if self.other_column else ())
+
+    @property
+    def other_column(self) -> bool:
+        """Whether ``(other)`` has a coded column: it has none where it is the reference."""
+        return self.pooled > 0 and self.reference != OTHER
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -78,12 +88,16 @@ class Column:
         """One line that says what was decided."""
         if self.dropped is not None:
             return f"{self.name}: left out, {self.dropped}"
-        if self.kind == "category":
-            pooled = f", {self.pooled} rarer ones as {OTHER}" if self.pooled else ""
-            kind = f"category with {len(self.levels)} levels{pooled}, compared with {self.reference!r}"
-        else:
-            kind = "0 or 1" if self.kind == "boolean" else "number"
+        number = "0 or 1" if self.kind == "boolean" else "number"
+        kind = self._describe_levels() if self.kind == "category" else number
         return f"{self.name}: {kind}{self._describe_missing()}"
+
+    def _describe_levels(self) -> str:
+        if not self.levels:
+            return f"category, its {self.pooled:,} levels all rare and taken together as {OTHER}"
+        levels = "1 level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
+        rarer = f"{self.pooled:,} rarer one{'s' if self.pooled > 1 else ''}"
+        return f"category with {levels}{f', {rarer} as {OTHER}' * bool(self.pooled)}, compared with {self.reference!r}"
 
     def _describe_missing(self) -> str:
         if not self.missing:
@@ -198,15 +212,18 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values that JSON can hold."""
-        return {"version": _VERSION, **asdict(self)}
+        return {"version": _VERSIONS[-1], **asdict(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """The schema of which `to_dict` gave these values."""
         try:
-            if values["version"] != _VERSION:
-                raise InputError(f"This schema has version {values['version']!r}; expected {_VERSION}. Learn it anew.")
-            columns = tuple(Column(**{**column, "levels": tuple(column["levels"])}) for column in values["columns"])
+            if values["version"] not in _VERSIONS:
+                raise InputError(
+                    f"This schema has version {values['version']!r}; expected up to {_VERSIONS[-1]}. Upgrade "
+                    "discriminant, or learn it anew."
+                )
+            columns = tuple(_column(column) for column in values["columns"])
             target = values["target"] and Target(**{**values["target"], "classes": tuple(values["target"]["classes"])})
             codes = tuple(values["missing_codes"])
             return cls(columns, target, values["missing"], codes, values["width"], values["first"])
@@ -234,3 +251,9 @@ class Schema:
         if not np.isfinite(X.data).all():
             raise InputError("The SVMlight rows hold NaN or infinity. Every value must be a finite number.")
         return X, EncodingReport(n_rows=batch.num_rows, extra=extra)
+
+
+def _column(values: Mapping[str, Any]) -> Column:
+    """The column of these values, in which lists stand for tuples."""
+    read: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Column(**read)

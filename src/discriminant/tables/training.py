@@ -67,6 +67,7 @@ def read_training(
     weights: str | None = None,
     groups: str | None = None,
     max_levels: int = 50,
+    rare: int = 5,
 ) -> TrainingTable:
     """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
 
@@ -87,6 +88,10 @@ def read_training(
         Columns of row weights, and of groups that belong together in validation.
     max_levels : int
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
+    rare : int
+        Levels of fewer rows than this count as ``(other)``, or as the reference level where all of them together have
+        fewer; numbers that differ from their most frequent value in fewer rows are left out, and so are marks of fewer
+        missing values. A twentieth of the rows is never rare; 1 keeps everything.
 
     Returns
     -------
@@ -106,7 +111,7 @@ def read_training(
     >>> training.y
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
-    _check_parameters(missing, drop, max_levels)
+    _check_parameters(missing, drop, max_levels, rare)
     if not isinstance(table, Table):
         table = open_table(table, target, types=types)
         types = None
@@ -118,17 +123,17 @@ def read_training(
         table.known(name, "target" if name == target else "column")
     if len(set(roles)) < len(roles) or target in drop:
         raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
-    return _Training(table, target, missing, tuple(drop), table.types | dict(types or {}), max_levels).coded(
-        weights, groups
-    )
+    declared = table.types | dict(types or {})
+    return _Training(table, target, missing, tuple(drop), declared, max_levels, rare).coded(weights, groups)
 
 
-def _check_parameters(missing: Any, drop: Any, max_levels: Any) -> None:
+def _check_parameters(missing: Any, drop: Any, max_levels: Any, rare: Any) -> None:
     if missing not in POLICIES:
         raise ParameterError(f"missing must be one of {POLICIES}, got {missing!r}.")
     if isinstance(drop, str) or not isinstance(drop, Sequence):
         raise ParameterError(f"drop must be a list of column names, got {drop!r}.")
     check_integer("max_levels", max_levels, 2)
+    check_integer("rare", rare, 1)
 
 
 def _target_of(table: Table, target: str | None) -> str:
@@ -148,6 +153,7 @@ class _Training:
     drop: tuple[str, ...]
     types: dict[str, str]
     max_levels: int
+    rare: int
 
     def coded(self, weights: str | None, groups: str | None) -> TrainingTable:
         data = self.table.read()
@@ -184,7 +190,7 @@ class _Training:
     def _learn(
         self, data: Any, names: list[str], codes: Sequence[str], classes: Array
     ) -> tuple[tuple[Column, ...], list[Finding]]:
-        learner = ColumnLearner(data, codes, self.types, self.missing, self.max_levels, classes)
+        learner = ColumnLearner(data, codes, self.types, self.missing, self.max_levels, self.rare, classes)
         return learner.learn(names, [name for name in self.drop if name in names]), learner.findings
 
     def _complete(self, data: Any, columns: Sequence[Column], codes: Sequence[str]) -> Array:

@@ -134,10 +134,13 @@ class Comparison:
         """A difference and its interval, of the higher score from the lower."""
         sign = -1 if pair.difference < 0 else 1
         value, edges = abs(pair.difference), sorted((sign * pair.lower, sign * pair.upper))
-        return (
+        words = (
             f"difference {self._shown(value, points=True)}, {100 * self.level:g} % interval "
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
         )
+        if pair.p_adjusted >= 1 - self.level > pair.p_value:
+            words += f" by itself; adjusted for {len(self.differences)} pairs, p = {pair.p_adjusted:.2g}"
+        return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
         if self.metric not in ("accuracy", "error"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -90,8 +90,8 @@ class CrossValidation:
         estimate = self.estimate(model, metric)
         if self.n_splits == 1 and metric in ("accuracy", "error"):
             return wilson_interval(estimate.value, float(self.counts[self._model(model)].sum()), level)
-        found, floor = estimate.interval(level), -math.inf if metric == "cost" else 0.0
-        return replace(found, low=max(found.low, floor), high=min(found.high, CEILINGS.get(metric, math.inf)))
+        floor = -math.inf if metric == "cost" else 0.0
+        return estimate.interval(level).within(floor, CEILINGS.get(metric, math.inf))
 
     def difference(self, first: str, second: str, metric: str = "accuracy") -> Estimate:
         """The first model's mean minus the second's, split by split, with its standard error."""

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from ..errors import InputError, ParameterError
+from ..errors import ParameterError
+from ..evaluation.coding import coded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
 
 Array = np.ndarray[Any, Any]
@@ -80,13 +81,9 @@ def mcnemar(
     (3, 1, 0.375)
     """
     level = check_level(level)
-    truth, a, b = (np.asarray(labels) for labels in (y, first, second))
-    if truth.ndim != 1 or a.shape != truth.shape or b.shape != truth.shape or not truth.size:
-        raise InputError(
-            f"y and both predictions must be columns of the same length, got shapes {truth.shape}, {a.shape} and "
-            f"{b.shape}."
-        )
-    right, other = a == truth, b == truth
+    truth, a, b = (label_column(name, labels) for name, labels in (("y", y), ("first", first), ("second", second)))
+    same_length(y=truth, first=a, second=b)
+    right, other = _agree(a, truth), _agree(b, truth)
     only = int(np.count_nonzero(right & ~other)), int(np.count_nonzero(other & ~right))
     difference, reach = _shrunken_difference(*only, truth.size, level)
     return McNemar(
@@ -99,6 +96,13 @@ def mcnemar(
         level,
         method,
     )
+
+
+def _agree(predicted: Array, truth: Array) -> Array:
+    """Which predictions are right; they may be of several types, such as numbers beside the word "abstain"."""
+    (found, codes), (classes, own) = coded(predicted), coded(truth)
+    position = position_of(classes)
+    return np.array([position.get(label, -1) for label in found])[codes] == own
 
 
 def _coin_test(b: int, c: int, method: str) -> float:

@@ -14,6 +14,7 @@ from ..data import LabelledRows, as_rows, check_weights, encode_labels
 from ..data.mixed import as_table
 from ..data.naming import shown
 from ..errors import LabelError, WeightError
+from ..evaluation.coding import coded, position_of
 
 Array = np.ndarray[Any, Any]
 
@@ -69,14 +70,15 @@ class Table:
 
     def positions(self, labels: Array, model: str) -> Array:
         """The codes of labels a model predicted."""
-        places = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
-        known = self.classes[places] == labels
-        if not known.all():
+        found, codes = coded(labels)
+        position = position_of(self.classes.tolist())
+        unknown = [label for label in found if label not in position]
+        if unknown:
             raise LabelError(
-                f"Model {model!r} predicted {shown(labels[int(np.argmin(known))])}, which is not a class of y "
+                f"Model {model!r} predicted {shown(unknown[0])}, which is not a class of y "
                 f"({self.classes[:8].tolist()}). Only models that answer with a class can be cross-validated."
             )
-        return places.astype(np.int32)
+        return np.array([position[label] for label in found], dtype=np.int32)[codes]
 
     def take(self, index: Array) -> Table:
         """Some rows with their labels and weights, the classes unchanged."""

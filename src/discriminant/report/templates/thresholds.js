@@ -36,9 +36,9 @@
 
   function cheapest(values) {
     const least = Math.min.apply(null, values);
-    const places = [];
-    values.forEach(function (value, i) { if (value <= least * (1 + 1e-9) + 1e-12) { places.push(i); } });
-    return places[Math.floor(places.length / 2)];
+    let place = 0; // of several the highest
+    values.forEach(function (value, i) { if (value <= least * (1 + 1e-9) + 1e-12) { place = i; } });
+    return place;
   }
 
   function plain(value) { return Number(value.toPrecision(3)).toString(); }

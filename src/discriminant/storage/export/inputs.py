@@ -45,13 +45,14 @@ def inputs_of_schema(schema: Any) -> tuple[Input, ...]:
 def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
     """The coded columns of one raw column, in the order of ``column.outputs``."""
     complete = schema.missing != "indicator"
-    codes = tuple(code for code in schema.missing_codes if code not in column.levels)
+    levels = column.levels + column.rare_levels
+    codes = tuple(code for code in schema.missing_codes if code not in levels)
     none, marked = (None, None) if complete else (0.0, 1.0)
     if column.kind == "category":
         for level in column.levels:
             if level != column.reference:
                 yield Input(column.name, "level", (level,), none, codes)
-        if column.pooled:
+        if column.other_column:
             yield Input(column.name, "other", column.levels, none, codes)
     else:
         kind: Any = "truth" if column.kind == "boolean" else "number"
@@ -59,4 +60,4 @@ def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
     if column.missing_column:
         # What was never seen counts as missing, unless there is a column for other levels.
         unseen = column.kind == "category" and not column.pooled
-        yield Input(column.name, "other" if unseen else "level", column.levels if unseen else (), marked, codes)
+        yield Input(column.name, "other" if unseen else "level", levels if unseen else (), marked, codes)

@@ -152,9 +152,9 @@ def _refuse_taken(column: str) -> None:
 
 
 def _type_of(column: str, recipe: Recipe) -> str:
-    """The type of a raw column: text if it is compared with levels, that of the levels of a table, else numbers."""
+    """The type of a raw column: that of the levels of a table, numbers where its value is used, else text."""
     for part in recipe.parts:
         if isinstance(part.rule, LevelRule) and recipe.inputs[part.places[0]].column == column:
             return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(type(part.rule.levels[0]), "STRING")
-    text = any(given.column == column and given.kind in ("level", "other") and given.levels for given in recipe.inputs)
-    return "STRING" if text else "DOUBLE"
+    used = any(given.column == column and given.kind in ("number", "truth") for given in recipe.inputs)
+    return "DOUBLE" if used else "STRING"

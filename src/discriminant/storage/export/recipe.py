@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...data.naming import plain
-from ...errors import ParameterError
+from ...errors import DiscriminantWarning, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier
-from ...estimators.perceptron import Perceptron
 from ...multiclass import CodedRule
 from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
 from .inputs import Input, inputs_of_schema
@@ -83,11 +82,17 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
             f"The schema makes {len(inputs)} columns, the model was fitted to {model.n_features_in_}. Give the schema "
             "of the rows it was fitted to."
         )
+    if hasattr(model, "calibrated_"):
+        warn(
+            f"The probabilities of this {type(model).__name__} are calibrated, and the calibration is not exported: "
+            "what is written gives its classes and scores, but no probabilities.",
+            DiscriminantWarning,
+        )
     answer: Any = "probability" if isinstance(model, PosteriorClassifier) else "score"
     classes = [plain(label) for label in model.classes_]
     constants = sum(part.rule.constants for part in parts if not isinstance(part.rule, LevelRule))
     used = tuple(part for part in parts if part.places)
-    last_wins = isinstance(model, Perceptron) and len(classes) == 2
+    last_wins = isinstance(model, RuleClassifier) and model._last_wins
     return Recipe(type(model).__name__, classes, inputs, used, np.asarray(constants), answer, last_wins)
 
 
