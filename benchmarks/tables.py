@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -37,6 +36,14 @@ start = time.perf_counter()
 model.fit(X, y)
 print(time.perf_counter() - start)
 """
+_RESIDENT = """
+from discriminant.cli import main
+try:
+    main()
+finally:
+    with open("/proc/self/status") as status:
+        print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+"""
 
 
 def cases() -> Iterator[Case]:
@@ -53,12 +60,14 @@ def facts() -> tuple[list[str], list[str]]:
         for _ in range(ROUNDS):
             rounds.append(
                 (
-                    _command("fit", table, "--target", "y", "-o", model, "--overwrite")[0],
+                    _command("fit", table, "--target", "y", "-o", model, "--overwrite"),
                     float(in_fresh_process(_READ, arguments=[str(table)])),
                     float(in_fresh_process(_FIT, arguments=[str(table)])),
                 )
             )
-        seconds, resident = _command("predict", model, table, "-o", answers, "--overwrite")
+        seconds = _command("predict", model, table, "-o", answers, "--overwrite")
+        words = ["predict", str(model), str(table), "-o", str(answers), "--overwrite"]
+        resident = int(in_fresh_process(_RESIDENT, words).split()[-1]) / 1024
         size = table.stat().st_size / 1e6
     command, read, fit = (statistics.median(times) for times in zip(*rounds, strict=True))
     allowed = READINGS * read + fit
@@ -87,11 +96,8 @@ def write_table(path: Path) -> None:
     arrow_csv.write_csv(pa.table({**columns, "y": pa.array(y)}), path)
 
 
-def _command(*words: Any) -> tuple[float, float]:
-    """Seconds and most resident megabytes of a command."""
+def _command(*words: Any) -> float:
+    """Seconds of a command."""
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "discriminant", *map(str, words)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise RuntimeError(f"discriminant {words[0]} ended with status {status}.")
-    return time.perf_counter() - start, used.ru_maxrss / 1024
+    subprocess.run([sys.executable, "-m", "discriminant", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
