@@ -87,12 +87,12 @@ def cross_entropy(p: Any, q: Any, base: float | None = None) -> Any:
 def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     """The Jensen-Shannon divergence: ``KL(p || m) / 2 + KL(q || m) / 2`` with ``m = (p + q) / 2``.
 
-    It is symmetric and at most log 2. That of two Gaussians has no closed form and is refused: `bhattacharyya` or
-    Jeffries-Matusita (`class_distances`) serve the same purpose there.
+    It is symmetric and at most log 2. That of two Gaussians has no closed form: it is an integral over one variable,
+    which is computed to rounding.
 
     Parameters
     ----------
-    p, q : arrays of shape (..., n_values) or dicts of probabilities
+    p, q : two distributions of one kind: arrays of shape (..., n_values), dicts of probabilities, or Gaussians
     base : float, optional
         Of the logarithm; nats by default.
 
@@ -100,12 +100,11 @@ def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     --------
     >>> js_divergence([1, 0], [0, 1], base=2)
     1.0
+    >>> round(js_divergence(Gaussian(0, 1), Gaussian(1, 1)), 6)
+    0.111421
     """
     if _both_gaussian(p, q):
-        raise ParameterError(
-            "The Jensen-Shannon divergence of two Gaussians has no closed form. Use bhattacharyya(p, q), or "
-            "class_distances([p, q]).jeffries_matusita, which is bounded too."
-        )
+        return float(GaussianPairs.of([p, q], np.array([0]), np.array([1])).jensen_shannon()[0] / _unit(base))
     first, second = _tables(p, q)
     middle = (first + second) / 2
     return (kl_divergence(first, middle, base) + kl_divergence(second, middle, base)) / 2

@@ -21,6 +21,9 @@ from ..moments.scatter import CholeskyCovariance, factorised
 
 Array = np.ndarray[Any, Any]
 
+#: Of the trapezoidal rule for the Jensen-Shannon divergence: errors of exp(-pi / step), and of exp(-pi step steps).
+_STEP, _STEPS = 0.075, 175
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -198,6 +201,25 @@ class GaussianPairs:
     def bhattacharyya(self) -> Array:
         """``-log of the integral of the geometric mean`` of each pair."""
         return self.exponent(np.full(len(self.shift), 0.5))
+
+    def jensen_shannon(self) -> Array:
+        """The Jensen-Shannon divergence of each pair, to rounding.
+
+        It is log 2 less the mean of ``log(1 + ratio of the densities)``. By Mellin's inversion that is the integral over
+        t of a weight that falls like exp(-pi t) times the integral of ``first^s second^(1 - s)`` at ``s = 1/2 + it``,
+        which has a closed form. Both are analytic for |Im t| < 1/2: the trapezoidal rule errs by exp(-pi / step) only.
+        """
+        t = np.arange(_STEPS) * _STEP
+        weight = 2 * _STEP / ((1 + 4 * t**2) * np.cosh(np.pi * t))
+        weight[0] /= 2
+        s = (0.5 + 1j * t)[:, None]
+        found = np.empty(len(self.shift))
+        for pair, (shift, ratio) in enumerate(zip(self.shift, self.ratio, strict=True)):
+            means = (0.25 + t**2)[:, None] * shift**2 / (1 + s * (ratio - 1))
+            exponent = 0.5 * (means + np.log1p(s * (ratio - 1)) - s * np.log(ratio)).sum(axis=1)
+            size, turn = np.maximum(exponent.real, 0.0), exponent.imag
+            found[pair] = weight @ (-np.expm1(-size) + 2 * np.exp(-size) * np.sin(turn / 2) ** 2)
+        return np.clip(found, 0.0, np.log(2))
 
     def kl_forward(self) -> Array:
         """KL(first || second)."""
