@@ -206,8 +206,9 @@ class GaussianPairs:
         """The Jensen-Shannon divergence of each pair, to rounding.
 
         It is log 2 less the mean of ``log(1 + ratio of the densities)``. By Mellin's inversion that is the integral
-        over t of a weight that falls like exp(-pi t) times the integral of ``first^s second^(1 - s)`` at ``s = 1/2 + it``,
-        which has a closed form. Both are analytic for |Im t| < 1/2: the trapezoidal rule errs by exp(-pi / step) only.
+        over t of a weight that falls like exp(-pi t), times the integral of ``first^s second^(1 - s)`` at
+        ``s = 1/2 + it``, which has a closed form. Both are analytic for |Im t| < 1/2: the trapezoidal rule errs by
+        exp(-pi / step) only.
         """
         t = np.arange(_STEPS) * _STEP
         weight = 2 * _STEP / ((1 + 4 * t**2) * np.cosh(np.pi * t))
