@@ -196,6 +196,32 @@ def test_a_file_cut_short_meanwhile(tmp_path, monkeypatch):
         table.read()
 
 
+def test_a_file_that_is_gone_or_cannot_be_read(tmp_path, monkeypatch):
+    path = written(tmp_path, "x,k,c\n" + numbers(3000))
+    table = open_table(path)
+
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.preadv", broken)
+        assert table.read().num_rows == 3000
+        assert sum(batch.num_rows for batch in table.batches()) == 3000
+    path.unlink()
+    for read in (table.read, lambda: list(table.batches())):
+        with pytest.raises(InputError, match="cannot be read"):
+            read()
+
+
+def test_threads_that_may_not_stand_back_work_all_the_same(tmp_path, monkeypatch, count):
+    def refused(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.setpriority", refused)
+    assert open_table(written(tmp_path, "x,k,c\n" + numbers(3000))).read().num_rows == 3000
+    assert len(count) > 10
+
+
 def test_pieces_cover_the_file_line_by_line(tmp_path):
     text = "a\n" + "".join("x" * (i % 5000) + "\n" for i in range(0, 90000, 997))
     path = written(tmp_path, text)

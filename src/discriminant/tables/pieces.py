@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import get_native_id, local
@@ -41,7 +41,7 @@ class Pieces:
     def __init__(self, path: Path, quote: str | None) -> None:
         self.path = path
         self.quote = quote
-        self._size = path.stat().st_size
+        self._size = path.stat().st_size if path.exists() else 0
         self._buffers = local()
 
     @property
@@ -110,16 +110,20 @@ def _stand_back() -> None:
     """Let this thread give way: Python code that runs meanwhile, such as loading a library, has one core at most."""
     if sys.platform == "linux":  # where priorities are those of threads
         thread = get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _STEPS_BACK)
+        with suppress(OSError):  # where that is not allowed, nothing is lost but a little time
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _STEPS_BACK)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    file = os.open(path, os.O_RDONLY)
     try:
-        yield file
-    finally:
-        os.close(file)
+        file = os.open(path, os.O_RDONLY)
+        try:
+            yield file
+        finally:
+            os.close(file)
+    except OSError as error:  # which Arrow will meet too, and it has words for it
+        raise Trouble(str(error)) from error
 
 
 def joined(parts: list[Any]) -> Any:
