@@ -1,9 +1,49 @@
 """Settings that all tests share."""
 
+import re
+import shutil
+from contextlib import contextmanager
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+#: What a browser may say that nobody should have to read.
+GRAVE = ("error", "warning")
 
 # The same examples on every run and machine: a failure can be reproduced by running the test again.
 settings.register_profile(
     "suite", derandomize=True, deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium")
+    assert program, "These tests need Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def open_page(browser):
+    """A function that opens a file as a page that must go without error, dialog or request for anything else."""
+
+    @contextmanager
+    def visit(path, width=1280):
+        page, troubles = browser.new_page(viewport={"width": width, "height": 900}), []
+        page.on("console", lambda message: troubles.append(message.text) if message.type in GRAVE else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: None if request.url == path.as_uri() else troubles.append(request.url))
+        page.route(re.compile("^(?!file:)"), lambda route: route.abort())
+        page.goto(path.as_uri())
+        yield page
+        page.close()
+        assert not troubles
+
+    return visit

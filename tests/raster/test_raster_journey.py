@@ -164,7 +164,7 @@ def test_bands_in_another_order_are_refused_by_name(folder, tmp_path):
     assert not (tmp_path / "x.tif").exists()
 
 
-def test_held_out_areas_and_the_report(folder):
+def test_held_out_areas_and_the_report(folder, open_page):
     target, page = folder / "reported.tif", folder / "page.html"
     areas = ["--areas", POLYGONS, "-c", "label", "--model", "lda"]
     result = run("classify", *BANDS, *areas, "-o", target, "--report", page, "--json")
@@ -176,6 +176,13 @@ def test_held_out_areas_and_the_report(folder):
         assert words in text or words.replace("&#39;", "'") in text
     assert 'id="plot-signatures"' in text
     assert "The figure could not be drawn" not in text
+    with open_page(page, 760) as printed:  # the width of a sheet
+        printed.emulate_media(media="print")
+        widths = printed.evaluate(
+            "[...document.querySelectorAll('table')].map(t => [t.scrollWidth, t.parentElement.clientWidth])"
+        )
+    assert widths
+    assert all(own <= there for own, there in widths)
 
 
 def test_accuracy_has_its_sides_the_right_way_round(by_hand, folder):

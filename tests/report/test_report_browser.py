@@ -1,12 +1,9 @@
 """A report in a real browser: it draws, answers the sliders with the right numbers, prints, and asks for nothing."""
 
 import re
-import shutil
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 from report_cases import HOSTILE, KINDS, compared
 
 from discriminant.evaluation import evaluation_of
@@ -15,39 +12,7 @@ from discriminant.report.html import PARTS
 from discriminant.report.material import gather
 from discriminant.report.thresholds import thresholds_of
 
-#: What a browser may say that nobody should have to read.
-GRAVE = ("error", "warning")
 SET = "(control, value) => { control.value = value; control.dispatchEvent(new Event('input')); }"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = shutil.which("chromium")
-    assert program, "These tests need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def open_page(browser):
-    """A function that opens a file as a page that must go without error, dialog or request for anything else."""
-
-    @contextmanager
-    def visit(path, width=1280):
-        page, troubles = browser.new_page(viewport={"width": width, "height": 900}), []
-        page.on("console", lambda message: troubles.append(message.text) if message.type in GRAVE else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: None if request.url == path.as_uri() else troubles.append(request.url))
-        page.route(re.compile("^(?!file:)"), lambda route: route.abort())
-        page.goto(path.as_uri())
-        yield page
-        page.close()
-        assert not troubles
-
-    return visit
 
 
 def move(page, control, value):
