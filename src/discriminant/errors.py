@@ -18,18 +18,77 @@
     ├── CollinearityWarning                      columns that are linear functions of others
     └── SeparationWarning                        classes for which maximum likelihood has no finite solution
 
-Each message says what was expected, what came and what to do.
+Each message says what was expected, what came and what to do. A message is made of parts: text, and the settings and
+models it speaks of, which Python and the command line write each in their own way::
+
+    raise InputError(f"{name} misses values. Choose ", Setting("missing", "indicator"), ".")
+
+is told as ``missing='indicator'`` in Python and as ``--missing indicator`` on the command line.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+_NO_VALUE: Any = object()
 
-class DiscriminantError(Exception):
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that a message speaks of, perhaps with a value it advises."""
+
+    parameter: str
+    value: Any = _NO_VALUE
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a value is advised."""
+        return self.value is not _NO_VALUE
+
+    def __str__(self) -> str:
+        return f"{self.parameter}={self.value!r}" if self.has_value else self.parameter
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a message speaks of, by the name of its class."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Part = str | Setting | Model
+
+
+class Message:
+    """Text with the settings and models it speaks of."""
+
+    def __init__(self, *parts: Part) -> None:
+        self.parts = parts
+
+    def told(self, spelled: Callable[[Setting | Model], str] = str) -> str:
+        """The text, with settings and models as ``spelled`` writes them; by default as in Python."""
+        return "".join(part if isinstance(part, str) else spelled(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.told()
+
+
+class DiscriminantError(Message, Exception):
     """Base of every error raised on purpose by this package."""
+
+    def __init__(self, *parts: Part) -> None:
+        Message.__init__(self, *parts)
+        Exception.__init__(self, str(self))
+
+    def __reduce__(self) -> Any:
+        return type(self), self.parts, vars(self)
 
 
 class InputError(DiscriminantError, ValueError):
@@ -67,20 +126,23 @@ class DegenerateDataError(DiscriminantError, ValueError):
 class NotSeparableError(DegenerateDataError):
     """No hyperplane separates two classes; ``witness`` proves it."""
 
-    def __init__(self, message: str, witness: Any) -> None:
-        super().__init__(message)
+    def __init__(self, *parts: Part, witness: Any = None) -> None:
+        super().__init__(*parts)
         self.witness = witness
-
-    def __reduce__(self) -> Any:
-        return type(self), (*self.args, self.witness)
 
 
 class NotReadyError(DiscriminantError, RuntimeError):
     """A model fed by ``partial_fit`` has not seen enough rows to predict."""
 
 
-class DiscriminantWarning(UserWarning):
-    """Base of every warning this package gives."""
+class DiscriminantWarning(Message, UserWarning):
+    """Base of every warning this package gives; ``origin`` is the line of the package it comes from."""
+
+    origin: tuple[str, int] | None = None
+
+    def __init__(self, *parts: Part) -> None:
+        Message.__init__(self, *parts)
+        UserWarning.__init__(self, str(self))
 
 
 class CollinearityWarning(DiscriminantWarning):
@@ -91,10 +153,13 @@ class SeparationWarning(DiscriminantWarning):
     """The classes are separated: maximum likelihood has no finite solution."""
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str | Message, category: type[Warning]) -> None:
     """Warn, pointing at the caller's line outside this package."""
     package = __name__.partition(".")[0]
     depth, frame = 2, sys._getframe(1)
+    warning = category(*(message.parts if isinstance(message, Message) else (message,)))
+    if isinstance(warning, DiscriminantWarning):
+        warning.origin = frame.f_code.co_filename, frame.f_lineno
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=depth)
+    warnings.warn(warning, stacklevel=depth)

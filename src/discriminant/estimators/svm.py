@@ -302,7 +302,7 @@ class SupportVectorClassifier(BinaryProblems):
             raise NotSeparableError(
                 f"No hyperplane separates {self._named(column)}: there is no hard margin. The error's witness proves "
                 "it. Use margin='soft'.",
-                self._witness(error.witness, rows, column),
+                witness=self._witness(error.witness, rows, column),
             ) from None
         value = 0.5 * float(found.coef @ found.coef)
         solution = Solution(

@@ -162,7 +162,7 @@ def _no_margin(
     """The error for classes without a separating hyperplane, with its proof; or for a margin too thin to compute."""
     found = _common(view, sign, chosen, cancelling, fit_intercept) or separator(view, sign, fit_intercept)
     if isinstance(found, CommonPoint):
-        return NotSeparableError(_in_words(found), found)
+        return NotSeparableError(_in_words(found), witness=found)
     return DegenerateDataError(
         f"The classes are separable, but the widest margin cannot be computed: it is about {found.margin:.1g}, too "
         f"thin beside values of size {view.scale:.1g}. Bring the columns to like units."

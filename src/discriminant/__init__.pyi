@@ -1,0 +1,115 @@
+"""Everything public, and where it is defined."""
+
+from . import errors, figures, raster
+from .decision.bayes import BayesClassifier
+from .decision.bayes_risk import bayes_error
+from .decision.bounds import bhattacharyya, chernoff, class_distances, error_bounds
+from .decision.divergence import cross_entropy, entropy, js_divergence, kl_divergence
+from .decision.gaussians import Gaussian, class_gaussians
+from .decision.posteriors import Posterior, posterior, top_k
+from .decision.rules import Decision
+from .decision.shift import estimate_priors
+from .estimators.decided import DecisionClassifier
+from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from .estimators.fisher import FisherDiscriminant
+from .estimators.least_squares import LeastSquaresClassifier
+from .estimators.logistic import LogisticRegression
+from .estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath
+from .estimators.many_classes import OneVsOne, OneVsRest, OutputCode
+from .estimators.minimum_distance import MinimumDistance
+from .estimators.naive_bayes import GaussianNB, NaiveBayes
+from .estimators.perceptron import Perceptron
+from .estimators.svm import SupportVectorClassifier
+from .estimators.together import fit_all
+from .evaluation.calibration import CalibrationBins, calibration_line
+from .evaluation.comparison import compare_auc
+from .evaluation.counts import ConfusionMatrix
+from .evaluation.evaluate import evaluate, evaluation_of
+from .evaluation.histogram import ScoreHistogram
+from .evaluation.many import precision_recall, roc
+from .evaluation.selective import risk_coverage
+from .evaluation.stream import Evaluator
+from .inference.separability import separability
+from .multiclass import Codebook
+from .report.html import write_report
+from .storage.export import export
+from .storage.files import load, read_model_file, save
+from .tables.encoder import TableEncoder
+from .tables.reading import open_table
+from .tables.schema import Schema
+from .tables.training import read_training
+from .validation.compare import compare
+from .validation.cross import cross_validate
+from .validation.curves import learning_curve
+from .validation.mcnemar import mcnemar
+from .validation.sources import error_sources
+
+__version__: str
+
+__all__ = [
+    "BayesClassifier",
+    "CalibrationBins",
+    "Codebook",
+    "ConfusionMatrix",
+    "Decision",
+    "DecisionClassifier",
+    "Evaluator",
+    "FisherDiscriminant",
+    "Gaussian",
+    "GaussianNB",
+    "LeastSquaresClassifier",
+    "LinearDiscriminantAnalysis",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "LogisticRegressionPath",
+    "MinimumDistance",
+    "NaiveBayes",
+    "OneVsOne",
+    "OneVsRest",
+    "OutputCode",
+    "Perceptron",
+    "Posterior",
+    "QuadraticDiscriminantAnalysis",
+    "Schema",
+    "ScoreHistogram",
+    "SupportVectorClassifier",
+    "TableEncoder",
+    "__version__",
+    "bayes_error",
+    "bhattacharyya",
+    "calibration_line",
+    "chernoff",
+    "class_distances",
+    "class_gaussians",
+    "compare",
+    "compare_auc",
+    "cross_entropy",
+    "cross_validate",
+    "entropy",
+    "error_bounds",
+    "error_sources",
+    "errors",
+    "estimate_priors",
+    "evaluate",
+    "evaluation_of",
+    "export",
+    "figures",
+    "fit_all",
+    "js_divergence",
+    "kl_divergence",
+    "learning_curve",
+    "load",
+    "mcnemar",
+    "open_table",
+    "posterior",
+    "precision_recall",
+    "raster",
+    "read_model_file",
+    "read_training",
+    "risk_coverage",
+    "roc",
+    "save",
+    "separability",
+    "top_k",
+    "write_report",
+]

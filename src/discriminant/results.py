@@ -1,0 +1,189 @@
+"""Results as people and programs read them: numbers and tables as text, frames, JSON, and one mixin for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+WIDTH = 100  #: the longest line of a printed result
+NOTHING = "-"  #: what stands where there is no number
+#: A notebook shows this many rows of a table; `to_frame` has all.
+_SHOWN_ROWS = 60
+
+
+def plain(label: Any) -> Any:
+    """A class label as its owner wrote it, without NumPy's wrapping."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def shown(label: Any) -> str:
+    """The same as messages print it."""
+    return repr(plain(label))
+
+
+def shortened(text: Any, most: int = 20) -> str:
+    """A name cut to what fits."""
+    text = str(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def listed(names: Iterable[Any], most: int | None = None) -> str:
+    """``a, b and c``; of more than ``most`` names the first, and how many more there are.
+
+    >>> listed(["a", "b", "c"]), listed("abcdef", most=2)
+    ('a, b and c', 'a, b and 4 more')
+    """
+    texts = [str(plain(name)) for name in names]
+    if most is not None and len(texts) > most:
+        texts = [*texts[:most], f"{len(texts) - most} more"]
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]])) if texts else ""
+
+
+def several(n: int, what: str, many: str | None = None) -> str:
+    """``1 row``, ``3 rows``."""
+    return f"{n:,} {what if n == 1 else many or what + 's'}"
+
+
+def count(value: float) -> str:
+    """A number of rows, or a sum of weights, with thousands set apart."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number to so many significant digits; a dash where there is none."""
+    return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}g}"
+
+
+def decimal(value: float | None, places: int = 4) -> str:
+    """A number with so many decimals; a dash where there is none."""
+    return NOTHING if value is None or math.isnan(value) else f"{value:.{places}f}"
+
+
+def percent(value: float | None, places: int = 1) -> str:
+    """A share in percent; a dash where there is none."""
+    return NOTHING if value is None or math.isnan(value) else f"{100 * value:.{places}f} %"
+
+
+def p_value(p: float | None, places: int = 4) -> str:
+    """A p-value; a very small one as what it is below.
+
+    >>> p_value(0.0312), p_value(1e-9), p_value(1e-9, places=3)
+    ('0.0312', '< 0.0001', '< 0.001')
+    """
+    return f"< {10.0**-places:.{places}f}" if p is not None and p < 10.0**-places else decimal(p, places)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[str]:
+    """Lines of a table: the first ``left`` columns, which hold names, flush left, the others flush right."""
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(w) if j < left else cell.rjust(w) for j, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((" " * gap).join(cells).rstrip())
+    return lines
+
+
+def columns_of(records: Sequence[Any], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+    """Records (dataclasses or dicts) as columns; ``names`` chooses among their fields."""
+    if names is None:
+        names = [] if not records else list(records[0]) if isinstance(records[0], Mapping) else _field_names(records[0])
+    return {
+        name: [row.get(name) if isinstance(row, Mapping) else getattr(row, name) for row in records] for name in names
+    }
+
+
+def frame_of(columns: Mapping[str, Any], backend: Any = None) -> Any:
+    """Columns as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
+    import narwhals.stable.v2 as nw
+
+    return nw.from_dict(dict(columns), backend=backend if backend is not None else _frame_backend()).to_native()
+
+
+def _frame_backend() -> Any:
+    from importlib.util import find_spec
+
+    return next(name for name in ("pandas", "polars", "pyarrow") if find_spec(name))
+
+
+def matrix_frame(values: Array, rows: Sequence[Any], columns: Sequence[Any], row_axis: str, column_axis: str) -> Any:
+    """A table with named axes: a pandas frame, or ``{row: {column: value}}`` where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        return {row: dict(zip(columns, line, strict=True)) for row, line in zip(rows, values.tolist(), strict=True)}
+    index, header = pandas.Index(rows, name=row_axis), pandas.Index(columns, name=column_axis)
+    return pandas.DataFrame(values, index=index, columns=header)
+
+
+def jsonable(value: Any) -> Any:
+    """The same in types that JSON has; what is not a finite number becomes None."""
+    if hasattr(value, "to_dict"):
+        return jsonable(value.to_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: jsonable(getattr(value, name)) for name in _field_names(value)}
+    if isinstance(value, Mapping):
+        return {str(plain(key)): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(entry) for entry in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return jsonable(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _field_names(record: Any) -> list[str]:
+    return [field.name for field in fields(record) if not field.name.startswith("_")]
+
+
+class Result:
+    """What every result has: text for a terminal, a table for a notebook, a frame, and plain values for JSON.
+
+    A result is a dataclass with ``repr=False``. It writes ``__str__``, and overrides `_columns` (its main table, by
+    column) and `to_dict` where the fields themselves will not do.
+    """
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        """The main table; by default one row of the fields that hold a single value."""
+        values = {name: getattr(self, name) for name in _field_names(self)}
+        return {name: [plain(value)] for name, value in values.items() if np.ndim(value) == 0 and _is_single(value)}
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """The main table as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
+        return frame_of(self._columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and text, as JSON has them; NaN as None."""
+        return {name: jsonable(getattr(self, name)) for name in _field_names(self)}
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        headline = str(self).partition("\n")[0]
+        return f"<p>{escape(headline)}</p>{html_table(self._columns())}"
+
+
+def _is_single(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bool, int, float, np.generic))
+
+
+def html_table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Columns as an HTML table, numbers to four digits; of a long one the first rows."""
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(v))}</td>' for v in row)}</tr>" for row in rows[:_SHOWN_ROWS])
+    more = f"<p>and {len(rows) - _SHOWN_ROWS:,} more rows, see to_frame()</p>" if len(rows) > _SHOWN_ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(value: Any) -> str:
+    value = plain(value)
+    return "" if value is None else number(value) if isinstance(value, float) else str(value)
