@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import discriminant as d
-from discriminant.decision import Decision
+from discriminant import Decision
 from discriminant.estimators.decided import DecisionClassifier
 
 #: {truth: {action: cost}}: missing a malignant tumour costs as much as twenty false alarms.

@@ -1,14 +1,9 @@
 """Everything public, and where it is defined."""
 
-from . import errors, figures, raster
-from .decision.bayes import BayesClassifier
-from .decision.bayes_risk import bayes_error
-from .decision.bounds import bhattacharyya, chernoff, class_distances, error_bounds
-from .decision.divergence import cross_entropy, entropy, js_divergence, kl_divergence
-from .decision.gaussians import Gaussian, class_gaussians
+from . import errors, figures, raster, theory
 from .decision.posteriors import Posterior, posterior, top_k
+from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
-from .decision.shift import estimate_priors
 from .estimators.decided import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.fisher import FisherDiscriminant
@@ -38,6 +33,8 @@ from .tables.encoder import TableEncoder
 from .tables.reading import open_table
 from .tables.schema import Schema
 from .tables.training import read_training
+from .theory.bayes import BayesClassifier, bayes_error
+from .theory.distributions import Gaussian
 from .validation.compare import compare
 from .validation.cross import cross_validate
 from .validation.curves import learning_curve
@@ -76,17 +73,10 @@ __all__ = [
     "TableEncoder",
     "__version__",
     "bayes_error",
-    "bhattacharyya",
     "calibration_line",
-    "chernoff",
-    "class_distances",
-    "class_gaussians",
     "compare",
     "compare_auc",
-    "cross_entropy",
     "cross_validate",
-    "entropy",
-    "error_bounds",
     "error_sources",
     "errors",
     "estimate_priors",
@@ -95,8 +85,6 @@ __all__ = [
     "export",
     "figures",
     "fit_all",
-    "js_divergence",
-    "kl_divergence",
     "learning_curve",
     "load",
     "mcnemar",
@@ -110,6 +98,7 @@ __all__ = [
     "roc",
     "save",
     "separability",
+    "theory",
     "top_k",
     "write_report",
 ]

@@ -1,4 +1,4 @@
-"""Decisions from posteriors: a priori, most probable, most likely, least expected cost; abstaining and thresholds."""
+"""Decisions from posteriors: most probable, most likely, of least expected cost; abstaining, and reasons in words."""
 
 from __future__ import annotations
 
@@ -9,17 +9,319 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.naming import plain
+from ..data.labels import encode_labels
+from ..data.naming import plain, shown
 from ..data.parameters import check_integer, check_number
+from ..data.rows import as_rows
 from ..data.weights import check_weights
-from ..errors import InputError, ParameterError
+from ..engine import map_rows
+from ..errors import InputError, LabelError, ParameterError
 from .costs import CostTable, read_costs
-from .posteriors import Posterior, as_posterior, class_array
-from .priors import check_priors, equal_priors, one_for_each_class
-from .risks import ABSTAIN, Problem, codes_of
-from .words import Explanation, explanation
+from .posteriors import (
+    Posterior,
+    as_posterior,
+    check_priors,
+    class_array,
+    equal_priors,
+    label_array,
+    one_for_each_class,
+)
 
 Array = np.ndarray[Any, Any]
+
+ABSTAIN = "abstain"
+
+
+@dataclass(frozen=True)
+class DecisionProblem:
+    """A posterior and what each action costs under each class.
+
+    With ``costs`` None they are 0 for the right class and 1 for the others, and the risk of a class is ``1 - p``: the
+    choice is then the largest p itself, not the smallest of some rounded sums. The number of an action beyond the
+    costed ones stands for abstaining.
+    """
+
+    posterior: Posterior
+    costs: Array | None
+    costed: list[Any]
+    reject_cost: float | None
+    thresholds: Array | None  #: the least probability of the class that an action names; 0 where it names none
+
+    @property
+    def actions(self) -> Array:
+        """All actions that can be chosen; abstaining comes last."""
+        if self.reject_cost is not None or self.thresholds is not None:
+            return label_array([*self.costed, ABSTAIN])
+        return self.posterior.classes if self.costs is None else label_array(self.costed)
+
+    def risks(self) -> Array:
+        """The expected cost of every action that has costs, for each row."""
+        n_costed = len(self.costed)
+        out = np.empty((len(self.posterior), n_costed + (self.reject_cost is not None)))
+        out[:, n_costed:] = self.reject_cost or 0.0
+
+        def write(block: Array, where: slice) -> None:
+            out[where, :n_costed] = self._relative(block, where) + self._base
+
+        map_rows(as_rows(self.posterior.probabilities), write)
+        return out
+
+    def chosen(self) -> Array:
+        """The number of the chosen action of each row."""
+        out = np.empty(len(self.posterior), dtype=np.intp)
+
+        def write(block: Array, where: slice) -> None:
+            out[where] = self._best(block, where)
+
+        map_rows(as_rows(self.posterior.probabilities), write)
+        return out
+
+    def row(self, i: int) -> DecisionProblem:
+        """The problem of one row."""
+        costs = self.costs[i] if self.costs is not None and self.costs.ndim == 3 else self.costs
+        return DecisionProblem(self.posterior[i], costs, self.costed, self.reject_cost, self.thresholds)
+
+    def realised(self, codes: Array) -> Array:
+        """What the chosen action of each row costs, given the codes of the true classes."""
+        chosen = self.chosen()
+        abstained = chosen == len(self.costed)
+        if self.reject_cost is None and abstained.any():
+            raise _no_cost_of_abstaining(int(np.argmax(abstained)))
+        cost = self._cost(codes, np.where(abstained, 0, chosen))
+        return np.where(abstained, self.reject_cost or 0.0, cost)
+
+    def expected(self) -> Array:
+        """The risk of the chosen action of each row."""
+        chosen, risks = self.chosen(), self.risks()
+        if risks.shape[1] <= chosen.max():
+            raise _no_cost_of_abstaining(int(np.argmax(chosen)))
+        return np.take_along_axis(risks, chosen[:, None], axis=1)[:, 0]
+
+    @property
+    def named(self) -> Array:
+        """The code of the class that each costed action names, -1 for an action that is not a class."""
+        codes = {plain(label): k for k, label in enumerate(self.posterior.classes)}
+        return np.array([codes.get(action, -1) for action in self.costed])
+
+    def reached(self, p: Array) -> Array:
+        """Which costed actions the thresholds allow."""
+        if self.thresholds is None:
+            return np.ones((len(p), len(self.costed)), dtype=bool)
+        # The last column is for actions that name no class.
+        certain = np.column_stack((p, np.ones(len(p))))
+        return certain[:, self.named] >= self.thresholds
+
+    def _cost(self, codes: Array, column: Array) -> Array:
+        """What a costed action costs under the true class of each row."""
+        if self.costs is None:
+            return (column != codes).astype(np.float64)
+        row = () if self.costs.ndim == 2 else (np.arange(len(codes)),)
+        return self.costs[(*row, codes, column)]
+
+    @property
+    def _base(self) -> float:
+        return 1.0 if self.costs is None else 0.0
+
+    def _relative(self, p: Array, where: slice) -> Array:
+        """The risk of each costed action, less `_base`."""
+        if self.costs is None:
+            return -p
+        return p @ self.costs if self.costs.ndim == 2 else np.einsum("nk,nka->na", p, self.costs[where])
+
+    def _best(self, p: Array, where: slice) -> Array:
+        risk = self._relative(p, where)
+        if self.thresholds is not None:
+            risk = np.where(self.reached(p), risk, np.inf)
+        best = risk.argmin(axis=1)
+        # Abstaining wins ties; without a cost it is left for rows where nothing else is allowed.
+        limit = np.inf if self.reject_cost is None else self.reject_cost - self._base
+        best[limit <= risk[np.arange(len(p)), best]] = len(self.costed)
+        return best
+
+
+def codes_of(y: Any, posterior: Posterior) -> Array:
+    """The code of each true label among the classes of the posterior."""
+    found, codes = encode_labels(y, len(posterior))
+    position = {plain(label): k for k, label in enumerate(posterior.classes)}
+    places = np.array([position.get(plain(label), -1) for label in found])
+    if places.min() < 0:
+        unseen = int(np.argmin(places))
+        row = int(np.argmax(codes == unseen))
+        raise LabelError(f"Label {shown(found[unseen])} of row {row} is not among the classes {list(position)}.")
+    return places[codes]
+
+
+def _no_cost_of_abstaining(row: int) -> ParameterError:
+    return ParameterError(
+        f"Row {row} reaches no threshold, so the decision abstains, and abstaining has no cost: give reject_cost=."
+    )
+
+
+#: Classes and actions named in the text; there may be many more.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an action won, and how far the probabilities may move before another one does.
+
+    The probabilities move along a line: what one class loses another gains, the others stay. The two are the class
+    that speaks most for the action and the one that speaks most for its runner-up; with two classes there is no other
+    line.
+
+    Attributes
+    ----------
+    action : the action chosen
+    probabilities : dict of the class probabilities
+    risks : dict of the expected cost of every action that has costs
+    runner_up : the next best action that is allowed, or None
+    refused : actions of lower risk whose class does not reach its threshold
+    losing, gaining : the two classes of the line
+    holds : (low, high), the probabilities of ``gaining`` between which the action stays the same
+    below, above : the actions that follow beyond them; None where the line ends first
+    basis : what the probabilities rest on, where that is not the posterior as it was given
+    """
+
+    action: Any
+    probabilities: dict[Any, float]
+    risks: dict[Any, float]
+    runner_up: Any
+    refused: tuple[Any, ...]
+    losing: Any
+    gaining: Any
+    holds: tuple[float, float]
+    below: Any
+    above: Any
+    basis: str = ""
+
+    @property
+    def threshold(self) -> float | None:
+        """The probability of ``gaining`` at which the decision changes against ``losing``; None if it never does."""
+        return None if self.above is None else self.holds[1]
+
+    def __str__(self) -> str:
+        return "\n".join((self._choice(), self._evidence(), self._limits()))
+
+    def _choice(self) -> str:
+        risk = self.risks.get(self.action)
+        text = f"Decision: {self.action}, " + (
+            "because no class reaches its threshold" if risk is None else f"with expected cost {risk:.4g}"
+        )
+        if self.runner_up is not None:
+            text += f"; next best: {self.runner_up}, {self.risks[self.runner_up]:.4g}"
+        if self.refused:
+            listed = ", ".join(f"{action} ({self.risks[action]:.4g})" for action in self.refused)
+            text += f". Below the threshold: {listed}"
+        return text + "."
+
+    def _evidence(self) -> str:
+        ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
+        listed = ", ".join(f"{label} {p:.4g}" for label, p in ranked[:_NAMED])
+        rest = sum(p for _, p in ranked[_NAMED:])
+        return f"Probabilities{self.basis and ' ' + self.basis}: {listed}" + (
+            f", others {rest:.4g}." if len(ranked) > _NAMED else "."
+        )
+
+    def _limits(self) -> str:
+        name, (low, high) = f"P({self.gaining})", self.holds
+        now = f" (now {self.probabilities[self.gaining]:.4g})"
+        if self.below is None and self.above is None:
+            text = f"whatever {name} is{now}"
+        elif self.below is None:
+            text = f"for {name} up to {high:.4g}{now}; above: {self.above}"
+        elif self.above is None:
+            text = f"for {name} from {low:.4g}{now}; below: {self.below}"
+        else:
+            text = f"for {name} from {low:.4g} to {high:.4g}{now}; below: {self.below}, above: {self.above}"
+        if len(self.probabilities) == 2:
+            return f"It holds {text}."
+        return f"With probability moving between {self.losing} and {self.gaining} alone, it holds {text}."
+
+
+def explanation(problem: DecisionProblem, basis: str = "") -> Explanation:
+    """Why the action of a problem of one row won; ``basis`` says what its probabilities rest on."""
+    actions = [plain(action) for action in problem.actions]
+    p, chosen, risks = problem.posterior.probabilities[0], int(problem.chosen()[0]), problem.risks()[0]
+    ranked = [int(j) for j in np.argsort(risks, kind="stable") if j != chosen]
+    allowed = _allowed(problem, p)
+    runner_up = next((j for j in ranked if allowed[j]), None)
+    rival = next(iter([runner_up] if runner_up is not None else ranked), chosen)
+    losing, gaining = _line(problem, p, chosen, rival)
+    low, below = _change(problem, p, gaining, losing)
+    high, above = _change(problem, p, losing, gaining)
+    classes = [plain(label) for label in problem.posterior.classes]
+    cheaper = [j for j in ranked if not allowed[j] and (chosen >= len(risks) or risks[j] < risks[chosen])]
+    return Explanation(
+        action=actions[chosen],
+        probabilities=dict(zip(classes, p.tolist(), strict=True)),
+        risks=dict(zip(actions, risks.tolist(), strict=False)),
+        runner_up=None if runner_up is None else actions[runner_up],
+        refused=tuple(actions[j] for j in cheaper),
+        losing=classes[losing],
+        gaining=classes[gaining],
+        holds=(float(p[gaining] - low), float(p[gaining] + high)),
+        below=None if below is None else actions[below],
+        above=None if above is None else actions[above],
+        basis=basis,
+    )
+
+
+def _allowed(problem: DecisionProblem, p: Array) -> Array:
+    """Which actions the thresholds allow; abstaining always is."""
+    return np.append(problem.reached(p[None])[0], True)
+
+
+def _cost_matrix(problem: DecisionProblem) -> Array:
+    """The costs of all actions, abstaining among them; 0 where it has no cost."""
+    n_classes = len(problem.posterior.classes)
+    costs = 1.0 - np.eye(n_classes) if problem.costs is None else problem.costs
+    return np.column_stack((costs, np.full(n_classes, problem.reject_cost or 0.0)))
+
+
+def _line(problem: DecisionProblem, p: Array, winner: int, rival: int) -> tuple[int, int]:
+    """The class that speaks most for the winner against its rival, and the one that speaks most for the rival."""
+    costs = _cost_matrix(problem)
+    favour = costs[:, rival] - costs[:, winner]
+    gaining = int(np.argmin(favour))
+    weight = p * favour
+    weight[gaining] = -np.inf
+    return int(np.argmax(weight)), gaining
+
+
+def _change(problem: DecisionProblem, p: Array, source: int, target: int) -> tuple[float, int | None]:
+    """How much probability has to move from one class to another until another action is chosen, and which.
+
+    The decision can only change where the risks of two actions meet, or where a class crosses its threshold; between
+    such points it is constant.
+    """
+    stops = _possible_changes(problem, p, source, target)
+    if len(stops) == 1:  # the source has nothing to give
+        return 0.0, None
+    middles = (stops[1:] + stops[:-1]) / 2
+    moved = np.tile(p, (len(middles), 1))
+    moved[:, source] -= middles
+    moved[:, target] += middles
+    there = Posterior(moved, problem.posterior.classes)
+    actions = DecisionProblem(there, problem.costs, problem.costed, problem.reject_cost, problem.thresholds).chosen()
+    other = np.flatnonzero(actions != problem.chosen()[0])
+    if other.size == 0:
+        return float(p[source]), None
+    return float(stops[other[0]]), int(actions[other[0]])
+
+
+def _possible_changes(problem: DecisionProblem, p: Array, source: int, target: int) -> Array:
+    """Amounts, from nothing to all that the source has, at which the decision may change."""
+    costs = _cost_matrix(problem)
+    first, second = np.triu_indices(costs.shape[1], 1)
+    difference = costs[:, first] - costs[:, second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        amounts = [p @ difference / (difference[source] - difference[target])]
+    if problem.thresholds is not None:
+        amounts += [p[source] - problem.thresholds, problem.thresholds - p[target]]
+    inside = np.concatenate(amounts)
+    inside = inside[(inside > 0) & (inside < p[source])]
+    return np.unique(np.concatenate(([0.0], inside, [p[source]])))
+
 
 Rule = Literal["prior", "map", "ml", "risk"]
 
@@ -111,7 +413,7 @@ class Decision:
         known = class_array(classes)
         costs, costed, thresholds = self._checked_for(known)
         nowhere = Posterior(equal_priors(known)[None], known)
-        return Problem(nowhere, costs, costed, self.reject_cost, thresholds).actions
+        return DecisionProblem(nowhere, costs, costed, self.reject_cost, thresholds).actions
 
     def total_risk(self, posterior: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean cost of the decisions: expected by the posterior, or realised where the true labels are given.
@@ -168,13 +470,13 @@ class Decision:
         priors = check_priors(given, found.classes)
         return Posterior(np.tile(priors, (len(found), 1)), found.classes, priors)
 
-    def _problem(self, posterior: Any) -> Problem:
+    def _problem(self, posterior: Any) -> DecisionProblem:
         """The decision for this posterior, all names matched."""
         used = self.posterior_used(posterior)
         costs, costed, thresholds = self._checked_for(used.classes)
         if costs is not None and costs.ndim == 3 and len(costs) != len(used):
             raise InputError(f"costs has its own values for {len(costs)} rows, but the posterior has {len(used)} rows.")
-        return Problem(used, costs, costed, self.reject_cost, thresholds)
+        return DecisionProblem(used, costs, costed, self.reject_cost, thresholds)
 
     def _checked_for(self, classes: Array) -> tuple[Array | None, list[Any], Array | None]:
         """Costs, costed actions and the actions' thresholds for these classes."""

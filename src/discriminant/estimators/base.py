@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.labels import sorted_classes
 from ..data.naming import shown
-from ..decision.priors import check_priors
+from ..decision.posteriors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (
     CollinearityWarning,

@@ -13,10 +13,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from ..data.labels import encode_labels
 from ..data.weights import check_weights
-from ..decision.posteriors import Posterior, innermost, kept_priors, refuse_margins
-from ..decision.priors import check_priors
-from ..decision.rules import Decision
-from ..decision.words import Explanation
+from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
+from ..decision.rules import Decision, Explanation
 from ..errors import InputError, ParameterError
 from .base import all_or_nothing
 

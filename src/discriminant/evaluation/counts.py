@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.labels import sorted_classes
 from ..data.naming import shown
-from ..decision.risks import ABSTAIN
+from ..decision.rules import ABSTAIN
 from ..errors import LabelError, ParameterError
 from . import rates
 from .coding import CrossTable, as_labels, cross_table, ordered, unknown_label

@@ -11,14 +11,13 @@ from scipy.stats import chi2
 
 from ..data.naming import plain
 from ..data.parameters import check_number
-from ..decision.gaussians import class_gaussians
 from ..decision.posteriors import posterior
-from ..decision.risks import ABSTAIN
-from ..decision.rules import Decision
+from ..decision.rules import ABSTAIN, Decision
 from ..errors import ParameterError
 from ..estimators.base import RuleClassifier
 from ..kernels import pixels as kernels
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
+from ..theory.distributions import class_gaussians
 from .legend import Legend, make_legend
 
 Array = np.ndarray[Any, Any]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..data.naming import plain, shown
-from ..decision.bounds import ClassDistances, class_distances
-from ..decision.gaussians import Gaussian
 from ..errors import ColumnError, DegenerateDataError, InputError
 from ..evaluation.frames import frame_of
 from ..evaluation.layout import aligned, name
 from ..moments.scatter import CholeskyCovariance, factorised
 from ..tables.findings import Finding
+from ..theory.distances import ClassDistances, class_distances
+from ..theory.distributions import Gaussian
 from .marks import found
 from .samples import Samples
 from .statistics import ClassStatistics

@@ -137,7 +137,7 @@ def error_sources(
     X, y, sizes, folds, repeats, groups, sample_weight, random_state, progress, n_jobs
         As in `learning_curve`.
     bayes_error : float or an object with an ``error``, optional
-        The error of the best possible rule, where it is known: that of `discriminant.decision.bayes_error`, say.
+        The error of the best possible rule, where it is known: that of `discriminant.theory.bayes_error`, say.
 
     Returns
     -------

@@ -11,8 +11,9 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from discriminant.decision import BayesClassifier, Decision, Gaussian, bayes_error, class_gaussians, posterior
+from discriminant.decision import Decision, posterior
 from discriminant.errors import InputError, LabelError, ParameterError
+from discriminant.theory import BayesClassifier, Gaussian, bayes_error, class_gaussians
 
 seeds = st.integers(0, 10_000)
 

@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from discriminant.decision import BayesClassifier, Posterior, estimate_priors, posterior
+from discriminant.decision import Posterior, estimate_priors, posterior
 from discriminant.errors import InputError, ParameterError
+from discriminant.theory import BayesClassifier
 
 
 def unlabelled(new, n, seed, distance=1.5):

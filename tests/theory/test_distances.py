@@ -17,7 +17,8 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.naive_bayes import GaussianNB as SklearnGaussianNB
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from discriminant.decision import (
+from discriminant.errors import DegenerateDataError, InputError, ParameterError
+from discriminant.theory import (
     Gaussian,
     bayes_error,
     bhattacharyya,
@@ -30,7 +31,6 @@ from discriminant.decision import (
     js_divergence,
     kl_divergence,
 )
-from discriminant.errors import DegenerateDataError, InputError, ParameterError
 
 seeds = st.integers(0, 10_000)
 

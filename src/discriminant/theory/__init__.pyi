@@ -1,0 +1,36 @@
+"""Every public name of the theory, and where it is defined."""
+
+from .bayes import BayesClassifier, BayesError, bayes_error
+from .distances import (
+    ChernoffDistance,
+    ClassDistances,
+    ErrorBounds,
+    bhattacharyya,
+    chernoff,
+    class_distances,
+    cross_entropy,
+    entropy,
+    error_bounds,
+    js_divergence,
+    kl_divergence,
+)
+from .distributions import Gaussian, class_gaussians
+
+__all__ = [
+    "BayesClassifier",
+    "BayesError",
+    "ChernoffDistance",
+    "ClassDistances",
+    "ErrorBounds",
+    "Gaussian",
+    "bayes_error",
+    "bhattacharyya",
+    "chernoff",
+    "class_distances",
+    "class_gaussians",
+    "cross_entropy",
+    "entropy",
+    "error_bounds",
+    "js_divergence",
+    "kl_divergence",
+]
