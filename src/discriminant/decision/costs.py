@@ -9,7 +9,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from ..data.naming import plain
+from ..results import plain
 from ..data.rows import as_frame
 from ..errors import ParameterError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain, shown
+from ..results import plain, shown
 from ..data.parameters import check_integer
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..data.labels import encode_labels
-from ..data.naming import plain, shown
+from ..results import plain, shown
 from ..data.parameters import check_integer, check_number
 from ..data.rows import as_rows
 from ..data.weights import check_weights

@@ -13,7 +13,7 @@ from scipy.special import logsumexp, ndtr, ndtri, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..data.labels import encode_labels
-from ..data.naming import shown
+from ..results import shown
 from ..data.parameters import check_integer
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from ..data.naming import plain
+from ..results import plain
 from ..data.rows import as_rows, is_missing
 from ..decision.posteriors import class_array, label_array
 from ..errors import DegenerateDataError, InputError, ParameterError
