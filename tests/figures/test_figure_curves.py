@@ -18,7 +18,7 @@ from discriminant.figures import (
     risk_coverage,
     roc_curve,
 )
-from discriminant.figures.house import thinned
+from discriminant.figures.theme import thinned
 
 
 @pytest.fixture(params=[2, 3])

@@ -1,4 +1,4 @@
-"""The look of the house: colours that can be told apart, a light import, pages that open by themselves."""
+"""The look of the theme: colours that can be told apart, a light import, pages that open by themselves."""
 
 import ast
 import doctest
@@ -14,7 +14,7 @@ import pytest
 from discriminant import figures
 from discriminant.errors import ParameterError
 from discriminant.evaluation import roc
-from discriminant.figures import house
+from discriminant.figures import theme
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,16 +27,16 @@ def grey(shade):
 
 
 def test_the_first_classes_differ_in_grey_and_all_in_symbol_or_colour():
-    assert all(abs(grey(a) - grey(b)) > 10 for a, b in combinations(house.COLOURS[:3], 2))
-    looks = {(house.marker(k)["color"], house.marker(k)["symbol"]) for k in range(56)}
+    assert all(abs(grey(a) - grey(b)) > 10 for a, b in combinations(theme.COLOURS[:3], 2))
+    looks = {(theme.marker(k)["color"], theme.marker(k)["symbol"]) for k in range(56)}
     assert len(looks) == 56
-    assert len({house.marker(k)["symbol"] for k in range(7)}) == 7
-    assert len({(house.line(k)["color"], house.line(k)["dash"]) for k in range(40)}) == 40
+    assert len({theme.marker(k)["symbol"] for k in range(7)}) == 7
+    assert len({(theme.line(k)["color"], theme.line(k)["dash"]) for k in range(40)}) == 40
 
 
 def test_tints_go_from_white_to_the_colour():
-    assert house.tint("#0072B2", 0) == "#ffffff"
-    assert house.tint("#0072B2", 1).upper() == "#0072B2"
+    assert theme.tint("#0072B2", 0) == "#ffffff"
+    assert theme.tint("#0072B2", 1).upper() == "#0072B2"
 
 
 @pytest.mark.parametrize("name", figures.__all__)
@@ -65,7 +65,7 @@ def test_plotly_is_imported_inside_functions_only(module):
 
 
 def test_everything_public_is_shown_and_others_are_not():
-    assert dir(figures) == sorted(figures.__all__) == sorted(figures._HOME)
+    assert dir(figures) == sorted(figures.__all__)
     with pytest.raises(AttributeError, match="pie_chart"):
         _ = figures.pie_chart
 

@@ -21,8 +21,7 @@ from discriminant import (
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decided import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
-from discriminant.figures.lines import Hyperplane
-from discriminant.figures.rows import MOST_POINTS
+from discriminant.figures.plane import MOST_POINTS, Hyperplane
 
 
 def heatmaps(figure):

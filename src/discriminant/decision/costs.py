@@ -9,9 +9,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from ..results import plain
 from ..data.rows import as_frame
 from ..errors import ParameterError
+from ..results import plain
 
 Array = np.ndarray[Any, Any]
 

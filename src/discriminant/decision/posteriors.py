@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..results import plain, shown
 from ..data.parameters import check_integer
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, ParameterError
+from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
 

@@ -10,10 +10,10 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from ..results import plain
 from ..data.parameters import check_integer, check_number
 from ..data.weights import check_weights
 from ..errors import InputError, ParameterError, warn
+from ..results import plain
 from .posteriors import Posterior
 
 Array = np.ndarray[Any, Any]

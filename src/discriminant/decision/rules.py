@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..data.labels import encode_labels
-from ..results import plain, shown
 from ..data.parameters import check_integer, check_number
 from ..data.rows import as_rows
 from ..data.weights import check_weights
 from ..engine import map_rows
 from ..errors import InputError, LabelError, ParameterError
+from ..results import plain, shown
 from .costs import CostTable, read_costs
 from .posteriors import (
     Posterior,

@@ -1,15 +1,20 @@
 """Every figure, and where it is drawn."""
 
-from .curves import calibration_curve, cost_curve, precision_recall_curve, risk_coverage, roc_curve
-from .descent import descent_trace
-from .house import write_html
-from .lines import boundary, projected_histograms
-from .models import comparison, error_sources, learning_curve
-from .paths import regularisation_path
-from .regions import decision_regions
-from .steps import perceptron_trace
-from .tables import confusion
-from .terms import coefficients
+from .animation import descent_trace, perceptron_trace
+from .linear_models import coefficients, regularisation_path
+from .performance import (
+    calibration_curve,
+    comparison,
+    confusion,
+    cost_curve,
+    error_sources,
+    learning_curve,
+    precision_recall_curve,
+    risk_coverage,
+    roc_curve,
+)
+from .plane import boundary, decision_regions, projected_histograms
+from .theme import write_html
 
 __all__ = [
     "boundary",

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning
 from ..estimators.discriminant import LinearDiscriminantAnalysis
-from ..figures import house
-from ..figures.rows import LabelledPoints, add_points, box, shown_rows
+from ..figures import theme
+from ..figures.plane import LabelledPoints, add_points, box, shown_rows
 from .area_adjusted import AreaAdjusted
 from .samples import Samples
 from .separability import SCALE, Separability
@@ -48,24 +48,24 @@ def signatures(samples: Samples) -> Figure:
     ['setosa', 'versicolor', 'virginica']
     """
     found = samples.statistics
-    made = house.figure(
+    made = theme.figure(
         "Spectral signatures",
-        f"Mean of each class in each band, ± one standard deviation; {house.counted(samples.n_pixels)} pixels.",
+        f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels.",
         legend={"title": {"text": "class"}},
     )
     places = np.arange(len(found.band_names))
     for k, label in enumerate(found.classes):
-        text = house.written(label)
+        text = theme.written(label)
         made.add_scatter(
             x=places + 0.08 * (k / max(len(found.classes) - 1, 1) - 0.5),
-            y=found.means[k], name=text, mode="lines+markers", line=house.line(k), marker=house.marker(k, size=8),
+            y=found.means[k], name=text, mode="lines+markers", line=theme.line(k), marker=theme.marker(k, size=8),
             error_y={"type": "data", "array": np.nan_to_num(found.sds[k]), "thickness": 1.2, "width": 3},
             customdata=np.column_stack((found.band_names, np.round(found.sds[k], 3).astype(str))),
             hovertemplate=f"{text}, %{{customdata[0]}}<br>%{{y:.4g}} ± %{{customdata[1]}}<extra></extra>",
         )  # fmt: skip
-    names = [house.written(band) for band in found.band_names]
-    made.update_xaxes(**house.axis("band", tickvals=places.tolist(), ticktext=names))
-    return made.update_yaxes(**house.axis("value"))
+    names = [theme.written(band) for band in found.band_names]
+    made.update_xaxes(**theme.axis("band", tickvals=places.tolist(), ticktext=names))
+    return made.update_yaxes(**theme.axis("value"))
 
 
 def histograms(samples: Samples) -> Figure:
@@ -81,11 +81,11 @@ def histograms(samples: Samples) -> Figure:
     """
     from plotly.subplots import make_subplots
 
-    names = [house.written(band) for band in samples.band_names]
+    names = [theme.written(band) for band in samples.band_names]
     p = len(names)
     made = make_subplots(rows=p, cols=1, subplot_titles=names, vertical_spacing=min(0.08, 0.35 / p))
     made.update_layout(
-        house.layout(
+        theme.layout(
             "Histograms by band and class", "Share of the pixels of each class.", height=120 + 190 * p, least_lines=3
         )
     )
@@ -95,12 +95,12 @@ def histograms(samples: Samples) -> Figure:
             own = samples.X[samples.y == label, j]
             share = np.histogram(own, edges)[0] / len(own)
             made.add_scatter(
-                x=(edges[1:] + edges[:-1]) / 2, y=share, mode="lines", line=house.line(k, width=1.8),
-                name=house.written(label), legendgroup=str(k), showlegend=j == 0, row=j + 1, col=1,
-                hovertemplate=f"{house.written(label)}: %{{y:.1%}} near %{{x:.4g}}<extra></extra>",
+                x=(edges[1:] + edges[:-1]) / 2, y=share, mode="lines", line=theme.line(k, width=1.8),
+                name=theme.written(label), legendgroup=str(k), showlegend=j == 0, row=j + 1, col=1,
+                hovertemplate=f"{theme.written(label)}: %{{y:.1%}} near %{{x:.4g}}<extra></extra>",
             )  # fmt: skip
-        made.update_yaxes(**house.axis("share", tickformat=".0%", rangemode="tozero"), row=j + 1, col=1)
-    return made.update_xaxes(**house.axis("value"), row=p, col=1)
+        made.update_yaxes(**theme.axis("share", tickformat=".0%", rangemode="tozero"), row=j + 1, col=1)
+    return made.update_xaxes(**theme.axis("value"), row=p, col=1)
 
 
 def _edges(values: Array) -> Array:
@@ -163,20 +163,20 @@ def discriminant_scatter(samples: Samples) -> Figure:
 def _scatter(samples: Samples, plane: Array, names: list[str], title: str) -> Figure:
     codes = np.searchsorted(samples.classes, samples.y)
     points = LabelledPoints(plane, codes, samples.classes, names)
-    made = house.figure(
+    made = theme.figure(
         title,
-        f"{house.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}",
+        f"{theme.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}",
         legend={"title": {"text": "class"}},
     )
 
     def hover(i: int) -> str:
         place = f"row {samples.rows[i]}, column {samples.columns[i]}"
-        return f"{house.written(samples.y[i])}, area {samples.areas[i]}: {place}"
+        return f"{theme.written(samples.y[i])}, area {samples.areas[i]}: {place}"
 
     add_points(made, plane, points, hover)
     edges = box(plane)
-    made.update_xaxes(**house.axis(house.written(names[0]), range=edges[:, 0].tolist()))
-    return made.update_yaxes(**house.axis(house.written(names[1]), range=edges[:, 1].tolist()))
+    made.update_xaxes(**theme.axis(theme.written(names[0]), range=edges[:, 0].tolist()))
+    return made.update_yaxes(**theme.axis(theme.written(names[1]), range=edges[:, 1].tolist()))
 
 
 def separability_matrix(found: Separability) -> Figure:
@@ -190,15 +190,15 @@ def separability_matrix(found: Separability) -> Figure:
     -------
     plotly.graph_objects.Figure
     """
-    house.expect(found, (Separability,), "separability_matrix", "Make one: raster.separability(samples).")
-    names = [house.written(label) for label in found.distances.classes]
+    theme.expect(found, (Separability,), "separability_matrix", "Make one: raster.separability(samples).")
+    names = [theme.written(label) for label in found.distances.classes]
     values = found.distances.jeffries_matusita.copy()
     np.fill_diagonal(values, np.nan)
     closest = found.pairs[0]
-    made = house.figure(
+    made = theme.figure(
         "Separability of the classes",
-        f"Jeffries-Matusita distance: {SCALE}. Closest: {house.written(closest.first)} and "
-        f"{house.written(closest.second)}, {closest.jeffries_matusita:.2f}.",
+        f"Jeffries-Matusita distance: {SCALE}. Closest: {theme.written(closest.first)} and "
+        f"{theme.written(closest.second)}, {closest.jeffries_matusita:.2f}.",
         height=max(420, 150 + 46 * len(names)),
     )
     places = list(range(len(names)))
@@ -208,14 +208,14 @@ def separability_matrix(found: Separability) -> Figure:
     ]
     made.add_heatmap(
         z=values, x=places, y=places, zmin=0, zmax=2, xgap=2, ygap=2, hoverongaps=False,
-        colorscale=[[0, house.colour(4)], [0.5, "#f7e6d8"], [1, "#ffffff"]],
+        colorscale=[[0, theme.colour(4)], [0.5, "#f7e6d8"], [1, "#ffffff"]],
         colorbar={"title": {"text": "Jeffries-Matusita", "side": "right"}, "outlinewidth": 0},
         text=text, texttemplate="%{text}" if len(names) <= _MOST_WRITTEN else "",
         customdata=hover, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    made.update_xaxes(**house.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks=""))
+    made.update_xaxes(**theme.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks=""))
     return made.update_yaxes(
-        **house.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks="", autorange="reversed")
+        **theme.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks="", autorange="reversed")
     )
 
 
@@ -239,9 +239,9 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     >>> area_estimates(found, "ha").data[1].x
     array([310., 690.])
     """
-    house.expect(found, (AreaAdjusted,), "area_estimates", "Make one: raster.area_adjusted_accuracy(...).")
-    names = [house.written(label) for label in found.classes]
-    made = house.figure(
+    theme.expect(found, (AreaAdjusted,), "area_estimates", "Make one: raster.area_adjusted_accuracy(...).")
+    names = [theme.written(label) for label in found.classes]
+    made = theme.figure(
         "Areas on the map and on the ground",
         f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals.",
         height=max(380, 180 + 50 * len(names)),
@@ -250,13 +250,13 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     mapped = [found.map_areas[found.strata.index(label)] for label in found.classes]
     made.add_scatter(
         x=mapped, y=places, mode="markers", name="counted on the map",
-        marker={"symbol": "line-ns-open", "size": 18, "color": house.INK, "line": {"width": 2}},
+        marker={"symbol": "line-ns-open", "size": 18, "color": theme.INK, "line": {"width": 2}},
         hovertemplate="on the map: %{x:,.1f}<extra></extra>",
     )  # fmt: skip
     made.add_scatter(
-        x=found.area, y=places, mode="markers", name="estimated", marker=house.marker(0, size=9),
+        x=found.area, y=places, mode="markers", name="estimated", marker=theme.marker(0, size=9),
         error_x={"type": "data", "array": np.nan_to_num(found.halfwidth("area")), "thickness": 1.6},
         hovertemplate="estimated: %{x:,.1f} ± %{error_x.array:,.1f}<extra></extra>",
     )  # fmt: skip
-    made.update_yaxes(**house.axis("class", tickvals=places.tolist(), ticktext=names, autorange="reversed"))
-    return made.update_xaxes(**house.axis(f"area ({house.written(unit)})" if unit else "area", rangemode="tozero"))
+    made.update_yaxes(**theme.axis("class", tickvals=places.tolist(), ticktext=names, autorange="reversed"))
+    return made.update_xaxes(**theme.axis(f"area ({theme.written(unit)})" if unit else "area", rangemode="tozero"))

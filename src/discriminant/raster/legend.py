@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data.naming import plain
 from ..errors import InputError, ParameterError
-from ..figures.house import COLOURS
+from ..figures.theme import COLOURS
 from .extra import extra
 from .image import open_image
 

@@ -26,13 +26,13 @@ def regions_part(material: Material) -> dict[str, Any]:
 
 
 def _figure(material: Material) -> Any:
-    from ..figures import decision_regions, house
+    from ..figures import decision_regions, theme
 
     rows = material.rows
     assert rows is not None
     finest = int(np.sqrt(_POINTS / len(material.classes)))
     figure = decision_regions(material.model, rows.X, rows.y, resolution=min(_RESOLUTION, finest))
     if len(rows.names) == 2:
-        figure.update_xaxes(title={"text": house.written(rows.names[0])})
-        figure.update_yaxes(title={"text": house.written(rows.names[1])})
+        figure.update_xaxes(title={"text": theme.written(rows.names[0])})
+        figure.update_yaxes(title={"text": theme.written(rows.names[1])})
     return figure

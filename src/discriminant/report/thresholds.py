@@ -247,21 +247,21 @@ def _state(material: Material, every: list[Thresholds], first: Thresholds, ratio
 
 def _cost_drawing(found: Thresholds, ratio: float, are_probabilities: bool) -> Drawing:
     """Cost against threshold; the sliders move its line and its point."""
-    from ..figures import house
+    from ..figures import theme
 
     place = standard_place(found, are_probabilities)
     costs = found.costs(ratio)
-    made = house.figure(f"Cost of 100 rows by threshold for {house.written(found.label)}", height=340, showlegend=False)
+    made = theme.figure(f"Cost of 100 rows by threshold for {theme.written(found.label)}", height=340, showlegend=False)
     made.add_scatter(
-        x=found.values, y=costs, mode="lines", line=house.line(0), name="cost",
+        x=found.values, y=costs, mode="lines", line=theme.line(0), name="cost",
         hovertemplate="threshold %{x:.3g}<br>cost of 100 rows %{y:.2f}<extra></extra>",
     )  # fmt: skip
     made.add_scatter(
         x=[found.values[place]], y=[costs[place]], mode="markers", name="chosen",
-        marker={"color": house.colour(4), "size": 13, "line": {"color": "white", "width": 2}},
+        marker={"color": theme.colour(4), "size": 13, "line": {"color": "white", "width": 2}},
         hovertemplate="chosen threshold %{x:.3g}<br>cost of 100 rows %{y:.2f}<extra></extra>",
     )  # fmt: skip
     what = "threshold (probability)" if are_probabilities else "threshold (score)"
-    made.update_xaxes(**house.axis(what))
-    made.update_yaxes(**house.axis("cost of 100 rows, in false alarms", rangemode="tozero"))
+    made.update_xaxes(**theme.axis(what))
+    made.update_yaxes(**theme.axis("cost of 100 rows, in false alarms", rangemode="tozero"))
     return drawn("plot-thresholds", made)

@@ -13,10 +13,10 @@ from scipy.special import logsumexp, ndtr, ndtri, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..data.labels import encode_labels
-from ..results import shown
 from ..data.parameters import check_integer
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
+from ..results import shown
 from .distributions import (
     ClassDensities,
     Gaussian,

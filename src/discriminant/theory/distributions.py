@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from ..results import plain
 from ..data.rows import as_rows, is_missing
 from ..decision.posteriors import class_array, label_array
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..moments.scatter import CholeskyCovariance, factorised
+from ..results import plain
 
 Array = np.ndarray[Any, Any]
 

@@ -1,4 +1,4 @@
-"""A solver going downhill, iteration by iteration."""
+"""Algorithms at work, frame by frame: the perceptron's updates, and a solver going downhill."""
 
 from __future__ import annotations
 
@@ -9,15 +9,142 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.parameters import check_integer
-from ..errors import ParameterError
+from ..errors import ColumnError, LabelError, ParameterError
+from ..estimators.perceptron import Perceptron
 from ..objective import Objective
-from . import house
-from .player import Moment, animate
+from . import theme
+from .plane import Hyperplane, LabelledPoints, add_points, around, box, equal_scales, labelled_points, shown_rows
+from .theme import Moment, animate
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+
 Array = np.ndarray[Any, Any]
+
+
+def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Figure:
+    """The perceptron's line after each update, step by step, with the row that caused it.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fitted with ``trace=True`` to two columns and two classes.
+    X, y : the rows of fit, with their labels
+    frames : int
+        At most this many steps are shown, evenly spaced, the first and the last among them.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        With a play button and a slider.
+
+    Examples
+    --------
+    >>> from discriminant.estimators.perceptron import Perceptron
+    >>> X = [[1, 1], [0, 1], [2, 0], [0, -1], [1, 2], [-1, 0]]
+    >>> y = ["up", "down", "up", "down", "up", "down"]
+    >>> figure = perceptron_trace(Perceptron(trace=True).fit(X, y), X, y)
+    >>> len(figure.frames)
+    4
+    """
+    theme.expect(model, (Perceptron,), "perceptron_trace", "Fit discriminant's Perceptron with trace=True.")
+    check_integer("frames", frames, 2)
+    points = labelled_points(model, X, y)
+    _refuse_untraced(model, points)
+    edges = box(points.values)
+    trace: list[Any] = model.trace_
+    shown = theme.evenly(len(trace) + 1, frames)
+    skipping = f" {len(shown)} of {len(trace) + 1:,} steps are shown." if len(shown) <= len(trace) else ""
+    moments = [_perceptron_moment(trace, points, edges, int(step), skipping) for step in shown]
+    made = theme.figure(
+        "The perceptron, step by step",
+        moments[0].words,
+        least_lines=2,
+        legend={"title": {"text": "class"}},
+    )
+    add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
+    first = len(made.data)
+    made.add_traces(moments[0].traces)
+    _add_kept(made, model, edges)
+    made.update_xaxes(**theme.axis(points.names[0], range=edges[:, 0].tolist()))
+    made.update_yaxes(**theme.axis(points.names[1], range=edges[:, 1].tolist(), **equal_scales(edges)))
+    animate(made, moments, [first, first + 1])
+    return made
+
+
+def _refuse_untraced(model: Perceptron, points: LabelledPoints) -> None:
+    if len(points.classes) != 2:
+        raise LabelError(
+            f"perceptron_trace draws the line between two classes; the model was fitted to {len(points.classes)}. "
+            "Fit it to two of them, or to one against the rest: y == label."
+        )
+    if points.n_columns != 2:
+        raise ColumnError(f"perceptron_trace draws a line between two columns, and X has {points.n_columns}.")
+    if not hasattr(model, "trace_"):
+        raise ParameterError("The updates were not kept: fit Perceptron(trace=True).")
+    trace: list[Any] = model.trace_
+    if max((step.row for step in trace), default=-1) >= points.n_rows:
+        raise ParameterError("The trace names rows that X does not have: give perceptron_trace the rows of fit.")
+    if trace and trace[0].updates != 1:
+        raise ParameterError("The trace begins in the middle: partial_fit keeps its last pass only. Use fit.")
+
+
+def _perceptron_moment(trace: list[Any], points: LabelledPoints, edges: Array, step: int, more: str) -> Moment:
+    """The picture after some updates; before the first there is no line."""
+    total = len(trace)
+    ends, row = np.empty((0, 2)), np.empty((0, 2))
+    if step == 0:
+        words = f"Start at w = 0, b = 0; {total:,} updates follow."
+    else:
+        update = trace[step - 1]
+        line = Hyperplane(update.coef, update.intercept)
+        ends = line.within(around(edges))
+        row = points.values[[update.row]]
+        w = ", ".join(f"{value:.4g}" for value in update.coef)
+        words = (
+            f"Update {update.updates:,} of {total:,}, pass {update.epoch:,}: row {update.row:,} "
+            f"({points.name_of(update.row)}) was on the wrong side. Now w = ({w}), b = {update.intercept:.4g}."
+        )
+        if not len(line.within(edges)):
+            words += " The line lies outside the picture."
+    return Moment([_line_trace(ends), _row_trace(row)], words + more + shown_rows(points.n_rows), str(step))
+
+
+def _line_trace(ends: Array) -> dict[str, Any]:
+    return {
+        "type": "scatter", "mode": "lines", "name": "boundary", "line": {"color": theme.INK, "width": 2.5},
+        "hoverinfo": "skip", **_coordinates(ends),
+    }  # fmt: skip
+
+
+def _row_trace(row: Array) -> dict[str, Any]:
+    ring = {"symbol": "circle-open", "size": 18, "color": theme.colour(4), "line": {"width": 3}}
+    return {
+        "type": "scatter", "mode": "markers", "name": "row of the update", "marker": ring, "hoverinfo": "skip",
+        **_coordinates(row),
+    }  # fmt: skip
+
+
+def _coordinates(points: Array) -> dict[str, Any]:
+    """Coordinates of a trace; one empty point keeps its place in the legend."""
+    return {axis: points[:, j].tolist() or [None] for j, axis in enumerate("xy")}
+
+
+def _add_kept(made: Figure, model: Perceptron, edges: Array) -> None:
+    """The line that classifies, where it is not that of the last update."""
+    trace: list[Any] = model.trace_
+    last = trace[-1] if trace else None
+    kept = Hyperplane(model.coef_[0], float(model.intercept_[0]))
+    if last is not None and np.array_equal(last.coef, kept.w) and last.intercept == kept.b:
+        return
+    ends = kept.within(around(edges))
+    if len(ends):
+        made.add_scatter(
+            x=ends[:, 0], y=ends[:, 1], mode="lines", name="line that is kept", hoverinfo="skip",
+            line={"color": theme.GREY, "width": 2, "dash": "dash"},
+        )  # fmt: skip
+
 
 #: Points of the contours along each axis, and rows that are enough to draw them.
 _GRID, _CONTOUR_ROWS = 41, 5_000
@@ -44,7 +171,7 @@ class Descent:
     def names(self) -> list[str]:
         """What the two parameters are."""
         assert self.objective is not None
-        names = house.column_names(self.model, self.objective.n_columns)
+        names = theme.column_names(self.model, self.objective.n_columns)
         return [f"coefficient of {name}, standardised" for name in names] + ["intercept"] * (len(names) == 1)
 
     @property
@@ -97,7 +224,7 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
             "iterates."
         )
     descent = Descent(model, steps, _drawable(model, steps))
-    shown = house.evenly(len(steps), frames)
+    shown = theme.evenly(len(steps), frames)
     moments = [_moment(descent, shown[: i + 1], len(shown)) for i in range(len(shown))]
     made = _first_picture(descent, moments[0].words)
     first = len(made.data)
@@ -119,17 +246,17 @@ def _first_picture(descent: Descent, words: str) -> Figure:
 
     made = make_subplots(rows=1, cols=1 if descent.objective is None else 2, horizontal_spacing=0.12)
     title = f"{type(descent.model).__name__} going downhill (solver {descent.model.solution_.solver})"
-    made.update_layout(house.layout(title, words, least_lines=3, showlegend=False))
+    made.update_layout(theme.layout(title, words, least_lines=3, showlegend=False))
     values = descent.values
-    chosen = house.thinned(np.arange(len(values), dtype=float), values)
+    chosen = theme.thinned(np.arange(len(values), dtype=float), values)
     made.add_scatter(
-        x=chosen, y=values[chosen], mode="lines", line=house.line(0), name="objective",
+        x=chosen, y=values[chosen], mode="lines", line=theme.line(0), name="objective",
         customdata=[descent.steps[i].gradient_norm for i in chosen],
         hovertemplate="iteration %{x}: objective %{y:.6g},<br>largest derivative %{customdata:.2g}<extra></extra>",
         row=1, col=1,
     )  # fmt: skip
-    made.update_xaxes(house.axis("iteration"), row=1, col=1)
-    made.update_yaxes(house.axis("objective: mean loss and penalty"), row=1, col=1)
+    made.update_xaxes(theme.axis("iteration"), row=1, col=1)
+    made.update_yaxes(theme.axis("objective: mean loss and penalty"), row=1, col=1)
     if descent.objective is not None:
         _add_contours(made, descent, descent.objective.every(descent.sampling))
     return made
@@ -143,11 +270,11 @@ def _add_contours(made: Figure, descent: Descent, objective: Objective) -> None:
     values = np.array([[descent.value_at(objective, a, b) for a in x] for b in y])
     made.add_contour(
         x=x, y=y, z=values.astype(np.float32), showscale=False, ncontours=25, name="contours",
-        colorscale=[[0, house.tint(house.colour(0), 0.9)], [0.3, house.tint(house.colour(0), 0.35)], [1, "#ffffff"]],
+        colorscale=[[0, theme.tint(theme.colour(0), 0.9)], [0.3, theme.tint(theme.colour(0), 0.35)], [1, "#ffffff"]],
         line={"width": 0.6, "color": "white"}, hovertemplate="objective %{z:.5g}<extra></extra>", row=1, col=2,
     )  # fmt: skip
     for update, name in zip((made.update_xaxes, made.update_yaxes), descent.names, strict=True):
-        update(house.axis(name), row=1, col=2)
+        update(theme.axis(name), row=1, col=2)
 
 
 def _moment(descent: Descent, shown: Array, n_frames: int) -> Moment:
@@ -155,7 +282,7 @@ def _moment(descent: Descent, shown: Array, n_frames: int) -> Moment:
     value = float(descent.values[now])
     words = f"Iteration {now:,} of {total - 1:,}: objective {value:.6g}, largest derivative "
     words += f"{descent.steps[now].gradient_norm:.2g}." + _remarks(descent, n_frames)
-    here = {"size": 12, "color": house.colour(4)}
+    here = {"size": 12, "color": theme.colour(4)}
     traces: list[dict[str, Any]] = [
         {"type": "scatter", "mode": "markers", "x": [now], "y": [value], "marker": here, "hoverinfo": "skip"}
     ]
@@ -178,6 +305,6 @@ def _remarks(descent: Descent, n_frames: int) -> str:
 def _way_trace(way: Array) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "lines+markers", "x": way[:, 0].tolist(), "y": way[:, 1].tolist(),
-        "marker": {"size": [5] * (len(way) - 1) + [12], "color": house.colour(4)},
-        "line": {"color": house.colour(4), "width": 2}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip",
+        "marker": {"size": [5] * (len(way) - 1) + [12], "color": theme.colour(4)},
+        "line": {"color": theme.colour(4), "width": 2}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip",
     }  # fmt: skip

@@ -1,10 +1,11 @@
-"""The look of every figure: colours, symbols, dashes and fonts in one place, and how names and numbers are written."""
+"""The look of every figure: colours, symbols, dashes and fonts; how names and numbers are written; frames that play."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ..errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
 
 Array = np.ndarray[Any, Any]
 
@@ -122,7 +124,7 @@ def layout(title: str, subtitle: str = "", height: int = 520, least_lines: int =
 
 
 def figure(title: str, subtitle: str = "", height: int = 520, **more: Any) -> Figure:
-    """An empty figure in the house's look."""
+    """An empty figure in the common look."""
     import plotly.graph_objects as go
 
     return go.Figure(layout=layout(title, subtitle, height, **more))
@@ -216,3 +218,63 @@ def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
     program: Any = True if self_contained else "cdn"
     target.write_text(figure.to_html(include_plotlyjs=program, full_html=True, auto_play=False), encoding="utf-8")
     return target
+
+
+_MILLISECONDS = 350
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One frame: what some traces look like then, the words above the plot, and the mark on the slider."""
+
+    traces: list[dict[str, Any]]
+    words: str
+    mark: str
+
+
+def animate(made: Figure, moments: Sequence[Moment], moving: list[int]) -> None:
+    """Give a figure a play button and a slider; ``moving`` are the numbers of the traces that change."""
+    import plotly.graph_objects as go
+
+    made.frames = [
+        go.Frame(
+            data=moment.traces,
+            traces=moving,
+            name=str(i),
+            layout={"title": {"subtitle": {"text": "<br>".join(subtitle_lines(moment.words))}}},
+        )
+        for i, moment in enumerate(moments)
+    ]
+    timing = {"frame": {"duration": _MILLISECONDS, "redraw": True}, "transition": {"duration": 0}}
+    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    made.update_layout(
+        updatemenus=[
+            {
+                "type": "buttons",
+                "direction": "left",
+                "showactive": False,
+                "x": 0,
+                "y": 0,
+                "xanchor": "left",
+                "yanchor": "top",
+                "pad": {"t": 80},
+                "buttons": [
+                    {"label": "play", "method": "animate", "args": [None, {**timing, "fromcurrent": True}]},
+                    {"label": "pause", "method": "animate", "args": [[None], at_once]},
+                ],
+            }
+        ],
+        sliders=[
+            {
+                "x": 0.2,
+                "len": 0.8,
+                "pad": {"t": 62},
+                "currentvalue": {"visible": False},
+                "steps": [
+                    {"label": moment.mark, "method": "animate", "args": [[str(i)], at_once]}
+                    for i, moment in enumerate(moments)
+                ],
+            }
+        ],
+    )
+    made.update_layout(margin={**made.layout.margin.to_plotly_json(), "b": 145}, height=made.layout.height + 85)

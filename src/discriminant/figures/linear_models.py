@@ -1,0 +1,371 @@
+"""Coefficients of linear models, and along a path of penalty strengths, with the choice of a strength."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.naming import shown
+from ..data.parameters import check_integer
+from ..errors import LabelError, NotReadyError, ParameterError
+from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from . import theme
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Coefficients of one outcome: estimates, and interval ends and z where there are any (else NaN)."""
+
+    outcome: str
+    names: list[str]
+    estimates: Array
+    low: Array
+    high: Array
+    z: Array
+
+    def only(self, chosen: Array) -> Terms:
+        names = [self.names[j] for j in chosen]
+        return Terms(self.outcome, names, self.estimates[chosen], self.low[chosen], self.high[chosen], self.z[chosen])
+
+    def as_odds(self) -> Terms:
+        with np.errstate(over="ignore"):
+            return replace(self, estimates=np.exp(self.estimates), low=np.exp(self.low), high=np.exp(self.high))
+
+    @property
+    def has_intervals(self) -> bool:
+        return bool(np.isfinite(self.low).any())
+
+
+def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:
+    """The coefficients of a linear model, with intervals where the model has a `summary`; the intercept is left out.
+
+    Parameters
+    ----------
+    model : fitted linear classifier
+    most : int
+        Draw at most this many columns: those of the largest ``|z|``, or of the largest coefficient without one.
+    odds_ratios : bool
+        Draw ``exp(coefficient)`` instead: the factor by which the odds change with each unit of the column.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] + rng.normal(size=200) > 0, "yes", "no")
+    >>> figure = coefficients(LogisticRegression().fit(X, y))
+    >>> figure.layout.yaxis.ticktext, figure.data[0].name
+    (('x0', 'x1', 'x2'), 'yes against no')
+    """
+    check_is_fitted(model)
+    check_integer("most", most, 1)
+    if odds_ratios and not hasattr(model, "log_odds"):
+        raise ParameterError(
+            f"The coefficients of {type(model).__name__} are not reported as log-odds: odds_ratios=True is for "
+            "LogisticRegression."
+        )
+    groups, why_no_interval = _terms(model, level)
+    chosen, ranking = _largest(groups, most)
+    drawn = [group.only(chosen).as_odds() if odds_ratios else group.only(chosen) for group in groups]
+    made = theme.figure(
+        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {type(model).__name__}",
+        _terms_subtitle(drawn, len(groups[0].names), ranking, why_no_interval, level),
+        height=190 + (26 + 14 * (len(groups) - 1)) * len(chosen),
+        legend={"title": {"text": "outcome"}},
+    )
+    for k, group in enumerate(drawn):
+        _add_terms(made, group, k, len(drawn))
+    what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
+    made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
+    made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
+    places = list(range(len(chosen)))
+    return made.update_yaxes(
+        **theme.axis("", tickvals=places, ticktext=drawn[0].names, range=[len(chosen) - 0.5, -0.5], showgrid=True)
+    )
+
+
+def _terms(model: Any, level: float) -> tuple[list[Terms], str]:
+    """The coefficients by outcome, and why there are no intervals."""
+    if hasattr(model, "summary"):
+        try:
+            return _summarised(model, level), ""
+        except (ParameterError, NotReadyError) as error:
+            return _bare(model), str(error)
+    return _bare(model), ""
+
+
+def _summarised(model: Any, level: float) -> list[Terms]:
+    rows = [row for row in model.summary(level=level).rows if row.term != "intercept"]
+    against = _against(model)
+    groups = []
+    for outcome in dict.fromkeys(row.outcome for row in rows):
+        own = [row for row in rows if row.outcome == outcome]
+        columns = [np.array([getattr(row, c) for row in own]) for c in ("estimate", "ci_lower", "ci_upper", "z")]
+        groups.append(Terms(f"{theme.written(outcome)}{against}", [theme.written(r.term) for r in own], *columns))
+    return groups
+
+
+def _against(model: Any) -> str:
+    outcomes = model.log_odds()[0].tolist()
+    (reference,) = [label for label in model.classes_.tolist() if label not in outcomes]
+    return f" against {theme.written(reference)}"
+
+
+def _bare(model: Any) -> list[Terms]:
+    """Coefficients as they stand, without intervals."""
+    if hasattr(model, "log_odds"):
+        outcomes, coef, _ = model.log_odds()
+        labels = [f"{theme.written(label)}{_against(model)}" for label in outcomes]
+    elif hasattr(model, "coef_"):
+        coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+        labels = _row_names(model, len(coef))
+    else:
+        raise ParameterError(f"{type(model).__name__} has no coefficients (coef_) to draw: it is not linear.")
+    names, nothing = theme.column_names(model, coef.shape[1]), np.full(coef.shape[1], np.nan)
+    return [Terms(label, names, row, nothing, nothing, nothing) for label, row in zip(labels, coef, strict=True)]
+
+
+def _row_names(model: Any, n_rows: int) -> list[str]:
+    """What each row of ``coef_`` tells apart."""
+    classes = [theme.written(label) for label in model.classes_]
+    if n_rows == 1:
+        return [f"{classes[1]} against {classes[0]}"]
+    if n_rows == len(classes) and not hasattr(model, "codebook_"):
+        return classes
+    if not hasattr(model, "codebook_"):
+        return [f"function {row}" for row in range(n_rows)]
+    return [_sides(classes, column) for column in model.codebook_.matrix.T]
+
+
+def _sides(classes: list[str], column: Array) -> str:
+    first, second = ([name for name, side in zip(classes, column, strict=True) if side == s] for s in (1, -1))
+    rest = len(first) + len(second) == len(classes) and len(second) > 1
+    return f"{', '.join(first)} against {'the rest' if rest else ', '.join(second)}"
+
+
+def _largest(groups: list[Terms], most: int) -> tuple[Array, str]:
+    """The columns to draw, in their order, and by what they were chosen where some are left out."""
+    by_z = all(np.isfinite(group.z).any() for group in groups)
+    sizes = np.array([np.abs(group.z if by_z else group.estimates) for group in groups])
+    size = np.where(np.isfinite(sizes), sizes, -1.0).max(axis=0)
+    if len(size) <= most:
+        return np.arange(len(size)), ""
+    chosen = np.sort(np.argsort(-size, kind="stable")[:most])
+    return chosen, "|z|" if by_z else "|coefficient| (which depends on the units of the columns)"
+
+
+def _terms_subtitle(groups: list[Terms], n_columns: int, ranking: str, why: str, level: float) -> str:
+    words = [f"{100 * level:g} % intervals; the intercept is left out."]
+    if not any(group.has_intervals for group in groups):
+        words = [f"Without intervals{': ' + theme.written(why) if why else '.'} The intercept is left out."]
+    if ranking:
+        words.append(f"The {len(groups[0].names)} of {n_columns} columns with the largest {ranking}.")
+    lost = [name for name in groups[0].names if any(not math.isfinite(_estimate(group, name)) for group in groups)]
+    if lost:
+        words.append(f"Not drawn, because infinite or not estimable: {', '.join(lost)}.")
+    return " ".join(words)
+
+
+def _estimate(group: Terms, name: str) -> float:
+    return float(group.estimates[group.names.index(name)])
+
+
+def _add_terms(made: Figure, group: Terms, k: int, n_groups: int) -> None:
+    drawn = np.flatnonzero(np.isfinite(group.estimates))
+    places = drawn + (0.0 if n_groups == 1 else 0.5 * (k / (n_groups - 1) - 0.5))
+    estimates, low, high = group.estimates[drawn], group.low[drawn], group.high[drawn]
+    hover = [
+        f"{group.names[j]}, {group.outcome}<br>{estimate:.4g}{theme.between(a, b, '.4g')}"
+        for j, estimate, a, b in zip(drawn, estimates, low, high, strict=True)
+    ]
+    reach = {}
+    if np.isfinite(low).any():
+        reach = {"error_x": {"array": high - estimates, "arrayminus": estimates - low, "thickness": 1.5, "width": 4}}
+    made.add_scatter(
+        x=estimates, y=places, mode="markers", name=group.outcome, marker=theme.marker(k, size=9),
+        text=hover, hovertemplate="%{text}<extra></extra>", **reach,
+    )  # fmt: skip
+
+
+#: Panels above each other that can still be read, and lines without a name that a browser draws at ease.
+_MOST_PANELS, _MOST_GREY = 6, 200
+
+
+def regularisation_path(
+    path: LogisticRegressionPath | LogisticRegressionCV,
+    cross_validation: LogisticRegressionCV | None = None,
+    most: int = 10,
+    classes: Sequence[Any] | None = None,
+) -> Figure:
+    """Coefficients against the strength of the penalty, the number of columns used, and the held-out loss.
+
+    Parameters
+    ----------
+    path : LogisticRegressionPath, or LogisticRegressionCV
+        The latter keeps no coefficients of other strengths than the chosen one: its loss alone is drawn.
+    cross_validation : LogisticRegressionCV, optional
+        Draws its held-out loss below the coefficients.
+    most : int
+        Columns drawn in colours, those of the largest coefficient anywhere on the path; the others are grey.
+    classes : list of labels, optional
+        For more than two classes, those to draw; each has a panel of its own.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from discriminant import LogisticRegressionPath
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
+    >>> figure = regularisation_path(path)
+    >>> figure.data[-1].name, figure.data[-1].y.tolist()
+    ('columns used', [0, 1, 1, 2, 4])
+    """
+    kinds = (LogisticRegressionPath, LogisticRegressionCV)
+    theme.expect(path, kinds, "regularisation_path", "Fit one of these to the rows.")
+    whole = path if isinstance(path, LogisticRegressionPath) else None
+    crossed = path if isinstance(path, LogisticRegressionCV) else cross_validation
+    if crossed is not None:
+        theme.expect(crossed, kinds[1:], "regularisation_path", "cross_validation= takes no other model.")
+    for model in filter(None, (whole, crossed)):
+        check_is_fitted(model)
+    check_integer("most", most, 1)
+    outcomes = [] if whole is None else _outcomes(whole, classes)
+    counting = whole is not None and whole.l1_ratio > 0
+    heights = [1.0] * len(outcomes) + [0.45] * counting + [0.8] * (crossed is not None)
+    made = theme.panels(
+        "Regularisation path of logistic regression",
+        _path_words(whole, crossed, most),
+        heights,
+        height=200 + int(260 * sum(heights)),
+        legend={"title": {"text": "column"}},
+    )
+    if whole is not None:
+        _add_paths(made, whole, outcomes, most)
+    if whole is not None and counting:
+        _add_counts(made, whole, len(outcomes) + 1)
+    if crossed is not None:
+        _add_losses(made, crossed, len(heights))
+    made.update_xaxes(type="log")
+    return made.update_xaxes(theme.axis("strength of the penalty, alpha (logarithmic scale)"), row=len(heights), col=1)
+
+
+def _outcomes(path: LogisticRegressionPath, classes: Sequence[Any] | None) -> list[tuple[int, str]]:
+    """The rows of the coefficients to draw, and how they are called."""
+    known = path.classes_.tolist()
+    if len(known) == 2:
+        return [(0, f" ({theme.written(known[1])})")]
+    chosen = known if classes is None else list(classes)
+    unknown = [label for label in chosen if label not in known]
+    if unknown or not chosen:
+        raise LabelError(f"classes must be among {known}, got {shown(unknown[0]) if unknown else 'none'}.")
+    if len(chosen) > _MOST_PANELS:
+        raise ParameterError(
+            f"{len(chosen)} classes would need as many panels: name up to {_MOST_PANELS}, classes={known[:2]}."
+        )
+    return [(known.index(label), f" ({theme.written(label)})") for label in chosen]
+
+
+def _path_words(path: LogisticRegressionPath | None, crossed: LogisticRegressionCV | None, most: int) -> str:
+    words = []
+    if path is None:
+        words.append("Only the chosen strength's coefficients are kept; LogisticRegressionPath has them all.")
+    else:
+        words += _left_out(path, most)
+    if crossed is not None:
+        rule = "within one standard error of the least" if crossed.rule == "one-se" else "the least"
+        words.append(
+            f"Chosen by {crossed.folds}-fold cross-validation: alpha = {crossed.alpha_:.4g} (held-out loss {rule})."
+        )
+    return " ".join(words)
+
+
+def _left_out(path: LogisticRegressionPath, most: int) -> list[str]:
+    """Remarks on columns that are not coloured, or not drawn at all."""
+    n_columns, ranked = path.coefs_.shape[2], _ranked(path)
+    words = []
+    if n_columns > most:
+        words.append(f"Coloured: the {most} of {n_columns:,} columns with the largest coefficients.")
+    if len(ranked) > most + _MOST_GREY:
+        words.append(f"{len(ranked) - most - _MOST_GREY:,} columns with smaller ones are not drawn.")
+    return words
+
+
+def _ranked(path: LogisticRegressionPath) -> list[int]:
+    """The columns that are used anywhere on the path, those of the largest coefficient first."""
+    largest = np.abs(path.coefs_).max(axis=(0, 1))
+    return [j for j in np.argsort(-largest, kind="stable").tolist() if largest[j] > 0]
+
+
+def _add_paths(made: Figure, path: LogisticRegressionPath, outcomes: list[tuple[int, str]], most: int) -> None:
+    names, ranked = theme.column_names(path, path.coefs_.shape[2]), _ranked(path)
+    for row, (k, outcome) in enumerate(outcomes, 1):
+        _add_others(made, path.alphas_, path.coefs_[:, k, ranked[most : most + _MOST_GREY]], row)
+        for place, j in enumerate(ranked[:most]):
+            made.add_scatter(
+                x=path.alphas_, y=path.coefs_[:, k, j], mode="lines", name=names[j], legendgroup=names[j],
+                line=theme.line(place, width=2), showlegend=row == 1, row=row, col=1,
+                hovertemplate=f"{names[j]}: %{{y:.4g}}<br>at alpha = %{{x:.4g}}<extra></extra>",
+            )  # fmt: skip
+        made.update_yaxes(theme.axis(f"coefficient{outcome}"), row=row, col=1)
+
+
+def _add_others(made: Figure, alphas: Array, coef: Array, row: int) -> None:
+    """Lines of columns that are not named, as one trace with gaps."""
+    if coef.shape[1]:
+        gap = np.full((1, coef.shape[1]), np.nan)
+        made.add_scatter(
+            x=np.tile(np.append(alphas, np.nan), coef.shape[1]), y=np.concatenate((coef, gap)).T.ravel(), mode="lines",
+            line={"color": theme.tint(theme.GREY, 0.5), "width": 1}, name="other columns", showlegend=row == 1,
+            hoverinfo="skip", row=row, col=1,
+        )  # fmt: skip
+
+
+def _add_counts(made: Figure, path: LogisticRegressionPath, row: int) -> None:
+    used = (path.coefs_ != 0).any(axis=1).sum(axis=1)
+    made.add_scatter(
+        x=path.alphas_, y=used, mode="lines", name="columns used", line={"color": theme.INK, "width": 2, "shape": "hv"},
+        showlegend=False, hovertemplate="%{y} columns used at alpha = %{x:.4g}<extra></extra>", row=row, col=1,
+    )  # fmt: skip
+    made.update_yaxes(theme.axis("columns used", rangemode="tozero"), row=row, col=1)
+
+
+def _add_losses(made: Figure, model: LogisticRegressionCV, row: int) -> None:
+    made.add_scatter(
+        x=model.alphas_, y=model.losses_, mode="lines+markers", name="held-out loss", showlegend=False,
+        line={"color": theme.INK, "width": 1.5}, marker={"color": theme.INK, "size": 5},
+        error_y={"array": model.loss_std_errors_, "thickness": 1, "width": 2}, row=row, col=1,
+        customdata=model.loss_std_errors_,
+        hovertemplate="held-out loss %{y:.4g}, standard error %{customdata:.2g}<br>at alpha = %{x:.4g}<extra></extra>",
+    )  # fmt: skip
+    made.update_yaxes(theme.axis("held-out log-loss"), row=row, col=1)
+    least = float(model.alphas_[chosen_strength(model.losses_, model.loss_std_errors_, "min")])
+    for alpha, words, dash in ((least, "least", "dot"), (model.alpha_, "chosen", "solid")):
+        if words == "chosen" or alpha != model.alpha_:
+            made.add_vline(x=alpha, row=row, col=1, line={"color": theme.colour(4), "width": 1.5, "dash": dash})
+            # Annotations of a logarithmic axis are placed by the logarithm.
+            made.add_annotation(
+                x=math.log10(alpha), y=1, xanchor="left", yanchor="top", xref="x", yref="y domain", text=words,
+                showarrow=False, font={"size": 12}, row=row, col=1,
+            )  # fmt: skip
