@@ -96,10 +96,7 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
     made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
-    places = list(range(len(chosen)))
-    return made.update_yaxes(
-        **theme.axis("", tickvals=places, ticktext=drawn[0].names, range=[len(chosen) - 0.5, -0.5], showgrid=True)
-    )
+    return made.update_yaxes(**theme.names_axis(drawn[0].names, showgrid=True))
 
 
 def _terms(model: Any, level: float) -> tuple[list[Terms], str]:
@@ -198,7 +195,7 @@ def _add_terms(made: Figure, group: Terms, k: int, n_groups: int) -> None:
     ]
     reach = {}
     if np.isfinite(low).any():
-        reach = {"error_x": {"array": high - estimates, "arrayminus": estimates - low, "thickness": 1.5, "width": 4}}
+        reach = {"error_x": theme.error_bars(estimates, low, high, thickness=1.5, width=4)}
     made.add_scatter(
         x=estimates, y=places, mode="markers", name=group.outcome, marker=theme.marker(k, size=9),
         text=hover, hovertemplate="%{text}<extra></extra>", **reach,

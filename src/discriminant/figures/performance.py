@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,20 +80,33 @@ def roc_curve(curve: Roc | Rocs, level: float = 0.95) -> Figure:
     (array([0. , 0. , 0.5, 0.5, 1. ]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """
     theme.expect(curve, (Roc, Rocs), "roc_curve", "Make one: discriminant.evaluation.roc(y, scores).")
-    curves = {curve.positive: curve} if isinstance(curve, Roc) else dict(curve)
-    made = theme.figure(
-        "ROC curve" if isinstance(curve, Roc) else "ROC curve of each class against the rest",
-        f"Area under the curve (AUC) with its {100 * level:g} % interval. {_thinning(curves)}",
+    made = _curve_figure(
+        "ROC curve", curve, f"Area under the curve (AUC) with its {100 * level:g} % interval.",
         xaxis=_share_axis("false positive rate: share of other rows that are called positive"),
         yaxis=_share_axis("true positive rate: share of positive rows that are found"),
         legend={"x": 0.99, "xanchor": "right", "y": 0.02, "yanchor": "bottom"},
-    )
+    )  # fmt: skip
     made.add_scatter(x=[0, 1], y=[0, 1], mode="lines", name="chance: AUC 0.5", line=_DOTTED, hoverinfo="skip")
-    for k, (label, one) in enumerate(curves.items()):
+    return _add_curves(made, curve, _add_roc, level)
+
+
+def _by_class(curve: Any) -> dict[Any, Any]:
+    """The curves by class; those of two classes are one, of the positive class."""
+    return {curve.positive: curve} if isinstance(curve, (Roc, PrecisionRecall)) else dict(curve)
+
+
+def _curve_figure(title: str, curve: Any, subtitle: str, **layout: Any) -> Figure:
+    curves = _by_class(curve)
+    of_each = "" if len(curves) == 1 else " of each class against the rest"
+    return theme.figure(f"{title}{of_each}", f"{subtitle} {_thinning(curves)}", **layout)
+
+
+def _add_curves(made: Figure, curve: Any, add: Callable[..., None], level: float) -> Figure:
+    for k, (label, one) in enumerate(_by_class(curve).items()):
         if one.undefined:
             _add_undefined(made, _name(label), one.undefined)
         else:
-            _add_roc(made, one, k, _name(label), level)
+            add(made, one, k, _name(label), level)
     return made
 
 
@@ -136,22 +149,14 @@ def precision_recall_curve(curve: PrecisionRecall | PrecisionRecalls, level: flo
     """
     remedy = "Make one: discriminant.evaluation.precision_recall(y, scores)."
     theme.expect(curve, (PrecisionRecall, PrecisionRecalls), "precision_recall_curve", remedy)
-    curves = {curve.positive: curve} if isinstance(curve, PrecisionRecall) else dict(curve)
-    one_only = isinstance(curve, PrecisionRecall)
-    made = theme.figure(
-        "Precision and recall" if one_only else "Precision and recall of each class against the rest",
-        f"Average precision with its {100 * level:g} % interval; dotted: every row called positive. "
-        + _thinning(curves),
+    made = _curve_figure(
+        "Precision and recall", curve,
+        f"Average precision with its {100 * level:g} % interval; dotted: every row called positive.",
         xaxis=_share_axis("recall: share of the positive rows that are found"),
         yaxis=_share_axis("precision: share of the rows called positive that are"),
         legend={"x": 0.01, "xanchor": "left", "y": 0.02, "yanchor": "bottom"},
-    )
-    for k, (label, one) in enumerate(curves.items()):
-        if one.undefined:
-            _add_undefined(made, _name(label), one.undefined)
-        else:
-            _add_precision_recall(made, one, k, _name(label), level)
-    return made
+    )  # fmt: skip
+    return _add_curves(made, curve, _add_precision_recall, level)
 
 
 def _add_precision_recall(made: Figure, curve: PrecisionRecall, k: int, name: str, level: float) -> None:
@@ -234,7 +239,7 @@ def _add_calibration(made: Figure, bins: CalibrationBins, k: int, name: str, lev
     made.add_scatter(
         x=predicted, y=observed, mode="lines+markers", name=name, legendgroup=name,
         line=theme.line(k, width=1.5), marker=theme.marker(k, size=8),
-        error_y={"array": high - observed, "arrayminus": observed - low, "thickness": 1, "width": 3},
+        error_y=theme.error_bars(observed, low, high, thickness=1, width=3),
         customdata=np.column_stack((weight, low, high)),
         hovertemplate=(
             "%{customdata[0]:,.6g} rows, said to happen with probability %{x:.3f};<br>it happened in %{y:.1%} of them "
@@ -568,9 +573,7 @@ def comparison(result: Comparison) -> Figure:
         if chosen:
             _add_means(made, result, names, chosen, group, k)
     made.update_xaxes(**theme.axis(f"{_METRICS.get(result.metric, result.metric)} on held-out rows"))
-    places = list(range(len(names)))
-    ticks = [theme.written(name) for name in names]
-    return made.update_yaxes(**theme.axis("", tickvals=places, ticktext=ticks, range=[len(names) - 0.5, -0.5]))
+    return made.update_yaxes(**theme.names_axis([theme.written(name) for name in names]))
 
 
 def _add_splits(made: Figure, result: Comparison, names: list[str]) -> None:
@@ -592,7 +595,7 @@ def _add_means(made: Figure, result: Comparison, names: list[str], chosen: list[
     ]
     made.add_scatter(
         x=means, y=np.array(chosen, dtype=float), mode="markers", name=group, marker=theme.marker(k, size=11),
-        error_x={"array": high - means, "arrayminus": means - low, "thickness": 2, "width": 6},
+        error_x=theme.error_bars(means, low, high, thickness=2, width=6),
         text=hover, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
 
@@ -635,13 +638,12 @@ def error_sources(sources: ErrorSources) -> Figure:
     made.add_bar(
         x=values, y=[parts.index(part) for part in known], orientation="h", width=0.6, name="error", showlegend=False,
         marker={"color": [theme.colour(6 if part.name == "total" else 0) for part in known]},
-        error_x={"array": high - values, "arrayminus": values - low, "color": theme.GREY, "width": 6},
+        error_x=theme.error_bars(values, low, high, color=theme.GREY, width=6),
         text=[str(part) for part in known], textposition="none", hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     made.add_vline(x=0, line={"color": theme.INK, "width": 1})
     names = [part.name if part.value is not None else f"{part.name} (unknown)" for part in parts]
-    places = list(range(len(parts)))
-    return made.update_yaxes(**theme.axis("", tickvals=places, ticktext=names, range=[len(parts) - 0.5, -0.5]))
+    return made.update_yaxes(**theme.names_axis(names))
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,17 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": title}, **more}
 
 
+def names_axis(names: Sequence[str], **more: Any) -> dict[str, Any]:
+    """A vertical axis with names at 0, 1, ..., the first on top: names that look alike or like numbers stay apart."""
+    places = list(range(len(names)))
+    return axis("", tickvals=places, ticktext=list(names), range=[len(names) - 0.5, -0.5], **more)
+
+
+def error_bars(values: Array, low: Array, high: Array, **more: Any) -> dict[str, Any]:
+    """Bars from the low to the high end of intervals around values."""
+    return {"array": high - values, "arrayminus": values - low, **more}
+
+
 def subtitle_lines(words: str) -> list[str]:
     return [
         part
