@@ -30,7 +30,7 @@ from .report.html import write_report
 from .storage.export import export
 from .storage.files import load, read_model_file, save
 from .tables.encoder import TableEncoder
-from .tables.reading import open_table
+from .tables.files import open_table
 from .tables.schema import Schema
 from .tables.training import read_training
 from .theory.bayes import BayesClassifier, bayes_error

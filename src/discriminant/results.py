@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -44,6 +45,19 @@ def listed(names: Iterable[Any], most: int | None = None) -> str:
     if most is not None and len(texts) > most:
         texts = [*texts[:most], f"{len(texts) - most} more"]
     return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]])) if texts else ""
+
+
+def quoted(names: Iterable[Any], most: int = 5) -> str:
+    """Names as messages print them, in quotes where they are text; of many the first."""
+    return listed(map(shown, names), most)
+
+
+def suggestion(wanted: str, names: Iterable[str]) -> str:
+    """A hint at the names that are near the wanted one, or nothing."""
+    names = list(names)
+    by_fold = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(wanted.casefold(), by_fold, n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(by_fold[name]) for name in near)}?" if near else ""
 
 
 def several(n: int, what: str, many: str | None = None) -> str:

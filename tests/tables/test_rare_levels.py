@@ -144,7 +144,9 @@ def test_levels_of_training_are_not_called_unseen(monkeypatch):
     assert X[:, schema.names.index("many=(other)")].tolist() == [1, 1, 1]
     assert report.unseen == {"cabin": {"C29": 3}, "many": {"l40": 1, "new": 1}}
     assert report.unsure == ("cabin", "many")  # of which only three rare levels are known by name
-    assert "levels not seen in training, or rare there: 'C29' in 'cabin', 'l40', 'new' in 'many'" in report.describe()
+    assert (
+        "levels not seen in training, or rare there: 'C29' in 'cabin', 'l40' and 'new' in 'many'" in report.describe()
+    )
     assert (EncodingReport() + report).unsure == report.unsure
 
 

@@ -87,7 +87,7 @@ def test_the_schema_is_told_in_words():
         "w: category with 2 levels, compared with 'v'",
         "b: 0 or 1",
         "k: left out, its only value is 7",
-        "y: 2 classes, 'a', 'b'",
+        "y: 2 classes, 'a' and 'b'",
     ]
 
 
@@ -162,7 +162,7 @@ def test_missing_values_where_training_had_none():
     assert_array_equal(X, [[1, 0, 0], [schema.columns[0].mean, 1, 0]])
     assert report.filled == report.new_missing == {"x": 1, "w": 1}
     assert schema.columns[1].reference == "u"
-    assert "columns complete in training: 'x', 'w'" in report.describe()
+    assert "columns complete in training: 'x' and 'w'" in report.describe()
 
 
 def test_rows_with_missing_values_can_be_left_out():
@@ -422,7 +422,7 @@ def test_dates_are_refused_with_advice(dates):
 
 
 def test_dates_of_text_files_are_refused():
-    with pytest.raises(ColumnError, match="Dates or times cannot be weighed as they are: 'd', 't'"):
+    with pytest.raises(ColumnError, match="Dates or times cannot be weighed as they are: 'd' and 't'"):
         read_training(io.BytesIO(b"d,t,y\n2020-01-01,10:30,a\n2020-01-02,11:00,b\n"), "y")
 
 

@@ -131,7 +131,7 @@ def _row_of_values(answering: Answering, text: str) -> Any:
     import pyarrow as pa
 
     from ..errors import ColumnError, ParameterError
-    from ..tables.sources import listed, suggestion
+    from ..results import quoted, suggestion
 
     names = [column.name for column in answering.schema.used]
     values = {}
@@ -141,7 +141,7 @@ def _row_of_values(answering: Answering, text: str) -> Any:
             raise ParameterError(f"--row takes a row number or values such as 'a=1,b=2', got {text!r}.")
         if name.strip() not in names:
             near = suggestion(name.strip(), names)
-            raise ColumnError(f"The model has no column {name.strip()!r}.{near} Columns: {listed(names, 20)}.")
+            raise ColumnError(f"The model has no column {name.strip()!r}.{near} Columns: {quoted(names, 20)}.")
         values[name.strip()] = [value.strip()]
     return pa.table(values)
 
@@ -203,7 +203,7 @@ def _scores(model: Any, X: Any) -> Any:
     """The score of every class."""
     import numpy as np
 
-    from ..data.mixed import MixedBlock
+    from ..data.rows import MixedBlock
     from ..rules import MixedRule
 
     if isinstance(getattr(model, "rule_", None), MixedRule):  # predicting would refuse shares for what is 0 or 1

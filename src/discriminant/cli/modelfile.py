@@ -11,7 +11,7 @@ from .reading import Asked
 
 if TYPE_CHECKING:
     from ..decision import Decision, Posterior
-    from ..tables import EncodingReport, Schema, Table
+    from ..tables import EncodingReport, Schema, TableReader
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Answering:
     def name(self) -> str:
         return str(self.metadata.get("name") or type(self.model).__name__)
 
-    def table(self, asked: Asked, absent: str) -> Table:
+    def table(self, asked: Asked, absent: str) -> TableReader:
         """The table to answer, its columns read as those of the training were."""
         types = self.schema.types
         if absent == "missing":
@@ -101,7 +101,7 @@ def opened(path: str) -> Answering:
     return Answering(path, file.model, Schema.from_dict(file.schema), file.metadata)
 
 
-def batches(table: Table, rows: int = 65536) -> Iterator[tuple[int, Any]]:
+def batches(table: TableReader, rows: int = 65536) -> Iterator[tuple[int, Any]]:
     """The batches of a table with the number of their first row."""
     first = 0
     for batch in table.batches(rows):

@@ -148,7 +148,7 @@ def _in_words(option: Any) -> str:
 
 def _known(what: str, name: str, names: list[str]) -> str:
     if name not in names:
-        from ..tables.sources import suggestion
+        from ..results import suggestion
 
         raise ParameterError(f"There is no {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
     return name

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from .running import in_options
 
 if TYPE_CHECKING:
-    from ..tables import Table, TrainingTable
+    from ..tables import TableReader, TrainingTable
 
 
 #: Large blocks: between two of them a thread has to wait for its turn.
@@ -39,7 +39,7 @@ class Asked:
     decimal: str | None = None
     ragged: str = "refuse"
 
-    def table(self, types: dict[str, str] | None = None) -> Table:
+    def table(self, types: dict[str, str] | None = None) -> TableReader:
         """The table itself; ``types`` say what columns are unless the command line does."""
         from ..tables import open_table
 
@@ -119,7 +119,7 @@ class Labelled:
     """A table and what was read from it."""
 
     asked: Asked
-    table: Table
+    table: TableReader
     training: TrainingTable
     sha256: str
 

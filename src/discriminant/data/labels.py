@@ -1,14 +1,22 @@
-"""Class labels as codes 0..K-1 in sorted order of the classes."""
+"""Class labels as codes 0..K-1 in sorted order of the classes, row weights, and rows with both, in blocks.
+
+Weights are read as frequencies: weight 3 means the row stands there three times. `LabelledRows` is the one form in
+which data reach the statistics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..errors import InputError, LabelError
-from .rows import Array, is_missing
+from ..errors import InputError, LabelError, WeightError
+from ..results import shown
+from .rows import Array, Rows, as_rows, dense_parts, is_missing
 
 #: Integer labels are coded by a look-up table while their range is at most this.
 _TABLE_RANGE = 1 << 20
@@ -162,3 +170,112 @@ def _positions(found: Array, classes: Array) -> Array:
 def _listed(classes: Array) -> str:
     shown = ", ".join(repr(c) for c in classes[:8].tolist())
     return shown + (", ..." if classes.size > 8 else "")
+
+
+def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:
+    """Known parts of the scores as float64: one for each row, or one for each row and class."""
+    if offset is None:
+        return None
+    values = np.asarray(offset, dtype=np.float64)
+    wanted = [(n_rows,)] if n_classes == 2 else [(n_rows, n_classes)]
+    if values.shape not in wanted:
+        raise InputError(f"offset must have shape {wanted[0]}, got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise InputError(f"offset contains NaN or infinity: row {int(np.argwhere(~np.isfinite(values))[0][0])}.")
+    return values
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
+    """The weights as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "fiub":
+        raise WeightError(f"sample_weight must be numbers, got dtype {weight.dtype}.")
+    weight = np.full(n_rows, weight, dtype=np.float64) if weight.ndim == 0 else weight.astype(np.float64, copy=False)
+    if weight.ndim != 1:
+        raise WeightError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
+    if weight.shape[0] != n_rows:
+        raise WeightError(
+            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): give exactly one weight per row."
+        )
+    if not np.isfinite(weight).all():
+        raise WeightError(f"sample_weight contains NaN or infinity: row {int(np.argmin(np.isfinite(weight)))}.")
+    if weight.min() < 0:
+        row = int(np.argmin(weight))
+        raise WeightError(f"Weights must not be negative: row {row} has weight {weight[row]:g}. Use 0 to leave it out.")
+    if not weight.any():
+        raise WeightError("All weights are zero: there is no row left to learn from.")
+    return weight
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows with their class codes and weights; ``start`` is the number of the first one."""
+
+    X: Any
+    codes: Array
+    weight: Array
+    start: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        return bool(sp.issparse(self.X))
+
+    def dense_parts(self) -> Iterator[Block]:
+        """The same rows as dense blocks."""
+        for part, where in dense_parts(self.X):
+            yield Block(part, self.codes[where], self.weight[where], self.start + where.start)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with a class code and a weight each."""
+
+    rows: Rows
+    classes: Array
+    codes: Array
+    weight: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def every(self, step: int) -> LabelledRows:
+        """Every ``step``-th row with its label and weight."""
+        weight = None if self.weight is None else self.weight[::step]
+        return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
+
+    def take(self, chosen: Array) -> LabelledRows:
+        """The chosen rows, copied."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return LabelledRows(as_rows(self.rows.take(chosen)), self.classes, self.codes[chosen], weight)
+
+    @property
+    def spans(self) -> list[range]:
+        return self.rows.spans
+
+    @cached_property
+    def _ones(self) -> Array:
+        return np.ones(min(self.rows.block_rows, self.n_rows))
+
+    def blocks(self, span: range) -> Iterator[Block]:
+        """The blocks of one span, in order."""
+        for start, stop in self.rows.edges(span):
+            weight = self._ones[: stop - start] if self.weight is None else self.weight[start:stop]
+            yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start)
+
+
+def labelled_rows(X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> LabelledRows:
+    """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
+    rows = as_rows(X)
+    found, codes = encode_labels(y, rows.n_rows, classes)
+    if classes is None and found.size < 2:
+        raise LabelError(
+            f"y has only one class, {shown(found[0])}: a classifier needs at least two classes. Check the label column."
+        )
+    return LabelledRows(rows, found, codes, check_weights(sample_weight, rows.n_rows))

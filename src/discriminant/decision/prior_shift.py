@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
+from ..data.labels import check_weights
 from ..data.parameters import check_integer, check_number
-from ..data.weights import check_weights
 from ..errors import InputError, ParameterError, warn
 from ..results import plain
 from .posteriors import Posterior

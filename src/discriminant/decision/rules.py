@@ -9,10 +9,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.labels import encode_labels
+from ..data.labels import check_weights, encode_labels
 from ..data.parameters import check_integer, check_number
 from ..data.rows import as_rows
-from ..data.weights import check_weights
 from ..engine import map_rows
 from ..errors import InputError, LabelError, ParameterError
 from ..results import plain, shown

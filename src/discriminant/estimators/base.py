@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.labels import sorted_classes
-from ..data.naming import shown
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (
@@ -31,6 +30,7 @@ from ..errors import (
 from ..kernels import scores as kernels
 from ..moments import FoldMoments, Moments, Needs, merged
 from ..moments.scatter import Covariance
+from ..results import shown
 from ..rules import LinearRule
 
 Array = np.ndarray[Any, Any]

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..data.naming import shown
 from ..errors import ParameterError
 from ..multiclass import Codebook, CodedRule, one_vs_one, one_vs_rest
+from ..results import shown
 from ..rules import LinearRule
 from .base import RuleClassifier
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data import Rows, check_weights, encode_labels
 from ..data.labels import sorted_classes
-from ..data.naming import shown
 from ..engine import map_rows, side_by_side
 from ..errors import InputError, LabelError, ParameterError, WeightError
 from ..multiclass import Ambiguity, Codebook, CodedRule, Decoding, DecodingLoss, ambiguous
+from ..results import shown
 from ..rules import LinearRule
 from .base import RuleClassifier, all_or_nothing
 from .binary_columns import (

@@ -11,8 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from ..data.labels import encode_labels
-from ..data.weights import check_weights
+from ..data.labels import check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import InputError, ParameterError

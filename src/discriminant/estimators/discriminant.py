@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.naming import shown
 from ..data.parameters import check_integer
 from ..data.rows import dense_parts
 from ..engine import map_rows
@@ -19,6 +18,7 @@ from ..moments import ClassMoments, Needs
 from ..moments.closed_form import discriminant_directions, gaussian_quadratic_rule, nearest_centroid_rule
 from ..moments.scatter import Covariance, Scatter
 from ..moments.shrinkage import cross_validated, ledoit_wolf, oas
+from ..results import shown
 from ..rules import LinearRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of
 from .generative import GenerativeMixin

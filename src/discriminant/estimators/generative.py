@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import shown
 from ..data.parameters import check_integer
 from ..errors import LabelError, NotReadyError
+from ..results import shown
 
 Array = np.ndarray[Any, Any]
 

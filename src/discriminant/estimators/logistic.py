@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.naming import shown
+from ..data.labels import check_offset
 from ..data.parameters import check_integer, check_number
 from ..data.rows import dense_rows
-from ..data.weights import check_offset
 from ..engine import quiet_blas
 from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
 from ..inference.firth import firth_binary, firth_multinomial
@@ -24,6 +23,7 @@ from ..losses import Logistic, Softmax
 from ..moments.scatter import factorised
 from ..objective import Objective
 from ..penalties import ElasticNet
+from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.choose import named_solver

@@ -14,7 +14,6 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.naming import plain, shown
 from ..data.rows import dense_rows
 from ..errors import NotReadyError, ParameterError
 from ..inference.constrained import constrained_minimum
@@ -23,6 +22,7 @@ from ..inference.firth import firth_profile_intervals
 from ..inference.summary import Summary, coefficient
 from ..objective import Objective
 from ..penalties import NO_PENALTY
+from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
 CovarianceKind = Literal["model", "robust", "clustered"]

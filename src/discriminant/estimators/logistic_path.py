@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from ..data import LabelledRows
-from ..data.naming import shown
+from ..data.labels import check_offset
 from ..data.parameters import check_integer
-from ..data.weights import check_offset
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..objective import Objective
 from ..penalties import ElasticNet
+from ..results import shown
 from ..solvers import Solution
 from ..solvers.choose import named_solver
 from ..solvers.path import alpha_grid, regularisation_path

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..data.naming import shown
 from ..engine import side_by_side
 from ..errors import ParameterError
 from ..multiclass import (
@@ -22,6 +21,7 @@ from ..multiclass import (
     one_vs_rest_default,
     sparse_code,
 )
+from ..results import shown
 from .binary_columns import in_same_config
 from .coded import CodedClassifier
 

@@ -8,8 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..data import LabelledRows
-from ..data.mixed import MixedRows, as_table, plan_columns
 from ..data.parameters import check_number
+from ..data.rows import MixedRows, as_table, plan_columns
 from ..moments import Needs
 from ..moments.closed_form import gaussian_diagonal_rule
 from ..moments.tables import TableMoments, level_log_probabilities

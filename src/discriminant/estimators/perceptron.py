@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.naming import shown
 from ..data.parameters import check_integer, check_number
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, NotReadyError, warn
+from ..results import shown
 from ..solvers.perceptron import (
     Dual,
     Form,

@@ -17,7 +17,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows
-from ..data.naming import shown
 from ..data.parameters import check_integer, check_number
 from ..engine import side_by_side
 from ..engine.blas import one_blas_thread
@@ -30,6 +29,7 @@ from ..errors import (
     ParameterError,
     warn,
 )
+from ..results import shown
 from ..rules import LinearRule
 from ..solvers.hard_margin import maximum_margin
 from ..solvers.margin import MarginFit, MarginProblem

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..data import check_weights, encode_labels
-from ..data.naming import plain, shown
 from ..data.rows import consecutive_runs, is_missing
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError
 from ..kernels import counting as kernels
+from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
 

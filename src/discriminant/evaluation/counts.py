@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..data.labels import sorted_classes
-from ..data.naming import shown
 from ..decision.rules import ABSTAIN
 from ..errors import LabelError, ParameterError
+from ..results import shown
 from . import rates
 from .coding import CrossTable, as_labels, cross_table, ordered, unknown_label
 from .frames import matrix_frame

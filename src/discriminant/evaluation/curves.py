@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data.naming import shown
 from ..data.parameters import check_number
 from ..errors import ParameterError
+from ..results import shown
 from .frames import frame_of
 from .intervals import Interval, check_level, newcombe_interval, no_interval, normal_interval
 from .ranked import (

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import check_weights
 from ..data.labels import sorted_classes
-from ..data.naming import plain, shown
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError
+from ..results import plain, shown
 from .calibration import CalibrationBins, calibration_line, posterior_bins
 from .coding import as_labels, coded, codes_among, label_column, ordered, same_length
 from .counts import ConfusionMatrix

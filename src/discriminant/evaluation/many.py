@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..data import check_weights
-from ..data.naming import plain, shown
 from ..engine import side_by_side
 from ..errors import DtypeError, InputError, LabelError, ParameterError
+from ..results import plain, shown
 from .coding import as_labels, coded, codes_among, label_column, ordered, same_length
 from .curves import JointVariance, PrecisionRecall, Roc, binary_roc, row_influences, row_variance
 from .intervals import Interval, check_level, no_interval, normal_interval

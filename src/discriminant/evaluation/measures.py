@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..data.naming import shown
 from ..errors import LabelError, ParameterError
+from ..results import shown
 from . import rates
 from .intervals import Interval, Scale
 from .rates import RATES, Average, Statistic, averaged, named_rate

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain, shown
 from ..errors import ParameterError
+from ..results import plain, shown
 from .calibration import CalibrationBins, CalibrationLine
 from .counts import ConfusionMatrix
 from .curves import PrecisionRecall, Roc

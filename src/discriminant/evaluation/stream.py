@@ -9,8 +9,8 @@ import numpy as np
 
 from ..data import check_weights
 from ..data.labels import sorted_classes
-from ..data.naming import plain
 from ..errors import InputError, ParameterError
+from ..results import plain
 from .calibration import FINE_BINS, CalibrationBins, posterior_bins
 from .coding import codes_among, label_column, same_length
 from .counts import ConfusionMatrix

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.naming import shown
 from ..data.parameters import check_number
 from ..decision.costs import CostTable, read_costs
 from ..decision.posteriors import label_array
 from ..errors import ParameterError
+from ..results import shown
 from .intervals import Interval, no_interval
 from .ranked import RankedScores
 from .sampling import Clusters

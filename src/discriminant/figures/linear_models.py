@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.naming import shown
 from ..data.parameters import check_integer
 from ..errors import LabelError, NotReadyError, ParameterError
 from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from ..results import shown
 from . import theme
 
 if TYPE_CHECKING:

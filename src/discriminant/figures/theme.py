@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..errors import InputError, ParameterError
+from ..results import plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.naming import plain
 from ..errors import DegenerateDataError, NotSeparableError
+from ..results import plain
 from ..solvers.centred import centred
 from ..solvers.hard_margin import maximum_margin
 from ..solvers.hull import separator

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..evaluation.counts import ConfusionMatrix
 from ..evaluation.frames import matrix_frame
 from ..evaluation.layout import aligned, name
 from ..evaluation.rates import ratio
+from ..results import plain
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..data.naming import plain, shown
 from ..errors import InputError, ParameterError
 from ..evaluation.coding import CrossTable
 from ..evaluation.counts import ConfusionMatrix
@@ -19,6 +18,7 @@ from ..evaluation.frames import frame_of
 from ..evaluation.intervals import Interval, check_level
 from ..evaluation.layout import aligned, name
 from ..evaluation.rates import ratio
+from ..results import plain, shown
 from .accuracy import MapAccuracy, by_class, defined
 
 Array = np.ndarray[Any, Any]

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..data.rows import is_missing
 from ..errors import ColumnError, InputError, LabelError
-from ..tables.findings import Finding
-from ..tables.sources import listed, suggestion
+from ..results import plain, quoted, suggestion
+from ..tables.learning import Finding
 from .bending import bent
 from .extra import extra
 from .grid import moved
@@ -205,9 +204,9 @@ def _one_layer(pyogrio: Any, path: str, name: str, layer: str | None) -> str:
     if not layers:
         raise InputError(f"{name} has no layer with shapes. Give the file that holds the areas.")
     if layer is None:
-        raise InputError(f"{name} has {len(layers)} layers: {listed(layers, 20)}. Say which one (layer).")
+        raise InputError(f"{name} has {len(layers)} layers: {quoted(layers, 20)}. Say which one (layer).")
     if layer not in layers:
-        raise InputError(f"{name} has no layer {layer!r}.{suggestion(layer, layers)} Layers: {listed(layers, 20)}.")
+        raise InputError(f"{name} has no layer {layer!r}.{suggestion(layer, layers)} Layers: {quoted(layers, 20)}.")
     return layer
 
 
@@ -218,9 +217,9 @@ def _class_field(info: dict[str, Any], name: str, wanted: str | None) -> str:
     if not fields:
         raise ColumnError(f"{name} has no fields, so its areas have no classes. Add a field with the class of each.")
     if wanted is None:
-        raise ColumnError(f"{name} has several fields: {listed(fields, 20)}. Say which holds the class (class_field).")
+        raise ColumnError(f"{name} has several fields: {quoted(fields, 20)}. Say which holds the class (class_field).")
     if wanted not in fields:
-        raise ColumnError(f"{name} has no field {wanted!r}.{suggestion(wanted, fields)} Fields: {listed(fields, 20)}.")
+        raise ColumnError(f"{name} has no field {wanted!r}.{suggestion(wanted, fields)} Fields: {quoted(fields, 20)}.")
     return wanted
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain, shown
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, LabelError
-from ..tables.findings import Finding
+from ..results import plain, shown
+from ..tables.learning import Finding
 from .accuracy import MapAccuracy, map_accuracy
 from .area_adjusted import AreaAdjusted, area_adjusted_accuracy
 from .areas import open_areas

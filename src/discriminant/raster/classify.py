@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ..data.naming import shown
 from ..decision.rules import Decision
 from ..engine.threads import in_order
 from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
+from ..results import shown
 from ..validation.progress import progress_bar
 from .assess import pixel_hectares
 from .extra import extra

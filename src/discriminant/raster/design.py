@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain, shown
 from ..data.parameters import check_integer, check_number
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import InputError, ParameterError
 from ..evaluation.layout import aligned, name
+from ..results import plain, shown
 from .assess import named_pixels, pixels_by_window
 from .extra import extra
 from .grid import moved

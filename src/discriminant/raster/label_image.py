@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..decision.posteriors import label_array
 from ..errors import InputError, LabelError, ParameterError
-from ..tables.findings import Finding
+from ..results import plain
+from ..tables.learning import Finding
 from .extra import extra
 from .grid import moved
 from .image import Image, open_image

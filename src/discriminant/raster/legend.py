@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..errors import InputError, ParameterError
 from ..figures.theme import COLOURS
+from ..results import plain
 from .extra import extra
 from .image import open_image
 

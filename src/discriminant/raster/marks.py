@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..data.naming import shown
-from ..tables.findings import Finding, Severity
+from ..results import shown
+from ..tables.learning import Finding, Severity
 from .image import Image
 
 Array = np.ndarray[Any, Any]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..data.naming import plain
 from ..errors import ParameterError
+from ..results import plain
 
 #: Where each model is, and what it is in words.
 _HOME = {

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.labels import encode_labels
-from ..data.naming import plain, shown
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError
-from ..tables.findings import Finding
+from ..results import plain, shown
+from ..tables.learning import Finding
 from .areas import open_areas
 from .extra import extra
 from .grid import moved

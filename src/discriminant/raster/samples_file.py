@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..storage.writing import write_whole
-from ..tables.findings import Finding
+from ..tables.learning import Finding
 from .image import Band
 from .samples import Origin, Samples
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from ..data.naming import plain
 from ..data.parameters import check_number
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..errors import ParameterError
 from ..estimators.base import RuleClassifier
 from ..kernels import pixels as kernels
+from ..results import plain
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 from ..theory.distributions import class_gaussians
 from .legend import Legend, make_legend

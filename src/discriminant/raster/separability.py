@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain, shown
 from ..errors import ColumnError, DegenerateDataError, InputError
 from ..evaluation.frames import frame_of
 from ..evaluation.layout import aligned, name
 from ..moments.scatter import CholeskyCovariance, factorised
-from ..tables.findings import Finding
+from ..results import plain, shown
+from ..tables.learning import Finding
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
 from .marks import found

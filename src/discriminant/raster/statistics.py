@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..data import LabelledRows, as_rows, encode_labels
-from ..data.naming import plain
 from ..engine import reduce
 from ..evaluation.frames import frame_of
 from ..evaluation.layout import aligned, name
 from ..moments import ClassMoments
+from ..results import plain
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..tables.findings import Finding
+from ..tables.learning import Finding
 from .extra import extra
 from .image import Image
 from .marks import found

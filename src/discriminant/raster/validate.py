@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..data.naming import shown
 from ..data.parameters import check_integer
 from ..decision.posteriors import label_array
 from ..decision.rules import Decision
 from ..engine.threads import in_order
 from ..errors import LabelError, ParameterError
+from ..results import shown
 from ..validation.cross import cross_validate
 from ..validation.crossed import CrossValidation
 from ..validation.splits import Split, plan_rounds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.blocks import LabelledRows
+from ..data.labels import LabelledRows
 from ..data.rows import as_rows
 from ..engine import reduce
 from ..moments import ClassMoments

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data.labels import encode_labels
-from ..data.naming import plain
 from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
@@ -19,7 +18,8 @@ from ..evaluation.evaluate import evaluation_of
 from ..evaluation.evidence import Evidence
 from ..evaluation.report import Evaluation
 from ..evaluation.sampling import TableSample
-from ..tables.findings import Finding
+from ..results import plain
+from ..tables.learning import Finding
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.answers import Answers, model_answers

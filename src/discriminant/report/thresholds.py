@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..evaluation.curves import Roc
 from ..evaluation.many import Rocs
 from ..evaluation.ranked import RankedScores
 from ..evaluation.thresholds import expected_costs
+from ..results import plain
 from .drawing import Drawing, drawn
 from .material import Costs, Material
 from .numbers import percent, quoted, short

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..data import LabelledRows, Rows, labelled_rows
-from ..data.naming import shown
 from ..errors import InputError
+from ..results import shown
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..data.mixed import DISTRIBUTIONS
+from ..data.rows import DISTRIBUTIONS
 from ..errors import ModelFileError
 from ..estimators.binary_columns import Committee
 from ..moments import ClassMoments, FoldMoments

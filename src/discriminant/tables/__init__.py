@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .coding import EncodingReport
 from .dialect import MISSING_CODES, Dialect
-from .findings import Finding
-from .reading import open_table
-from .report import EncodingReport
-from .schema import Column, Schema
-from .svmlight import SparseRows
-from .table import Table
-from .targets import Target
+from .files import SparseBatch, open_table
+from .learning import Finding
+from .schema import Column, Schema, Target
+from .sources import TableReader
 from .training import TrainingTable, read_training
 
 if TYPE_CHECKING:
@@ -22,9 +20,9 @@ __all__ = [
     "EncodingReport",
     "Finding",
     "Schema",
-    "SparseRows",
-    "Table",
+    "SparseBatch",
     "TableEncoder",
+    "TableReader",
     "Target",
     "TrainingTable",
     "open_table",

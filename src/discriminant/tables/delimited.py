@@ -1,7 +1,12 @@
-"""Delimited text, read by pyarrow in blocks and on threads.
+"""Delimited text, read by pyarrow: large files in chunks, each parsed from beginning to end by one thread.
+
+Arrow's own reader parses all blocks before it converts the first, which takes memory several times the size of the
+table, and its stream uses one core. A chunk goes from text to columns while it is in the cache, and its memory serves
+the next one. What a reader of chunks cannot know, such as where a quotation across a border of chunks ends, is left to
+Arrow's reader of the whole: see `CannotSplit`.
 
 A block may contradict what the blocks before made of the file: a word in a column of numbers, a byte that is not
-UTF-8, a line break inside quotes. Reading then starts again with a `Plan` that allows for it; only what no plan can
+UTF-8, a line break inside quotes. Reading then starts again with `ReadSettings` that allow for it; only what none can
 cure is an error.
 """
 
@@ -9,18 +14,163 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock, get_native_id, local
 from typing import Any
 
 from ..errors import InputError, ParameterError
 from .dialect import Dialect, is_number, squeezed, text_records
-from .memory import small_pages
-from .pieces import Pieces, Trouble, joined
-from .sources import Source
-from .table import Table, is_text
+from .sources import InputFile, TableReader, is_text, small_pages
+
+_PIECE_BYTES = 1 << 22
+_LOOK_BYTES = 1 << 16
+#: A line that goes on for longer than this would make a piece that is no piece; its end may be written otherwise.
+_LINE_BYTES = 1 << 24
+_STEPS_BACK = 10
+
+#: The column types that numbers are written in, narrow to wide.
+_NUMBERS = ("null", "int64", "double")
+
+
+class CannotSplit(Exception):
+    """The file has to be read as a whole."""
+
+
+class FileChunks:
+    """The lines of a file in pieces of some megabytes."""
+
+    def __init__(self, path: Path, quote: str | None) -> None:
+        self.path = path
+        self.quote = quote
+        self._size = path.stat().st_size if path.exists() else 0
+        self._buffers = local()
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether files can be read by pieces here, and there is more than one piece for each thread."""
+        import pyarrow as pa
+
+        return hasattr(os, "preadv") and self._size > pa.cpu_count() * _PIECE_BYTES
+
+    def parsed(self, parse: Callable[[Any, bool], Any]) -> Iterator[Any]:
+        """What ``parse`` makes of each piece, in order; it is given the bytes and whether they are the first piece.
+
+        The first piece is parsed alone: it may tell how to read the others.
+        """
+        import pyarrow as pa
+
+        threads = pa.cpu_count()
+        with _opened(self.path) as file, ThreadPoolExecutor(threads, initializer=_stand_back) as pool:
+            (first, *others) = pairwise(self._borders(file))
+            yield self._one(file, *first, parse)
+            waiting: deque[Future[Any]] = deque()
+            for start, stop in others:
+                waiting.append(pool.submit(self._one, file, start, stop, parse))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _borders(self, file: int) -> list[int]:
+        """Where pieces begin and end: at the first line that begins after so many bytes."""
+        borders = [0]
+        while borders[-1] < self._size:
+            borders.append(self._after_line_end(file, borders[-1] + _PIECE_BYTES))
+        return borders
+
+    def _after_line_end(self, file: int, start: int) -> int:
+        for place in range(start, self._size, _LOOK_BYTES):
+            found = os.pread(file, _LOOK_BYTES, place).find(b"\n")
+            if found >= 0:
+                return place + found + 1
+            if place - start > _LINE_BYTES:
+                raise CannotSplit("The file has no line ends, or none that are known here.")
+        return self._size
+
+    def _one(self, file: int, start: int, stop: int, parse: Callable[[Any, bool], Any]) -> Any:
+        import pyarrow as pa
+
+        size = stop - start
+        buffer = self._buffer(size)
+        text = memoryview(buffer)[:size]
+        if os.preadv(file, [text], start) != size:
+            raise CannotSplit("The file has become shorter.")
+        if self.quote is not None and buffer.count(self.quote.encode(), 0, size) % 2:
+            raise CannotSplit("A quotation may go on in the next piece.")
+        return parse(pa.BufferReader(pa.py_buffer(text)), start == 0)
+
+    def _buffer(self, size: int) -> bytearray:
+        """Memory that a thread uses for each of its pieces."""
+        held: bytearray = getattr(self._buffers, "held", bytearray())
+        if len(held) < size:
+            held = self._buffers.held = bytearray(max(size, _PIECE_BYTES + _LOOK_BYTES))
+        return held
+
+
+def _stand_back() -> None:
+    """Let this thread give way: Python code that runs meanwhile, such as loading a library, has one core at most."""
+    if sys.platform == "linux":  # where priorities are those of threads
+        thread = get_native_id()
+        with suppress(OSError):  # where that is not allowed, nothing is lost but a little time
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _STEPS_BACK)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            yield file
+        finally:
+            os.close(file)
+    except OSError as error:  # which Arrow will meet too, and it has words for it
+        raise CannotSplit(str(error)) from error
+
+
+def joined(parts: list[Any]) -> Any:
+    """The pieces as one table.
+
+    A column may be empty in one piece, of whole numbers in the next and of decimals in the third. Where one piece has
+    text and another none, what is written there is lost, though it may mean something beside the text.
+    """
+    import pyarrow as pa
+
+    fields = []
+    for column, name in enumerate(parts[0].schema.names):
+        kinds = {part.schema.types[column] for part in parts}
+        fields.append(pa.field(name, kinds.pop() if len(kinds) == 1 else _common(kinds)))
+    schema = pa.schema(fields)
+    return pa.concat_tables([part if part.schema.equals(schema) else _cast(part, schema) for part in parts])
+
+
+def _common(kinds: set[Any]) -> Any:
+    import pyarrow as pa
+
+    if all(str(kind) in _NUMBERS for kind in kinds):
+        return max(kinds, key=lambda kind: _NUMBERS.index(str(kind)))
+    if all(is_text(kind) for kind in kinds):
+        return pa.string()
+    raise CannotSplit(f"A column is read as {' and as '.join(sorted(map(str, kinds)))}.")
+
+
+def _cast(part: Any, schema: Any) -> Any:
+    import pyarrow as pa
+
+    columns = [
+        column if column.type == field.type else column.cast(field.type, safe=False)
+        for column, field in zip(part.columns, schema, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
 
 _BLOCK_BYTES = 1 << 20
 _MOST_BLOCK_BYTES = 1 << 26
@@ -39,7 +189,7 @@ _CONTRADICTION = re.compile(
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReadSettings:
     """How pyarrow is told to read a text table."""
 
     encoding: str
@@ -49,11 +199,11 @@ class Plan:
     contradictions: int = 0
 
 
-class DelimitedTable(Table):
+class DelimitedReader(TableReader):
     """A text table whose dialect is known."""
 
     def __init__(
-        self, source: Source, dialect: Dialect, target: Any, columns: Any, types: Any, on_ragged: str, fixed: bool
+        self, source: InputFile, dialect: Dialect, target: Any, columns: Any, types: Any, on_ragged: str, fixed: bool
     ) -> None:
         if on_ragged not in ("refuse", "skip"):
             raise ParameterError(f"on_ragged must be 'refuse' or 'skip', got {on_ragged!r}.")
@@ -64,7 +214,7 @@ class DelimitedTable(Table):
         self._fixed_encoding = fixed
         self._ragged: list[Any] = []
         self._counting = Lock()
-        self._first_plan = Plan(
+        self._first_plan = ReadSettings(
             encoding=dialect.encoding,
             block_bytes=min(max(_BLOCK_BYTES, 8 * _BLOCK_ROWS * len(dialect.names)), _MOST_BLOCK_BYTES),
             line_breaks=dialect.line_breaks or (on_ragged == "skip" and dialect.quote is not None),
@@ -79,7 +229,7 @@ class DelimitedTable(Table):
         self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
         try:
             return joined(list(self._parsed_pieces()))
-        except Trouble:
+        except CannotSplit:
             pass  # it is read as a whole
         while True:
             try:
@@ -107,7 +257,7 @@ class DelimitedTable(Table):
                 out += piece.num_rows
                 yield piece
             return
-        except Trouble:
+        except CannotSplit:
             pass  # the rest is read as Arrow reads it
         self._plan = replace(self._plan, line_breaks=self.dialect.quote is not None)
         while True:
@@ -130,13 +280,13 @@ class DelimitedTable(Table):
                 self._replan(error)
 
     def _parsed_pieces(self, alike: bool = False) -> Iterator[Any]:
-        """The table in pieces, read alike if all are to have the types of the first; `Trouble` if that cannot be."""
+        """The table in pieces, all with the types of the first if ``alike``; `CannotSplit` if that cannot be."""
         import pyarrow.csv as arrow_csv
 
-        pieces = Pieces(self.source.path, self.dialect.quote)
+        pieces = FileChunks(self.source.path, self.dialect.quote)
         plain = self._plan.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
         if not plain or self._plan.line_breaks or not pieces.worthwhile:
-            raise Trouble("The file cannot be cut, or is small.")
+            raise CannotSplit("The file cannot be cut, or is small.")
         self._forget_rows()
         types: dict[str, Any] = {}
 
@@ -145,9 +295,9 @@ class DelimitedTable(Table):
                 with self.source.plainly("read as a text table"):
                     piece = self._attempt(arrow_csv.read_csv, text, first, types, small_pages())
             except InputError as error:
-                raise Trouble(str(error)) from error
+                raise CannotSplit(str(error)) from error
             if self._holds_bytes(piece.schema) or self._blocks_were_cut(piece):
-                raise Trouble("The text is of another encoding, or has quotes or line breaks within values.")
+                raise CannotSplit("The text is of another encoding, or has quotes or line breaks within values.")
             if first and alike:
                 types.update(_types_of(piece.schema))
             return piece

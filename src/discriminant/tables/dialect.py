@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..errors import ColumnError, InputError, ParameterError
-from .sources import listed
+from ..errors import InputError, ParameterError
+from .sources import refuse_same_names
 
 #: What stands for a missing value in a text file unless told otherwise.
 MISSING_CODES = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?", "-", ".")
@@ -333,15 +333,6 @@ def _names(first: list[str], header: bool, label: str) -> tuple[str, ...]:
     names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
     refuse_same_names(names, label)
     return tuple(names)
-
-
-def refuse_same_names(names: Sequence[str], label: str) -> None:
-    """Raise a `ColumnError` if two columns have one name."""
-    again = [name for name, count in Counter(names).items() if count > 1]
-    if again:
-        raise ColumnError(
-            f"{label} has several columns of the same name: {listed(again)}. Rename them, so that each can be told."
-        )
 
 
 def _found_decimal(rows: Records, delimiter: str) -> str:

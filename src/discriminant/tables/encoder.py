@@ -10,16 +10,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.labels import encode_labels
-from ..data.mixed import as_table
 from ..data.parameters import check_integer
+from ..data.rows import as_table
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, ParameterError, warn
+from ..results import suggestion
 from .dialect import MISSING_CODES
-from .findings import Finding
-from .learning import ColumnLearner
-from .reading import as_arrow
+from .learning import ColumnLearner, Finding
 from .schema import Policy, Schema
-from .sources import suggestion
-from .table import DECLARED_KINDS
+from .sources import DECLARED_KINDS, as_arrow
 
 Array = np.ndarray[Any, Any]
 

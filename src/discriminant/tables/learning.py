@@ -2,33 +2,96 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import ColumnError, InputError
+from ..data.labels import encode_labels
+from ..errors import ColumnError, InputError, LabelError
+from ..results import quoted, shown
 from .coding import MISSING_PLACE, OTHER, as_floats, distinct_texts, is_numeric, level_index, refuse_infinite, total
 from .dialect import is_number
-from .findings import (
-    Finding,
-    Severity,
-    by_first_appearance,
-    looks_like_dates,
-    numbers_are_identifier,
-    same_values,
-    tells_classes_apart,
-)
-from .schema import Column, Policy
-from .sources import listed
-from .table import is_text
-from .targets import missing_texts
+from .schema import Column, Policy, Target, missing_texts
+from .sources import is_text
 
 Array = np.ndarray[Any, Any]
+
+Severity = Literal["note", "warning"]
+
+#: Below this many rows a column may tell the classes apart by chance.
+_FEWEST_ROWS = 20
+_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$", re.IGNORECASE)
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4})"
+    r"([T ]\d{1,2}:\d{2}.*)?"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in a table: how grave, in which column, of what kind, in plain words."""
+
+    severity: Severity
+    kind: str
+    column: str | None
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values."""
+        return asdict(self)
+
+
+def numbers_are_identifier(name: str, values: Array) -> bool:
+    """Whether whole numbers number the rows: all different, and consecutive or called an id."""
+    n = values.size
+    if n < _FEWEST_ROWS or not np.isfinite(values).all():
+        return False
+    consecutive = values.max() - values.min() == n - 1
+    named = _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
+    return bool((consecutive or named) and np.unique(values).size == n)
+
+
+def looks_like_dates(levels: list[str]) -> bool:
+    """Whether every one of some levels is written like a date."""
+    return bool(levels) and all(_DATE.fullmatch(level) for level in levels)
+
+
+def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
+    """Whether one column alone gives every row its class.
+
+    Either each value goes with one class only, and values repeat; or, where their order means something, each class has
+    an interval of its own. Missing values (NaN) count as one value more.
+    """
+    if codes.size < _FEWEST_ROWS:
+        return False
+    order = np.lexsort((codes, values))
+    values, codes = values[order], codes[order]
+    other_class = codes[1:] != codes[:-1]
+    other_value = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    if (other_class & ~other_value).any():
+        return False
+    runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
+    return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
+
+
+def same_values(first: Array, second: Array) -> bool:
+    """Whether two columns of numbers are equal in every row, missing values included."""
+    return np.array_equal(first, second, equal_nan=True)
+
+
+def by_first_appearance(codes: Array) -> Array:
+    """Codes renumbered in the order in which they appear: equal for columns that group the rows alike."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.float64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse]
+
 
 #: A text column with more levels than this share of its values tells rows apart, not classes.
 _DISTINCT = 0.9
@@ -45,6 +108,9 @@ _VARYING_ROWS = 5000
 #: Columns of so many rows are looked through on several threads.
 _LONG = 50_000
 _THREADS = 2
+#: More classes than this, with few rows each, are not classes.
+_MOST_CLASSES = 20
+_FEWEST_ROWS_PER_CLASS = 5
 
 
 @dataclass
@@ -125,7 +191,7 @@ class ColumnLearner:
     def _refuse_dates(self, names: list[str]) -> None:
         if names:
             raise ColumnError(
-                f"Dates or times cannot be weighed as they are: {listed(names)}. Leave the columns out (drop=[...], on "
+                f"Dates or times cannot be weighed as they are: {quoted(names)}. Leave the columns out (drop=[...], on "
                 "the command line --drop), turn them into numbers such as days since a fixed day, or declare them "
                 "categories with types=."
             )
@@ -209,7 +275,7 @@ class ColumnLearner:
         self._say_if_almost_numbers(column.name, Counter(texts[:_LOOKED_AT_LEVELS]))
         words = np.mean([text.count(" ") for text in texts[:_LOOKED_AT_LEVELS]])
         what = "free text" if words > 4 else "an identifier"
-        reason = f"nearly every row has a value of its own ({what}: {listed(texts, 2)})"
+        reason = f"nearly every row has a value of its own ({what}: {quoted(texts, 2)})"
         return self._dropped(replace(column, kind="text"), "identifier", reason)
 
     def _level_counts(self, texts: list[str], index: Array) -> tuple[Counter[str], int]:
@@ -295,7 +361,7 @@ class ColumnLearner:
             "warning",
             "almost numbers",
             name,
-            f"Column {name!r} is read as text because some values are not numbers: {listed(words, 3)}. {remedy}",
+            f"Column {name!r} is read as text because some values are not numbers: {quoted(words, 3)}. {remedy}",
         )
 
     def _say_mostly_missing(self, column: Column) -> None:
@@ -425,3 +491,40 @@ def _span(name: str, values: Array) -> _Span:
     largest = max(highest, -lowest)  # the sum may overflow where the mean does not
     mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
     return _Span(values.size - present.size, lowest, highest, float(mean))
+
+
+def learn_target(
+    labels: Array, name: str | None, label: str, n_missing: int = 0
+) -> tuple[Target, Array, list[Finding]]:
+    """The target, the class code of each label, and what was found."""
+    if not labels.size:
+        raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
+    findings = []
+    if n_missing:
+        said = f"{n_missing:,} rows have no {name!r} and were left out."
+        findings.append(Finding("warning", "target missing", name, said))
+    if labels.dtype.kind == "f":
+        raise _not_classes(np.unique(labels), labels, name)
+    classes, codes = encode_labels(labels, len(labels))
+    if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
+        raise _not_classes(classes, labels, name)
+    counts = np.bincount(codes, minlength=len(classes))
+    if len(classes) < 2:
+        raise LabelError(
+            f"Target {name!r} has only one class, {shown(classes[0])}: nothing can be told apart. Check the column, "
+            "and whether rows of the other classes were filtered out."
+        )
+    for single in classes[counts == 1]:
+        said = f"Class {shown(single)} of {name!r} has a single row: nothing can be learned or checked from it."
+        findings.append(Finding("warning", "single row", name, said))
+    kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
+    return Target(name, kind, tuple(classes.tolist())), codes, findings  # type: ignore[arg-type]
+
+
+def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
+    examples = quoted(values[:3].tolist())
+    what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
+    return InputError(
+        f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
+        f"{examples}. A classifier needs a few classes: cut it into ranges first, or name another column."
+    )

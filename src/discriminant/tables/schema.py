@@ -2,19 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import InputError
-from .coding import MISSING, OTHER, encode
+from ..data.labels import encode_labels
+from ..errors import ColumnError, InputError, LabelError
+from ..results import quoted, shown
+from .coding import MISSING, OTHER, EncodingReport, arrow_table, distinct_texts, encode, is_numeric
 from .dialect import MISSING_CODES
-from .report import EncodingReport
-from .svmlight import SparseRows
-from .targets import Target
+from .files import SparseBatch
+from .sources import is_text
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The classes of the training rows: what the column is called, what its values are, and which there are."""
+
+    name: str | None
+    kind: Literal["text", "integer", "boolean"]
+    classes: tuple[Any, ...]
+
+    def describe(self) -> str:
+        """One line in words."""
+        return f"{self.name or 'labels'}: {len(self.classes)} classes, {quoted(self.classes, 10)}"
+
+    def labels(self, batch: Any, codes: Sequence[str]) -> tuple[Array, Array]:
+        """The labels of the rows that have one, and which rows those are."""
+        if self.name is None:
+            labels, present = whole_labels(batch.y), np.ones(len(batch.y), dtype=bool)
+        else:
+            labels, present = raw_labels(arrow_table(batch)[self.name], self.name, codes, self.classes)
+        if self.kind == "text" and labels.dtype.kind != "U":
+            labels = np.array([str(v) for v in labels.tolist()])
+        known = set(self.classes)
+        unknown = (
+            [label for label in encode_labels(labels, len(labels))[0].tolist() if label not in known]
+            if labels.size
+            else []
+        )
+        if unknown:
+            raise LabelError(
+                f"Target {self.name!r} has the class {shown(unknown[0])}, which training had not. "
+                f"Classes: {quoted(self.classes, 10)}."
+            )
+        return labels, present
+
+
+def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Sequence[Any] = ()) -> tuple[Array, Array]:
+    """The labels of the rows that have one, as text, whole numbers or booleans, and which rows those are."""
+    import pyarrow as pa
+
+    kind = values.type
+    if is_text(kind) or pa.types.is_null(kind):
+        return _text_labels(values, codes, classes)
+    if pa.types.is_boolean(kind) or is_numeric(kind):
+        numbers = np.asarray(values.cast(pa.float64()).to_numpy())
+        present = ~np.isnan(numbers)
+        return _typed(values, numbers, present), present
+    raise ColumnError(f"Target {name!r} holds {kind}: classes are text, whole numbers or true and false.")
+
+
+def _typed(values: Any, numbers: Array, present: Array) -> Array:
+    """Numbers as their owner meant them: whole ones are integers, also where gaps made them floats."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(values.type):
+        return numbers[present].astype(bool)
+    if pa.types.is_integer(values.type):
+        return np.asarray(values.drop_null().to_numpy())
+    return whole_labels(numbers[present])
+
+
+def whole_labels(labels: Array) -> Array:
+    """Labels that are whole numbers as integers, others as they are."""
+    exact = np.abs(labels) < 2**53
+    return labels.astype(np.int64) if exact.all() and np.all(np.mod(labels, 1) == 0) else labels
+
+
+def _text_labels(values: Any, codes: Sequence[str], classes: Sequence[Any]) -> tuple[Array, Array]:
+    texts, index = distinct_texts(values)
+    known = set(classes)
+    trimmed = [text if text in known else text.strip() for text in texts]
+    missing = missing_texts(trimmed, codes, known)
+    present = np.array([text not in missing for text in trimmed] + [False])[index]
+    return np.array([*trimmed, ""])[index[present]], present
+
+
+def missing_texts(texts: Sequence[str], codes: Sequence[str], levels: Any = ()) -> set[str]:
+    """Those of the texts that stand for a missing value.
+
+    A sign such as ``-`` or ``?`` is a level like the others beside another sign, such as ``+``.
+    """
+    found = {text for text in texts if text in codes and text not in levels}
+    signs = {text for text in texts if text and not any(map(str.isalnum, text))}
+    return found - signs if signs - set(codes) else found
+
 
 Kind = Literal["number", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
@@ -186,7 +274,7 @@ class Schema:
 
         Parameters
         ----------
-        batch : pyarrow table or record batch, pandas or polars frame, or SparseRows
+        batch : pyarrow table or record batch, pandas or polars frame, or SparseBatch
         absent : {"refuse", "missing"}
             What to do about columns the batch has not got: an error, or take all their values as missing.
         first_row : int
@@ -240,7 +328,7 @@ class Schema:
     def _fit_width(self, batch: Any) -> tuple[Any, EncodingReport]:
         """Sparse rows brought to the width of the training rows."""
         assert self.width is not None
-        if not isinstance(batch, SparseRows):
+        if not isinstance(batch, SparseBatch):
             raise InputError("The model was trained on SVMlight rows: give rows of that format.")
         X, stop = batch.X, self.first + self.width
         extra = tuple(map(str, np.unique(X.indices[(X.indices >= stop) | (X.indices < self.first)]).tolist()))

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..data.labels import check_weights
 from ..data.parameters import check_integer
-from ..data.weights import check_weights
 from ..errors import ColumnError, InputError, ParameterError, WeightError
 from .coding import complete_rows
 from .dialect import MISSING_CODES
-from .findings import Finding
-from .learning import ColumnLearner
-from .reading import open_table
-from .schema import POLICIES, Column, Policy, Schema
-from .svmlight import SvmlightTable
-from .table import Table
-from .targets import learn_target, raw_labels, whole_labels
+from .files import SvmlightReader, open_table
+from .learning import ColumnLearner, Finding, learn_target
+from .schema import POLICIES, Column, Policy, Schema, raw_labels, whole_labels
+from .sources import TableReader
 
 Array = np.ndarray[Any, Any]
 
@@ -73,7 +70,7 @@ def read_training(
 
     Parameters
     ----------
-    table : Table, or what `open_table` opens
+    table : TableReader, or what `open_table` opens
         A table opened before, with its dialect put right, or a file or frame.
     target : str, optional
         The column of classes; not needed if the table was opened with it.
@@ -112,10 +109,10 @@ def read_training(
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
     _check_parameters(missing, drop, max_levels, rare)
-    if not isinstance(table, Table):
+    if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
         types = None
-    if isinstance(table, SvmlightTable):
+    if isinstance(table, SvmlightReader):
         return _sparse_training(table, target, weights, groups)
     target = _target_of(table, target)
     roles = [name for name in (target, weights, groups) if name is not None]
@@ -136,7 +133,7 @@ def _check_parameters(missing: Any, drop: Any, max_levels: Any, rare: Any) -> No
     check_integer("rare", rare, 1)
 
 
-def _target_of(table: Table, target: str | None) -> str:
+def _target_of(table: TableReader, target: str | None) -> str:
     target = target if target is not None else table.target
     if target is None:
         raise ColumnError(f"Name the target, the column of classes. Columns: {', '.join(table.columns[:20])}.")
@@ -147,7 +144,7 @@ def _target_of(table: Table, target: str | None) -> str:
 class _Training:
     """A table on its way to rows and labels."""
 
-    table: Table
+    table: TableReader
     target: str
     missing: Policy
     drop: tuple[str, ...]
@@ -225,7 +222,7 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     return labels
 
 
-def _sparse_training(table: SvmlightTable, target: Any, weights: Any, groups: Any) -> TrainingTable:
+def _sparse_training(table: SvmlightReader, target: Any, weights: Any, groups: Any) -> TrainingTable:
     if any(name is not None for name in (target, weights, groups)):
         raise ColumnError(f"{table.label} is SVMlight text: it has labels but no named columns. Leave the names out.")
     rows = table.read()

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import softmax
 
 from ..data import LabelledRows
-from ..data.naming import plain
 from ..decision.costs import read_costs
 from ..errors import InputError, ParameterError
 from ..estimators.base import PosteriorClassifier
 from ..evaluation.probability import brier_scores, log_losses
 from ..evaluation.ranked import auc, rank
 from ..kernels import scores as kernels
+from ..results import plain
 from ..rules import Rule
 from .table import Table
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.naming import plain
 from ..errors import ParameterError
 from ..evaluation.counts import ConfusionMatrix
 from ..evaluation.frames import frame_of
 from ..evaluation.intervals import Interval, wilson_interval
+from ..results import plain
 from .answers import CEILINGS
 from .fitting import fitting_notes
 from .resampled import Estimate, corrected_mean

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 
-from ..data.naming import shown
 from ..data.parameters import check_integer
 from ..errors import InputError, LabelError, ParameterError
+from ..results import shown
 from .table import Table
 
 Array = np.ndarray[Any, Any]

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..data import LabelledRows, as_rows, check_weights, encode_labels
-from ..data.mixed import as_table
-from ..data.naming import shown
+from ..data.rows import as_table
 from ..errors import LabelError, WeightError
 from ..evaluation.coding import coded, position_of
+from ..results import shown
 
 Array = np.ndarray[Any, Any]
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...data.naming import plain
 from ...errors import DiscriminantWarning, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier
 from ...multiclass import CodedRule
+from ...results import plain
 from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
 from .inputs import Input, inputs_of_schema
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discriminant.errors import InputError
-from discriminant.tables import open_table, pieces
-from discriminant.tables.pieces import Pieces, Trouble, joined
+from discriminant.tables import delimited, open_table
+from discriminant.tables.delimited import CannotSplit, FileChunks, joined
 
 PIECE = 2000
 LINES = "line\n" * 9
@@ -18,21 +18,21 @@ LINES = "line\n" * 9
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", PIECE)
-    monkeypatch.setattr(pieces, "_LOOK_BYTES", 16)
+    monkeypatch.setattr(delimited, "_PIECE_BYTES", PIECE)
+    monkeypatch.setattr(delimited, "_LOOK_BYTES", 16)
 
 
 @pytest.fixture
 def count(monkeypatch):
     """How many pieces were parsed."""
     parsed = []
-    one = Pieces._one
+    one = FileChunks._one
 
     def counted(self, *given):
         parsed.append(given[1])
         return one(self, *given)
 
-    monkeypatch.setattr(Pieces, "_one", counted)
+    monkeypatch.setattr(FileChunks, "_one", counted)
     return parsed
 
 
@@ -44,7 +44,7 @@ def written(tmp_path, text):
 
 def as_whole(path, monkeypatch, **given):
     with monkeypatch.context() as patched:
-        patched.setattr(Pieces, "worthwhile", False)
+        patched.setattr(FileChunks, "worthwhile", False)
         return open_table(path, **given).read()
 
 
@@ -157,7 +157,7 @@ def test_cells_anywhere(tmp_path_factory, cells, where):
         lines[min(line, 399)] = f"{line},{cell}"
     path = written(tmp_path_factory.mktemp("cells"), "a,b\n" + "\n".join(lines) + "\n")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pieces, "_PIECE_BYTES", 300)
+        patched.setattr(delimited, "_PIECE_BYTES", 300)
         same(open_table(path).read(), as_whole(path, patched))
 
 
@@ -184,14 +184,14 @@ def test_a_stream_that_is_left_early_ends_its_threads(tmp_path):
 def test_a_file_cut_short_meanwhile(tmp_path, monkeypatch):
     path = written(tmp_path, "x,k,c\n" + numbers(3000))
     table = open_table(path)
-    borders = Pieces._borders
+    borders = FileChunks._borders
 
     def cut(self, file):
         found = borders(self, file)
         path.write_bytes(path.read_bytes()[:PIECE])
         return found
 
-    monkeypatch.setattr(Pieces, "_borders", cut)
+    monkeypatch.setattr(FileChunks, "_borders", cut)
     with pytest.raises(InputError, match=r"expected 3|cannot be read"):
         table.read()
 
@@ -225,7 +225,7 @@ def test_threads_that_may_not_stand_back_work_all_the_same(tmp_path, monkeypatch
 def test_pieces_cover_the_file_line_by_line(tmp_path):
     text = "a\n" + "".join("x" * (i % 5000) + "\n" for i in range(0, 90000, 997))
     path = written(tmp_path, text)
-    found = list(Pieces(path, None).parsed(lambda part, first: (part.read(), first)))
+    found = list(FileChunks(path, None).parsed(lambda part, first: (part.read(), first)))
     assert b"".join(bytes(part) for part, _ in found) == text.encode()
     assert [first for _, first in found] == [True] + [False] * (len(found) - 1)
     assert all(part.endswith(b"\n") for part, _ in found)
@@ -233,10 +233,10 @@ def test_pieces_cover_the_file_line_by_line(tmp_path):
 
 def test_lines_that_end_otherwise_are_left_to_arrow(tmp_path, monkeypatch, count):
     """A file without line feeds would be one piece, as large as the file."""
-    monkeypatch.setattr(pieces, "_LINE_BYTES", 4000)
+    monkeypatch.setattr(delimited, "_LINE_BYTES", 4000)
     path = written(tmp_path, ("x,k,c\n" + numbers(3000)).replace("\n", "\r"))
-    with pytest.raises(Trouble, match="no line ends"):
-        list(Pieces(path, None).parsed(lambda part, first: part))
+    with pytest.raises(CannotSplit, match="no line ends"):
+        list(FileChunks(path, None).parsed(lambda part, first: part))
     expected = as_whole(path, monkeypatch)
     same(open_table(path).read(), expected)
     same(pa.concat_tables(open_table(path).batches()), expected)
@@ -250,18 +250,18 @@ def test_joined_types():
     assert joined([table([None]), table([1]), table([2.5])])["v"].to_pylist() == [None, 1.0, 2.5]
     coded = pa.table({"v": pa.array(["b", "c"]).dictionary_encode()})
     assert joined([coded, table(["a"])])["v"].to_pylist() == ["b", "c", "a"]
-    with pytest.raises(Trouble, match="null and as string"):
+    with pytest.raises(CannotSplit, match="null and as string"):
         joined([table([None]), table(["a"])])
-    with pytest.raises(Trouble, match="int64 and as string"):
+    with pytest.raises(CannotSplit, match="int64 and as string"):
         joined([table([1]), table(["a"])])
-    with pytest.raises(Trouble, match="bool and as int64"):
+    with pytest.raises(CannotSplit, match="bool and as int64"):
         joined([table([True]), table([1])])
 
 
 def test_large_matrices_live_in_pages_of_the_usual_size(monkeypatch):
-    from discriminant.tables import memory, read_training
+    from discriminant.tables import read_training, sources
 
-    monkeypatch.setattr(memory, "_LARGE_BYTES", 1)
+    monkeypatch.setattr(sources, "_LARGE_BYTES", 1)
     text = b"x,z,y\n" + b"".join(b"%d,%d,%d\n" % (i * i % 11, i, i % 2) for i in range(40))
     X = read_training(open_table(io.BytesIO(text)), "y").X
     assert X.flags.c_contiguous
