@@ -106,6 +106,13 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[
     return lines
 
 
+def printed_columns(columns: Mapping[str, Sequence[Any]], names: int = 1, most: int = 30) -> list[str]:
+    """Columns as lines of text with a head, numbers to four digits; of a long table the first rows."""
+    rows = [[shortened(_cell(cell), 24) for cell in row] for row in zip(*columns.values(), strict=True)]
+    left_out = [f"... and {len(rows) - most:,} more, see to_frame()"] if len(rows) > most else []
+    return [*aligned([[name.replace("_", " ") for name in columns], *rows[:most]], names), *left_out]
+
+
 def columns_of(records: Sequence[Any], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
     """Records (dataclasses or dicts) as columns; ``names`` chooses among their fields."""
     if names is None:

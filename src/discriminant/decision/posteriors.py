@@ -12,7 +12,7 @@ from ..data.parameters import check_integer
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, ParameterError
-from ..results import plain, shown
+from ..results import Result, plain, shown
 
 Array = np.ndarray[Any, Any]
 
@@ -161,8 +161,8 @@ def _sound(probabilities: Array, classes: Array, priors: Array | None) -> Poster
     return made
 
 
-@dataclass(frozen=True, eq=False)
-class TopClasses:
+@dataclass(frozen=True, eq=False, repr=False)
+class TopClasses(Result):
     """The k most probable classes of each row, most probable first, with their probabilities."""
 
     labels: Array
@@ -177,6 +177,15 @@ class TopClasses:
     def sets(self) -> list[frozenset[Any]]:
         """The classes of each row as a set."""
         return [frozenset(row) for row in self.labels.tolist()]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        places = range(self.labels.shape[1])
+        names = {f"class_{j + 1}": self.labels[:, j].tolist() for j in places}
+        return names | {f"probability_{j + 1}": self.probabilities[:, j].tolist() for j in places}
+
+    def __str__(self) -> str:
+        rows, k = self.labels.shape
+        return f"The {k} most probable classes of {rows:,} rows; together {self.mass.mean():.1%} probable on average"
 
 
 def top_k(posterior: Any, k: int, classes: Any = None) -> TopClasses:

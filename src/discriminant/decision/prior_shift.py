@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.labels import check_weights
 from ..data.parameters import check_integer, check_number
 from ..errors import InputError, ParameterError, warn
-from ..results import plain
+from ..results import Result, plain
 from .posteriors import Posterior
 
 Array = np.ndarray[Any, Any]
@@ -22,8 +22,8 @@ Array = np.ndarray[Any, Any]
 _FLAT = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
-class PriorEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorEstimate(Result):
     """Class priors estimated from unlabelled rows.
 
     Attributes
@@ -55,6 +55,10 @@ class PriorEstimate:
     def p_value(self) -> float:
         """Of the likelihood-ratio test that the priors are still those of the training rows."""
         return float(chi2.sf(2 * self.log_likelihood, len(self.classes) - 1))
+
+    def _columns(self) -> dict[str, list[Any]]:
+        errors = self.standard_errors.tolist()
+        return {"class": self.classes.tolist(), "prior": self.priors.tolist(), "standard_error": errors}
 
     def __str__(self) -> str:
         rows = zip(self.classes, self.priors, self.standard_errors, strict=True)

@@ -14,7 +14,7 @@ from ..data.parameters import check_integer, check_number
 from ..data.rows import as_rows
 from ..engine import map_rows
 from ..errors import InputError, LabelError, ParameterError
-from ..results import plain, shown
+from ..results import Result, plain, shown
 from .costs import CostTable, read_costs
 from .posteriors import (
     Posterior,
@@ -160,8 +160,8 @@ def _no_cost_of_abstaining(row: int) -> ParameterError:
 _NAMED = 5
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
     """Why an action won, and how far the probabilities may move before another one does.
 
     The probabilities move along a line: what one class loses another gains, the others stay. The two are the class
@@ -197,6 +197,9 @@ class Explanation:
     def threshold(self) -> float | None:
         """The probability of ``gaining`` at which the decision changes against ``losing``; None if it never does."""
         return None if self.above is None else self.holds[1]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"action": list(self.risks), "expected_cost": list(self.risks.values())}
 
     def __str__(self) -> str:
         return "\n".join((self._choice(), self._evidence(), self._limits()))

@@ -16,7 +16,7 @@ from ..data.labels import encode_labels
 from ..data.parameters import check_integer
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
-from ..results import shown
+from ..results import Result, shown
 from .distributions import (
     ClassDensities,
     Gaussian,
@@ -144,8 +144,8 @@ _MOST_VALUES = 10_000_000
 _GRID = 400
 
 
-@dataclass(frozen=True)
-class BayesError:
+@dataclass(frozen=True, repr=False)
+class BayesError(Result):
     """The error of the Bayes classifier and how it was found.
 
     Attributes

@@ -18,6 +18,7 @@ from scipy.special import entr, rel_entr
 from ..data.parameters import check_number
 from ..decision.posteriors import check_priors, equal_priors, kept_priors, label_array
 from ..errors import InputError, ParameterError
+from ..results import Result, jsonable, plain, printed_columns
 from .distributions import Gaussian, GaussianPairs, named_gaussians
 
 Array = np.ndarray[Any, Any]
@@ -169,16 +170,19 @@ def _plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-@dataclass(frozen=True)
-class ChernoffDistance:
+@dataclass(frozen=True, repr=False)
+class ChernoffDistance(Result):
     """``distance = -log of the integral of first^s second^(1 - s)`` at the exponent ``s``."""
 
     s: float
     distance: float
 
+    def __str__(self) -> str:
+        return f"Chernoff distance {self.distance:.6g} at the exponent {self.s:.4g}"
 
-@dataclass(frozen=True, eq=False)
-class ClassDistances:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassDistances(Result):
     """How far apart normal classes are, pair by pair; matrices have shape (K, K) in the order of ``classes``.
 
     Attributes
@@ -214,9 +218,22 @@ class ClassDistances:
         pair = int(np.argmin(self.bhattacharyya[first, second]))
         return self.classes[first[pair]], self.classes[second[pair]]
 
+    def _columns(self) -> dict[str, list[Any]]:
+        measures = ("bhattacharyya", "jeffries_matusita", "divergence", "transformed_divergence")
+        return _pair_columns(self, measures)
 
-@dataclass(frozen=True, eq=False)
-class ErrorBounds:
+    def to_dict(self) -> dict[str, Any]:
+        """The distances of every pair of classes."""
+        return jsonable(self._columns())
+
+    def __str__(self) -> str:
+        nearest = " and ".join(str(plain(label)) for label in self.nearest)
+        head = f"Distances between {len(self.classes)} classes; the hardest to tell apart: {nearest}"
+        return "\n".join([head, *printed_columns(self._columns(), names=2)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorBounds(Result):
     """Bounds on the error of the best classifier of normal classes.
 
     Matrices have shape (K, K): the error of telling class i from class j, with their priors scaled to sum to 1.
@@ -250,6 +267,21 @@ class ErrorBounds:
         least = max(lower.max(), lower.sum() / (len(self.classes) - 1))
         return float(least), float(min(upper.sum(), 1 - self.priors.max()))
 
+    def _columns(self) -> dict[str, list[Any]]:
+        return _pair_columns(self, ("lower", "bhattacharyya", "chernoff", "exponents"))
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        head = f"The error of the best classifier of these normal classes lies between {low:.4g} and {high:.4g}"
+        return "\n".join([head, *printed_columns(self._columns(), names=2)])
+
+
+def _pair_columns(found: ClassDistances | ErrorBounds, measures: tuple[str, ...]) -> dict[str, list[Any]]:
+    """One row for each pair of classes, with its measures."""
+    first, second = np.triu_indices(len(found.classes), 1)
+    names = {"first": found.classes[first].tolist(), "second": found.classes[second].tolist()}
+    return names | {name: getattr(found, name)[first, second].tolist() for name in measures}
+
 
 def bhattacharyya(first: Gaussian, second: Gaussian) -> float:
     """The Bhattacharyya distance between two normal distributions.
@@ -274,7 +306,7 @@ def chernoff(first: Gaussian, second: Gaussian, s: float | None = None) -> Chern
     Examples
     --------
     >>> chernoff(Gaussian(0, 1), Gaussian(2, 1))
-    ChernoffDistance(s=0.5, distance=0.5)
+    Chernoff distance 0.5 at the exponent 0.5
     """
     pair = _pair(first, second)
     if s is None:
