@@ -11,7 +11,7 @@ import numpy as np
 from ..data.parameters import check_integer
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows
-from ..errors import DegenerateDataError, InputError, LabelError, ParameterError
+from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
 from ..results import Result, plain, shown
 
 Array = np.ndarray[Any, Any]
@@ -267,9 +267,10 @@ def refuse_margins(model: Any) -> None:
     if not hasattr(model, "predict_proba"):
         kind = "margins, which are not probabilities" if hasattr(model, "decision_function") else "no probabilities"
         raise ParameterError(
-            f"{type(model).__name__} gives {kind}: expected costs cannot be computed. Calibrate it: "
-            "DecisionClassifier(model, calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV."
-        )
+            f"{type(model).__name__} gives {kind}: expected costs cannot be computed. Take a model with probabilities, "
+            "such as ", Model("LinearDiscriminantAnalysis"), " or ", Model("LogisticRegression"),
+            ", or calibrate this one (in Python: DecisionClassifier(model, calibration='sigmoid')).",
+        )  # fmt: skip
 
 
 def class_array(classes: Any) -> Array:
