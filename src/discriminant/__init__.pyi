@@ -16,14 +16,11 @@ from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.perceptron import Perceptron
 from .estimators.svm import SupportVectorClassifier
 from .estimators.together import fit_all
-from .evaluation.calibration import CalibrationBins, calibration_line
-from .evaluation.comparison import compare_auc
-from .evaluation.counts import ConfusionMatrix
+from .evaluation.confusion import ConfusionMatrix
+from .evaluation.curves import compare_auc, precision_recall, roc
 from .evaluation.evaluate import evaluate, evaluation_of
-from .evaluation.histogram import ScoreHistogram
-from .evaluation.many import precision_recall, roc
-from .evaluation.selective import risk_coverage
-from .evaluation.stream import Evaluator
+from .evaluation.probabilities import CalibrationBins, calibration_line, risk_coverage
+from .evaluation.streaming import Evaluator, ScoreHistogram
 from .inference.separability import separability
 from .multiclass import Codebook
 from .report.html import write_report

@@ -16,7 +16,7 @@ from painted import write_image
 from sklearn.metrics import cohen_kappa_score
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
-from discriminant.evaluation.counts import ConfusionMatrix
+from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.raster import (
     area_adjusted_accuracy,
     assess_map,

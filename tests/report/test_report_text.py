@@ -26,7 +26,7 @@ from discriminant import (
 )
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
-from discriminant.evaluation.ranked import rank
+from discriminant.evaluation.ranking import rank
 from discriminant.report import write_report
 from discriminant.report.coefficients_part import _size
 from discriminant.report.drawing import as_text

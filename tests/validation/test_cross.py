@@ -35,7 +35,7 @@ from discriminant.decision import Decision
 from discriminant.errors import LabelError
 from discriminant.estimators.base import collected
 from discriminant.estimators.decided import DecisionClassifier
-from discriminant.evaluation.counts import ConfusionMatrix
+from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.validation import reading
 from discriminant.validation.cross import cross_validate
 from discriminant.validation.reading import read_from_moments

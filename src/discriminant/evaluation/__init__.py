@@ -1,17 +1,19 @@
 """How good a classifier is: counts, curves, calibration, each number with an interval."""
 
-from .calibration import BrierParts, CalibrationBins, CalibrationLine, calibration_line
-from .comparison import AucComparison, compare_auc
-from .counts import ConfusionMatrix
-from .curves import PrecisionRecall, Roc
-from .evaluate import evaluate, evaluation_of
-from .histogram import ScoreHistogram
-from .intervals import Interval, wilson_interval
-from .many import PrecisionRecalls, Rocs, precision_recall, roc
-from .report import Estimate, Evaluation
-from .selective import RiskCoverage, risk_coverage
-from .stream import Evaluator
-from .thresholds import BestThreshold
+from .confusion import ConfusionMatrix
+from .curves import AucComparison, PrecisionRecall, PrecisionRecalls, Roc, Rocs, compare_auc, precision_recall, roc
+from .evaluate import Evaluation, evaluate, evaluation_of
+from .intervals import Estimate, Interval, wilson_interval
+from .probabilities import (
+    BrierParts,
+    CalibrationBins,
+    CalibrationLine,
+    RiskCoverage,
+    calibration_line,
+    risk_coverage,
+)
+from .ranking import BestThreshold
+from .streaming import Evaluator, ScoreHistogram
 
 __all__ = [
     "AucComparison",

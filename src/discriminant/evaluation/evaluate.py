@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,20 +17,38 @@ from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError
-from ..results import plain, shown
-from .calibration import CalibrationBins, calibration_line, posterior_bins
-from .coding import as_labels, coded, codes_among, label_column, ordered, same_length
-from .counts import ConfusionMatrix
-from .curves import binary_roc
-from .evidence import Evidence
-from .intervals import Interval, check_level
-from .many import ScoredRows, check_scores, class_curves, positive_code
-from .probability import LEAST, impossible_rows, read_posterior, row_losses
-from .report import Evaluation
-from .sampling import Clusters, Mean, TableSample, clustered_mean_interval, read_clusters
-from .selective import certainty_curve
+from ..results import WIDTH, aligned, frame_of, plain, shortened, shown
+from .confusion import ConfusionMatrix
+from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
+from .inputs import (
+    Clusters,
+    as_labels,
+    check_scores,
+    coded,
+    codes_among,
+    label_column,
+    ordered,
+    positive_code,
+    read_clusters,
+    read_posterior,
+    same_length,
+)
+from .intervals import Estimate, Interval, Mean, check_level, clustered_mean_interval, estimate
+from .probabilities import (
+    LEAST,
+    CalibrationBins,
+    CalibrationLine,
+    RiskCoverage,
+    calibration_line,
+    certainty_curve,
+    impossible_rows,
+    posterior_bins,
+    row_losses,
+)
+from .rates import AVERAGES, SHARES, TableSample, class_intervals, other_intervals, share_interval
 
 Array = np.ndarray[Any, Any]
+
 
 NO_PROBABILITIES = (
     "Log-loss, Brier score, calibration and risk against coverage are not available: margins are not probabilities."
@@ -358,3 +379,265 @@ def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -
     remedy = "costs= must have a column for everything that is predicted"
     column = codes_among("predicted", chosen, as_labels(actions), remedy)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]
+
+
+#: Rates of a class that the printed table shows; all of them are in `to_frame`.
+_SHOWN = ("recall", "precision", "f1", "auc")
+
+
+_MOST_CLASSES = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """How good predictions are. Made by `evaluate`, `evaluation_of` and `Evaluator.result`.
+
+    Attributes
+    ----------
+    estimates : list of Estimate
+        Every measure with its interval. ``evaluation["kappa"]`` and ``evaluation["recall", "setosa"]`` find one; a
+        measure named by itself is that of the whole, or the macro average.
+    confusion : ConfusionMatrix or None
+    roc, precision_recall : curves, or None
+        One curve for two classes; one for each class, found by its label, for more.
+    calibration : dict of CalibrationBins
+        For each class; empty without probabilities.
+    calibration_line : CalibrationLine or None
+        For two classes: intercept and slope of observed on predicted log-odds.
+    risk_coverage : RiskCoverage or None
+    notes : list of str
+        What to know when reading the numbers, such as measures that are not available and why.
+    """
+
+    classes: Array
+    n_rows: int
+    total_weight: float
+    level: float
+    estimates: list[Estimate]
+    confusion: ConfusionMatrix | None = None
+    roc: Roc | Rocs | None = None
+    precision_recall: PrecisionRecall | PrecisionRecalls | None = None
+    calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
+    calibration_line: CalibrationLine | None = None
+    risk_coverage: RiskCoverage | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __getitem__(self, key: Any) -> Estimate:
+        metric, of = key if isinstance(key, tuple) else (key, None)
+        found = {row.of: row for row in self.estimates if row.metric == metric}
+        there = list(found)
+        if of is None and there:
+            # A measure named by itself is that of the whole; a curve of two classes is of one of them.
+            of = next((scope for scope in ("overall", "macro") if scope in found), there[0])
+        if plain(of) in found:
+            return found[plain(of)]
+        if there:
+            raise ParameterError(f"{metric} is not reported of {of!r}, only of {there[:10]}.")
+        known = list(dict.fromkeys(found.metric for found in self.estimates))
+        raise ParameterError(f"{metric!r} is not reported here. Reported: {', '.join(known)}. {' '.join(self.notes)}")
+
+    def __contains__(self, key: Any) -> bool:
+        try:
+            self[key]
+        except ParameterError:
+            return False
+        return True
+
+    def of(self, of: Any) -> list[Estimate]:
+        """All measures of one class, or of "overall", "macro", "micro" or "weighted"."""
+        return [found for found in self.estimates if found.of == plain(of)]
+
+    def to_frame(self) -> Any:
+        """The measures as a pandas frame, one row for each, or a dict of columns without pandas."""
+        names = list(Estimate.__dataclass_fields__)
+        return frame_of({column: [getattr(row, column) for row in self.estimates] for column in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Measures, confusion matrix, calibration and notes as plain values for JSON; NaN as None."""
+        coarse = {str(label): bins.rebinned(10).to_dict() for label, bins in self.calibration.items()}
+        return {
+            "classes": self.classes.tolist(),
+            "rows": self.n_rows,
+            "total_weight": self.total_weight,
+            "level": self.level,
+            "estimates": [_plain_values(row) for row in self.estimates],
+            "confusion": None if self.confusion is None else self.confusion.to_dict(),
+            "calibration": coarse,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
+        rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
+        head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
+        blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines(), self._average_lines()]
+        if self.confusion is not None:
+            blocks.append(str(self.confusion).splitlines())
+        if self.risk_coverage is not None:
+            blocks.append([repr(self.risk_coverage)])
+        blocks.append(_wrapped([f"note: {note}" for note in self.notes]))
+        return "\n\n".join("\n".join(block) for block in blocks if block)
+
+    __repr__ = __str__
+
+    def _overall_lines(self) -> list[str]:
+        rows = [["measure", "value", "low", "high", "interval by"]]
+        for found in [*self.of("overall"), *self._areas()]:
+            words = found.metric if found.of == "overall" else f"{found.metric} ({shortened(found.of, 14)})"
+            rows.append([words, *map(_decimal, (found.value, found.low, found.high)), found.method])
+        lines = aligned([row[:4] for row in rows])
+        return [_cut(f"{line}  {row[4]}") for line, row in zip(lines, rows, strict=True)]
+
+    def _areas(self) -> list[Estimate]:
+        return [self[metric] for metric in ("auc", "average precision") if metric in self]
+
+    def _class_lines(self) -> list[str]:
+        return self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown) + self._left_out()
+
+    def _left_out(self) -> list[str]:
+        more = len(self.classes) - _MOST_CLASSES
+        return [f"... and {more} more classes, see to_frame()"] if more > 0 else []
+
+    def _average_lines(self) -> list[str]:
+        return self._grid("average", ["macro", "micro", "weighted"], str)
+
+    def _grid(self, title: str, scopes: list[Any], called: Callable[[Any], str]) -> list[str]:
+        """A line for each scope, a column for each shown measure, with its interval in brackets."""
+        by_key = {(found.metric, found.of): found for found in self.estimates}
+        metrics = [metric for metric in _SHOWN if any((metric, scope) in by_key for scope in scopes)]
+        if not metrics:
+            return []
+        rows = [[title, *metrics]]
+        for scope in scopes:
+            cells = [_bracketed(by_key.get((metric, scope))) for metric in metrics]
+            rows.append([shortened(called(scope), 14), *cells])
+        return aligned(rows)
+
+
+def _decimal(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def _bracketed(found: Estimate | None) -> str:
+    if found is None or math.isnan(found.value):
+        return "-"
+    if math.isnan(found.low):
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _plain_values(row: Estimate) -> dict[str, Any]:
+    values = {column: getattr(row, column) for column in Estimate.__dataclass_fields__}
+    return {column: None if isinstance(v, float) and not math.isfinite(v) else v for column, v in values.items()}
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+
+
+def _wrapped(lines: list[str]) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, WIDTH, subsequent_indent="      ")]
+
+
+_CLASS_RATES = ("recall", "precision", "f1", "specificity", "fnr", "fpr", "npv")
+
+
+_OTHERS = ("balanced accuracy", "kappa", "mcc")
+
+
+@dataclass
+class Evidence:
+    """What is known about some predictions."""
+
+    classes: Array
+    n_rows: int
+    total_weight: float
+    confusion: ConfusionMatrix | None = None
+    table: TableSample | None = None
+    means: dict[str, tuple[float, Interval]] = field(default_factory=dict)
+    roc: Roc | Rocs | None = None
+    precision_recall: PrecisionRecall | PrecisionRecalls | None = None
+    calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
+    calibration_line: CalibrationLine | None = None
+    risk_coverage: RiskCoverage | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def evaluation(self, level: float, random_state: Any) -> Evaluation:
+        """All measures with their intervals."""
+        estimates: list[Estimate] = []
+        if self.confusion is not None and self.table is not None:
+            estimates += _table_estimates(self.confusion, self.table, level, random_state)
+        estimates += [estimate(name, "overall", *self._bounded(name)) for name in self.means]
+        estimates += _curve_estimates(self.roc, self.precision_recall, level)
+        notes = self.notes + [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
+        return Evaluation(
+            self.classes,
+            self.n_rows,
+            self.total_weight,
+            level,
+            estimates,
+            self.confusion,
+            self.roc,
+            self.precision_recall,
+            self.calibration,
+            self.calibration_line,
+            self.risk_coverage,
+            list(dict.fromkeys(notes)),
+        )
+
+    def _bounded(self, name: str) -> tuple[float, Interval]:
+        """A mean over rows with its interval, cut off where the measure ends; costs may be gains."""
+        value, interval = self.means[name]
+        most = {"log-loss": math.inf, "brier": 1.0 if len(self.classes) == 2 else 2.0}.get(name)
+        return (value, interval) if most is None else (value, interval.within(0.0, most))
+
+
+def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
+    wanted = [(metric, "overall") for metric in _OTHERS]
+    wanted += [(metric, how) for metric in _CLASS_RATES for how in AVERAGES]
+    intervals = dict(zip(wanted, other_intervals(table, wanted, level, random_state), strict=True))
+    found = [_share_estimate(confusion, table, metric, level) for metric in _reported_shares(confusion)]
+    for metric in _OTHERS:
+        value = confusion.overall(metric)
+        reason = confusion.undefined(metric).get("overall", "")
+        found.append(estimate(metric, "overall", value, intervals[metric, "overall"], reason))
+    for metric in _CLASS_RATES:
+        found += _class_estimates(confusion, table, metric, level)
+        found += [_average_estimate(confusion, metric, how, intervals[metric, how]) for how in AVERAGES]
+    return found
+
+
+def _reported_shares(confusion: ConfusionMatrix) -> list[str]:
+    """Coverage is of interest only where something else than a class can be predicted."""
+    abstains = len(confusion.predictions) > len(confusion.classes)
+    return [metric for metric in SHARES if abstains or metric in ("accuracy", "error rate")]
+
+
+def _share_estimate(confusion: ConfusionMatrix, table: TableSample, metric: str, level: float) -> Estimate:
+    reason = confusion.undefined(metric).get("overall", "")
+    return estimate(metric, "overall", confusion.overall(metric), share_interval(table, metric, level), reason)
+
+
+def _class_estimates(confusion: ConfusionMatrix, table: TableSample, metric: str, level: float) -> list[Estimate]:
+    reasons = confusion.undefined(metric)
+    intervals = class_intervals(table, metric, level)
+    return [
+        estimate(metric, label, float(value), interval, reasons.get(label, ""))
+        for label, value, interval in zip(confusion.classes.tolist(), confusion.rate(metric), intervals, strict=True)
+    ]
+
+
+def _average_estimate(confusion: ConfusionMatrix, metric: str, how: Any, interval: Interval) -> Estimate:
+    value = confusion.average(metric, how)
+    reasons = list(confusion.undefined(metric).values())
+    note = "; ".join(reasons[:3]) + (f" and {len(reasons) - 3} more" if len(reasons) > 3 else "")
+    return estimate(metric, how, value, interval, f"{how} {metric} is undefined: {note}" if np.isnan(value) else "")
+
+
+def _curve_estimates(
+    roc: Roc | Rocs | None, precision_recall: PrecisionRecall | PrecisionRecalls | None, level: float
+) -> list[Estimate]:
+    found = [] if roc is None else [estimate("auc", *row) for row in roc.measured(level)]
+    if precision_recall is not None:
+        found += [estimate("average precision", *row) for row in precision_recall.measured(level)]
+    return found

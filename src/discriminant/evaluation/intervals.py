@@ -13,9 +13,14 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ..data.parameters import check_number
 from ..errors import ParameterError
+from ..results import shown
+from .inputs import Clusters
 
 Array = np.ndarray[Any, Any]
+
+
 Scale = Literal["linear", "logit", "fisher"]
+
 
 #: What a measure may be transformed by: there and back, and how steep it is there.
 _SCALES: dict[str, tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]] = {
@@ -23,6 +28,8 @@ _SCALES: dict[str, tuple[Callable[[float], float], Callable[[float], float], Cal
     "logit": (logit, expit, lambda v: 1 / (v * (1 - v))),
     "fisher": (math.atanh, math.tanh, lambda v: 1 / (1 - v * v)),
 }
+
+
 _BOUNDS = {"linear": (-math.inf, math.inf), "logit": (0.0, 1.0), "fisher": (-1.0, 1.0)}
 
 
@@ -166,3 +173,94 @@ def bca_interval(value: float, resampled: Array, acceleration: float, level: flo
     tails = [bias + (bias + z) / (1 - acceleration * (bias + z)) for z in (-reach, reach)]
     low, high = np.quantile(kept, ndtr(tails))
     return Interval(float(low), float(high), level, method)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A weighted mean of values of rows, which can be merged with that of other rows."""
+
+    weight: float = 0.0
+    mean: float = 0.0
+    squares: float = 0.0  #: weighted sum of squared deviations from the mean
+
+    @classmethod
+    def of(cls, values: Array, weight: Array | None = None) -> Mean:
+        """The mean of these values."""
+        if weight is None:
+            mean = float(values.mean())
+            return cls(float(values.size), mean, float(np.square(values - mean).sum()))
+        total = float(weight.sum())
+        if total == 0:
+            return cls()
+        mean = float(weight @ values) / total
+        return cls(total, mean, float(weight @ np.square(values - mean)))
+
+    def merged(self, other: Mean) -> Mean:
+        """The mean of both (Chan, Golub & LeVeque)."""
+        total = self.weight + other.weight
+        if total == 0:
+            return self
+        shift = other.mean - self.mean
+        mean = self.mean + shift * other.weight / total
+        squares = self.squares + other.squares + shift * shift * self.weight * other.weight / total
+        return Mean(total, mean, squares)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the mean."""
+        return self.squares / (self.weight * (self.weight - 1)) if self.weight > 1 else math.nan
+
+    def interval(self, level: float) -> Interval:
+        """The normal interval of a mean (Student's t)."""
+        if not self.weight > 1:
+            return no_interval(level, "a mean of one row has no spread")
+        return normal_interval(self.mean, self.variance, level, "normal interval of a mean", self.weight - 1)
+
+
+def clustered_mean_interval(values: Array, weight: Array | None, clusters: Clusters, level: float) -> Interval:
+    """The interval of a mean of rows in clusters: the linearised variance of a ratio of cluster totals."""
+    weights = np.ones(len(values)) if weight is None else weight
+    total = weights.sum()
+    mean = float(weights @ values) / total
+    variance = clusters.spread(clusters.sums(weights * (values - mean) / total))
+    return normal_interval(mean, variance, level, f"cluster-robust mean, {clusters.words}", clusters.degrees)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One measure: what it is of, its value, its interval and how that was made.
+
+    Attributes
+    ----------
+    metric : str
+    of : label or str
+        A class, or "overall", "macro", "micro" or "weighted".
+    value : float
+        NaN where it is undefined; ``note`` says why.
+    low, high : float
+        The confidence interval.
+    method : str
+        How the interval was made, or why there is none.
+    note : str
+    """
+
+    metric: str
+    of: Any
+    value: float
+    low: float
+    high: float
+    method: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        of = "" if self.of == "overall" else f" of {shown(self.of)}"
+        if math.isnan(self.value):
+            return f"{self.metric}{of}: undefined ({self.note})"
+        return f"{self.metric}{of}: {self.value:.4f} ({self.low:.4f} to {self.high:.4f}, {self.method})"
+
+
+def estimate(metric: str, of: Any, value: float, interval: Interval, note: str = "") -> Estimate:
+    """A measure with its interval; where it is undefined the interval says so too."""
+    if math.isnan(value):
+        return Estimate(metric, of, value, math.nan, math.nan, f"not available: {note or 'undefined'}", note)
+    return Estimate(metric, of, value, interval.low, interval.high, interval.method, note)

@@ -8,17 +8,26 @@ denominator is 0 is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..data.parameters import check_number
-from ..errors import ParameterError
+from ..data.parameters import check_integer, check_number
+from ..errors import LabelError, ParameterError
+from ..results import shown
+from .inputs import Clusters
+from .intervals import Interval, Scale, bca_interval, no_interval, normal_interval, wilson_interval
 
 Array = np.ndarray[Any, Any]
+
+
 Average = Literal["macro", "micro", "weighted"]
+
+
 Undefined = Literal["nan", "skip"]
 
 
@@ -83,7 +92,10 @@ class Rate:
 
 
 _ABSENT, _ALONE = "no row is of class {label}", "every row is of class {label}"
+
+
 _NEITHER = "no row is of class {label} or was predicted so"
+
 
 RATES = {
     "recall": Rate({"tp": 1}, {"truth": 1}, _ABSENT),
@@ -190,3 +202,271 @@ def _beyond_chance(counts: Margins) -> Array:
 
 def _listed(names: Any) -> str:
     return ", ".join(map(repr, names))
+
+
+#: Cells of tables that are worked on at once.
+_MOST_CELLS = 4_000_000
+
+
+#: Share of a count that it is moved by to see how a measure responds.
+_STEP = 1e-4
+
+
+class TableSample:
+    """A table of counts as a sample: how far measures of it may be from those of the population.
+
+    Parameters
+    ----------
+    counts : array of shape (K, A)
+    by_cluster : sparse matrix of shape (clusters, K A), optional
+        What each cluster adds to the table. Without it every counted row is a draw of its own.
+    """
+
+    def __init__(self, counts: Array, by_cluster: Any = None) -> None:
+        self.counts = np.asarray(counts, dtype=np.float64)
+        self.margins = margins(self.counts)
+        self.by_cluster = by_cluster
+
+    @classmethod
+    def of_rows(cls, counts: Array, cells: Array, weight: Array | None, clusters: Clusters) -> TableSample:
+        """The sample of rows in clusters; ``cells`` is the cell of the table (flat) that each row is counted in."""
+        weights = np.ones(len(cells)) if weight is None else weight
+        matrix = sp.csr_matrix((weights, (clusters.codes, cells)), shape=(clusters.count, counts.size))
+        return cls(counts, matrix)
+
+    def shares(self, rate: Rate, level: float) -> list[Interval]:
+        """Wilson's intervals of a rate of each class whose part is contained in its base."""
+        return self.share_intervals(rate.of, rate.base_of, level)
+
+    def share_intervals(self, share: Statistic, base: Statistic, level: float) -> list[Interval]:
+        """Wilson's intervals of proportions; in clusters with the number of independent rows worth as much.
+
+        That number is ``p (1 - p) / variance``, with the linearised variance between clusters; for p of 0 or 1, where
+        there is no variance to see, it is ``(sum of sizes)^2 / sum of squared sizes`` of the clusters.
+        """
+        values, bases = share(self.margins), base(self.margins)
+        if self.by_cluster is None:
+            return [wilson_interval(float(p), float(n), level) for p, n in zip(values, bases, strict=True)]
+        variances = self._clustered_variance(share)
+        sizes = self.by_cluster @ _cell_response(base, self.counts)
+        method = f"Wilson, effective rows by {self.by_cluster.shape[0]:,} clusters"
+        found = []
+        for p, variance, size in zip(values, variances, sizes.T, strict=True):
+            inside = 0 < p < 1 and variance > 0
+            n = p * (1 - p) / variance if inside else size.sum() ** 2 / max(float(size @ size), 1e-300)
+            degrees = max(float(np.count_nonzero(size > 1e-9 * size.max())) - 1, 1.0)
+            found.append(wilson_interval(float(p), float(n), level, degrees, method))
+        return found
+
+    def intervals(
+        self, statistic: Statistic, scales: list[Scale], level: float, random_state: Any, n_resamples: int = 2_000
+    ) -> list[Interval]:
+        """Intervals of any smooth measures of the table; ``statistic`` gives several, each with a scale.
+
+        Independent rows: BCa bootstrap, the table drawn again from a multinomial distribution. Clusters: linearised
+        variance between clusters, on the scale.
+        """
+        check_integer("n_resamples", n_resamples, 1)
+        values = statistic(self.margins)
+        if self.by_cluster is not None:
+            return self._linearised(values, statistic, scales, level)
+        if self.counts.sum() < 2:
+            return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
+        influence = _cell_response(statistic, self.counts)
+        acceleration = _acceleration(influence, self.counts.ravel())
+        resampled = self._resampled(statistic, np.random.default_rng(random_state), n_resamples)
+        method = f"BCa bootstrap of the table, {n_resamples:,} resamples"
+        return [
+            bca_interval(float(value), column, float(a), level, method)
+            for value, column, a in zip(values, resampled.T, acceleration, strict=True)
+        ]
+
+    def _linearised(self, values: Array, statistic: Statistic, scales: list[Scale], level: float) -> list[Interval]:
+        count = self.by_cluster.shape[0]
+        variances = self._clustered_variance(statistic)
+        method = f"linearised between {count:,} clusters, Student's t"
+        return [
+            normal_interval(float(value), float(variance), level, method, count - 1.0, scale)
+            for value, variance, scale in zip(values, variances, scales, strict=True)
+        ]
+
+    def _clustered_variance(self, statistic: Statistic) -> Array:
+        sums = self.by_cluster @ _cell_response(statistic, self.counts)
+        return np.square(sums).sum(axis=0) * len(sums) / (len(sums) - 1)
+
+    def _resampled(self, statistic: Statistic, rng: np.random.Generator, n_resamples: int) -> Array:
+        flat = self.counts.ravel()
+        filled = np.flatnonzero(flat)
+        n, shares = max(round(flat.sum()), 1), flat[filled] / flat.sum()
+        found = []
+        for size in _portions(n_resamples, flat.size):
+            tables = np.zeros((size, flat.size))
+            tables[:, filled] = rng.multinomial(n, shares, size=size)
+            found.append(statistic(margins(tables.reshape(size, *self.counts.shape))))
+        return np.concatenate(found)
+
+
+def _cell_response(statistic: Statistic, counts: Array) -> Array:
+    """How measures change with one more row in each cell, (cells, measures).
+
+    A row of cell (i, j) adds to the margins of its row and its column, and to the diagonal if i = j.
+    """
+    K, A = counts.shape
+    tp, truth, columns = np.split(_margin_response(statistic, margins(counts)), [K, 2 * K])
+    response = truth[:, None, :] + columns[None, :, :]
+    response[np.arange(K), np.arange(K)] += tp
+    return response.reshape(K * A, -1)
+
+
+def _margin_response(statistic: Statistic, counts: Margins) -> Array:
+    """Derivatives of measures in each entry of the margins, by differences; 0 for entries that are 0."""
+    vector = np.concatenate((counts.tp, counts.truth, counts.columns))
+    K = len(counts.truth)
+    step = _STEP * vector
+    upper, lower = (
+        statistic(Margins(*np.split(vector + sign * np.diag(step), [K, 2 * K], axis=1))) for sign in (1.0, -1.0)
+    )
+    change = (upper - lower).reshape(len(vector), -1)
+    return np.divide(change, 2 * step[:, None], out=np.zeros_like(change), where=step[:, None] > 0)
+
+
+def _acceleration(influence: Array, counts: Array) -> Array:
+    """Efron's acceleration from the influence of each cell's rows."""
+    second = counts @ influence**2
+    third = counts @ influence**3
+    return np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)
+
+
+def _portions(total: int, width: int) -> Iterator[int]:
+    """Sizes that add up to the total, of so many tables that they fit into memory."""
+    most = max(1, _MOST_CELLS // width)
+    for start in range(0, total, most):
+        yield min(most, total - start)
+
+
+AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+
+
+#: Measures of the whole table that are proportions of rows, and how many rows they are proportions of.
+SHARES: dict[str, Statistic] = {
+    "accuracy": lambda counts: counts.total,
+    "error rate": lambda counts: counts.total,
+    "coverage": lambda counts: counts.total,
+    "accuracy when decided": lambda counts: counts.predicted.sum(axis=-1),
+}
+
+
+_SCALES: dict[str, Scale] = {"kappa": "fisher", "mcc": "fisher"}
+
+
+def share_interval(sample: TableSample, metric: str, level: float) -> Interval:
+    """The interval of a proportion of the whole table."""
+    share, base = OVERALL[metric], SHARES[metric]
+    return sample.share_intervals(lambda c: share(c)[..., None], lambda c: base(c)[..., None], level)[0]
+
+
+def class_intervals(sample: TableSample, metric: str, level: float) -> list[Interval]:
+    """The interval of a rate of each class.
+
+    F1 is an increasing function of the Jaccard index, ``2 J / (1 + J)``, which is a proportion: that of the rows of
+    the class among the rows that are of the class or were predicted so.
+    """
+    if metric != "f1":
+        return sample.shares(RATES[metric], level)
+    return [
+        found.mapped(lambda j: 2 * j / (1 + j), found.method.replace("Wilson", "Wilson of the Jaccard index"))
+        for found in sample.shares(RATES["jaccard"], level)
+    ]
+
+
+def other_intervals(
+    sample: TableSample, wanted: list[tuple[str, str]], level: float, random_state: Any
+) -> list[Interval]:
+    """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
+    functions = [_overall(metric) if of == "overall" else _average(metric, of) for metric, of in wanted]
+    scales: list[Scale] = [_SCALES.get(metric, "logit") for metric, _ in wanted]
+    found = sample.intervals(_stacked(functions), scales, level, random_state)
+    return [
+        (_at_the_end(sample, metric, of, level) if math.isnan(interval.low) else None) or interval
+        for (metric, of), interval in zip(wanted, found, strict=True)
+    ]
+
+
+def _at_the_end(sample: TableSample, metric: str, of: str, level: float) -> Interval | None:
+    """The interval of a measure at the end of its range, where every resample leaves it; None if it is elsewhere."""
+    if metric == "balanced accuracy":
+        metric, of = "recall", "macro"
+    if of in ("macro", "weighted"):
+        return _mean_of_limits(sample, metric, of, level)
+    return _with_most_errors(sample, _overall(metric) if of == "overall" else _average(metric, of), level)
+
+
+def _mean_of_limits(sample: TableSample, metric: str, how: str, level: float) -> Interval | None:
+    """The interval of a mean of rates of classes that are all 0 or all 1: the mean of their limits.
+
+    The true mean can lie beyond it only if the true rate of some class lies beyond that class's own limit, and then
+    the class alone makes such a table too improbable.
+    """
+    values, truth = named_rate(metric).of(sample.margins), sample.margins.truth
+    weight = np.ones(len(truth)) if how == "macro" else truth
+    there = weight > 0
+    if not there.any() or not ((values[there] == 0).all() or (values[there] == 1).all()):
+        return None
+    ends = np.array([tuple(interval) for interval in class_intervals(sample, metric, level)])[there]
+    low, high = np.average(ends, axis=0, weights=weight[there])
+    return Interval(float(low), float(high), level, "mean of the classes' Wilson limits")
+
+
+def _with_most_errors(sample: TableSample, function: Statistic, level: float) -> Interval | None:
+    """The interval of a measure of a table without errors: to where the most errors that Wilson's limit allows lead it.
+
+    They are spread over the classes by their rows, and the margins of the table stay.
+    """
+    counts, right = sample.margins, share_interval(sample, "accuracy when decided", level)
+    value = float(function(counts))
+    end = 0.0 if value < 0.5 else 1.0
+    if float(accuracy_when_decided(counts)) != 1 or not abs(value - end) <= 1e-12:
+        return None
+    worst = float(function(Margins(right.low * counts.tp, counts.truth, counts.columns)))
+    return Interval(min(worst, end), max(worst, end), level, f"{right.method}, of the errors")
+
+
+def table_interval(
+    sample: TableSample, classes: list[Any], metric: str, of: Any, level: float, random_state: Any, m: float
+) -> Interval:
+    """The interval of one measure; see `ConfusionMatrix.interval`."""
+    if metric in SHARES:
+        return share_interval(sample, metric, level)
+    if metric in OVERALL:
+        return other_intervals(sample, [(metric, "overall")], level, random_state)[0]
+    rate = named_rate(metric, m)
+    if of in AVERAGES and of not in classes and (metric != "f" or m == 1):
+        return other_intervals(sample, [("f1" if metric == "f" else metric, of)], level, random_state)[0]
+    if of in AVERAGES and of not in classes:
+        function = _stacked([lambda counts: averaged(counts, rate, cast(Average, of))])
+        return sample.intervals(function, ["logit"], level, random_state)[0]
+    k = _place(of, classes, metric)
+    if metric == "f" and m != 1:
+        return sample.intervals(lambda counts: rate.of(counts)[..., [k]], ["logit"], level, random_state)[0]
+    return class_intervals(sample, "f1" if metric == "f" else metric, level)[k]
+
+
+def _place(of: Any, classes: list[Any], metric: str) -> int:
+    if of is None:
+        raise ParameterError(f"{metric} is a rate of a class: give of=, one of {classes} or of {list(AVERAGES)}.")
+    if of not in classes:
+        raise LabelError(f"{shown(of)} is not among the classes {classes}, nor an average {list(AVERAGES)}.")
+    return classes.index(of)
+
+
+def _overall(metric: str) -> Statistic:
+    return OVERALL[metric]
+
+
+def _average(metric: str, of: str) -> Statistic:
+    rate = named_rate(metric)
+    return lambda counts: averaged(counts, rate, cast(Average, of))
+
+
+def _stacked(functions: list[Statistic]) -> Statistic:
+    return lambda counts: np.stack([np.asarray(function(counts)) for function in functions], axis=-1)

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation.calibration import Binning, CalibrationBins
-from ..evaluation.counts import ConfusionMatrix
-from ..evaluation.curves import PrecisionRecall, Roc
+from ..evaluation.confusion import ConfusionMatrix
+from ..evaluation.curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs
 from ..evaluation.intervals import wilson_interval
-from ..evaluation.many import PrecisionRecalls, Rocs
-from ..evaluation.selective import RiskCoverage
-from ..evaluation.thresholds import BestThreshold, expected_costs, threshold_costs
+from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
+from ..evaluation.ranking import BestThreshold, expected_costs, threshold_costs
 from ..validation.compare import Comparison
 from ..validation.curves import LearningCurve
 from ..validation.resampled import Estimate

@@ -21,7 +21,7 @@ from ..data.parameters import check_integer
 from ..data.rows import as_frame, dense_rows
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, ParameterError
 from ..estimators.discriminant import LinearDiscriminantAnalysis
-from ..evaluation.coding import codes_among, label_column, same_length
+from ..evaluation.inputs import codes_among, label_column, same_length
 from . import theme
 
 if TYPE_CHECKING:

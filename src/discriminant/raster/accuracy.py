@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.counts import ConfusionMatrix
-from ..evaluation.frames import matrix_frame
-from ..evaluation.layout import aligned, name
+from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.rates import ratio
-from ..results import plain
+from ..results import aligned, matrix_frame, plain, shortened
 
 Array = np.ndarray[Any, Any]
 
@@ -115,9 +113,9 @@ class MapAccuracy:
     def __str__(self) -> str:
         matrix = self.confusion
         mapped = matrix.predictions.tolist()
-        rows = [["reference", *map(name, mapped), "total", "producer's"]]
+        rows = [["reference", *map(shortened, mapped), "total", "producer's"]]
         for label, counts, share in zip(matrix.classes, matrix.counts, self.producers_accuracy, strict=True):
-            rows.append([name(label), *(f"{n:,g}" for n in counts), f"{counts.sum():,g}", _percent(share)])
+            rows.append([shortened(label), *(f"{n:,g}" for n in counts), f"{counts.sum():,g}", _percent(share)])
         total = matrix.counts.sum(axis=0)
         users = [*map(_percent, self.users_accuracy), *[""] * (len(mapped) - len(self.classes))]
         rows.append(["total", *(f"{n:,g}" for n in total), f"{total.sum():,g}", ""])

@@ -12,13 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..errors import InputError, ParameterError
-from ..evaluation.coding import CrossTable
-from ..evaluation.counts import ConfusionMatrix
-from ..evaluation.frames import frame_of
+from ..evaluation.confusion import ConfusionMatrix, CrossTable
 from ..evaluation.intervals import Interval, check_level
-from ..evaluation.layout import aligned, name
 from ..evaluation.rates import ratio
-from ..results import plain, shown
+from ..results import aligned, frame_of, plain, shortened, shown
 from .accuracy import MapAccuracy, by_class, defined
 
 Array = np.ndarray[Any, Any]
@@ -225,7 +222,7 @@ class AreaAdjusted:
 
     def __str__(self) -> str:
         rows = [["class", "user's accuracy", "producer's accuracy", "area", "area on the map"]]
-        rows += [[name(label), *cells] for label, cells in zip(self.classes, self.written, strict=True)]
+        rows += [[shortened(label), *cells] for label, cells in zip(self.classes, self.written, strict=True)]
         overall = self.written_overall
         head = f"area-adjusted estimates of a sample stratified by map class; ± is a {100 * self.level:g} % interval"
         return "\n".join([head, *aligned(rows), f"overall accuracy {overall}", *self.notes])

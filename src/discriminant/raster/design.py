@@ -16,8 +16,7 @@ from ..data.parameters import check_integer, check_number
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import InputError, ParameterError
-from ..evaluation.layout import aligned, name
-from ..results import plain, shown
+from ..results import aligned, plain, shortened, shown
 from .assess import named_pixels, pixels_by_window
 from .extra import extra
 from .grid import moved
@@ -71,7 +70,7 @@ class SampleDesign:
     def __str__(self) -> str:
         rows = [["map class", "pixels", "share", "to check"]]
         for label, pixels, n in zip(self.strata, self.pixels, self.allocation, strict=True):
-            rows.append([name(label), f"{pixels:,}", f"{100 * pixels / self.pixels.sum():.1f} %", f"{n:,}"])
+            rows.append([shortened(label), f"{pixels:,}", f"{100 * pixels / self.pixels.sum():.1f} %", f"{n:,}"])
         rows.append(["total", f"{self.pixels.sum():,}", "", f"{self.allocation.sum():,}"])
         return "\n".join(aligned(rows))
 

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, InputError
-from ..evaluation.frames import frame_of
-from ..evaluation.layout import aligned, name
 from ..moments.scatter import CholeskyCovariance, factorised
-from ..results import plain, shown
+from ..results import aligned, frame_of, plain, shortened, shown
 from ..tables.learning import Finding
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
@@ -140,13 +138,13 @@ class Separability:
         head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
         rows = [
             [
-                name(pair.first), name(pair.second), f"{pair.bhattacharyya:.3f}", f"{pair.jeffries_matusita:.3f}",
-                f"{pair.transformed_divergence:.3f}", pair.reading,
+                shortened(pair.first), shortened(pair.second), f"{pair.bhattacharyya:.3f}",
+                f"{pair.jeffries_matusita:.3f}", f"{pair.transformed_divergence:.3f}", pair.reading,
             ]
             for pair in self.pairs
         ]  # fmt: skip
         gains = [["band", "alone", "mean so far", "least so far"]]
-        gains += [[name(g.band), f"{g.alone:.3f}", f"{g.mean:.3f}", f"{g.least:.3f}"] for g in self.bands]
+        gains += [[shortened(g.band), f"{g.alone:.3f}", f"{g.mean:.3f}", f"{g.least:.3f}"] for g in self.bands]
         return "\n".join(
             [
                 *aligned([head, *rows], left=2),

@@ -9,10 +9,8 @@ import numpy as np
 
 from ..data import LabelledRows, as_rows, encode_labels
 from ..engine import reduce
-from ..evaluation.frames import frame_of
-from ..evaluation.layout import aligned, name
 from ..moments import ClassMoments
-from ..results import plain
+from ..results import aligned, frame_of, plain, shortened
 
 Array = np.ndarray[Any, Any]
 
@@ -81,9 +79,14 @@ class ClassStatistics:
         }
 
     def __str__(self) -> str:
-        head = ["class", "pixels", "areas", *(name(band) for band in self.band_names)]
+        head = ["class", "pixels", "areas", *(shortened(band) for band in self.band_names)]
         rows = [
-            [name(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *map(_mean_and_sd, self.means[k], self.sds[k])]
+            [
+                shortened(label),
+                f"{self.counts[k]:,}",
+                f"{self.areas[k]:,}",
+                *map(_mean_and_sd, self.means[k], self.sds[k]),
+            ]
             for k, label in enumerate(self.classes)
         ]
         return "\n".join([*aligned([head, *rows]), "mean ± standard deviation in each band"])

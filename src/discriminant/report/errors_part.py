@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.curves import Roc
-from ..evaluation.many import Rocs
+from ..evaluation.curves import Roc, Rocs
 from .drawing import drawing
 from .material import Material
 from .numbers import between, count, measured, percent, quoted

@@ -13,11 +13,9 @@ from ..data.labels import encode_labels
 from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
-from ..evaluation.counts import ConfusionMatrix
-from ..evaluation.evaluate import evaluation_of
-from ..evaluation.evidence import Evidence
-from ..evaluation.report import Evaluation
-from ..evaluation.sampling import TableSample
+from ..evaluation.confusion import ConfusionMatrix
+from ..evaluation.evaluate import Evaluation, Evidence, evaluation_of
+from ..evaluation.rates import TableSample
 from ..results import plain
 from ..tables.learning import Finding
 from ..tables.schema import Schema

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.curves import Roc
-from ..evaluation.many import Rocs
-from ..evaluation.ranked import RankedScores
-from ..evaluation.thresholds import expected_costs
+from ..evaluation.curves import Roc, Rocs
+from ..evaluation.ranking import RankedScores, expected_costs
 from ..results import plain
 from .drawing import Drawing, drawn
 from .material import Costs, Material

@@ -13,8 +13,8 @@ from ..data import LabelledRows
 from ..decision.costs import read_costs
 from ..errors import InputError, ParameterError
 from ..estimators.base import PosteriorClassifier
-from ..evaluation.probability import brier_scores, log_losses
-from ..evaluation.ranked import auc, rank
+from ..evaluation.probabilities import brier_scores, log_losses
+from ..evaluation.ranking import auc, rank
 from ..kernels import scores as kernels
 from ..results import plain
 from ..rules import Rule

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from ..errors import ParameterError
-from ..evaluation.frames import frame_of
 from ..evaluation.intervals import check_level
+from ..results import frame_of
 from .answers import METRICS
 from .cross import cross_validate
 from .crossed import CrossValidation

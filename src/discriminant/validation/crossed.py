@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..evaluation.counts import ConfusionMatrix
-from ..evaluation.frames import frame_of
+from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.intervals import Interval, wilson_interval
-from ..results import plain
+from ..results import frame_of, plain
 from .answers import CEILINGS
 from .fitting import fitting_notes
 from .resampled import Estimate, corrected_mean

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
 from ..errors import ParameterError
-from ..evaluation.frames import frame_of
+from ..results import frame_of
 from .answers import Scoring
 from .models import named_models, refuse_weightless_models
 from .resampled import Estimate, corrected_mean

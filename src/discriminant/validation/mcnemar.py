@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ..errors import ParameterError
-from ..evaluation.coding import coded, label_column, position_of, same_length
+from ..evaluation.inputs import coded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
 
 Array = np.ndarray[Any, Any]

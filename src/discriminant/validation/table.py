@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from ..data import LabelledRows, as_rows, check_weights, encode_labels
 from ..data.rows import as_table
 from ..errors import LabelError, WeightError
-from ..evaluation.coding import coded, position_of
+from ..evaluation.inputs import coded, position_of
 from ..results import shown
 
 Array = np.ndarray[Any, Any]

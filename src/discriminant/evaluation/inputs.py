@@ -1,4 +1,4 @@
-"""Labels of truth and prediction counted against each other."""
+"""Columns that are evaluated, checked: labels, outcomes, scores, probabilities and the groups of rows."""
 
 from __future__ import annotations
 
@@ -7,54 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check_weights, encode_labels
-from ..data.rows import consecutive_runs, is_missing
-from ..decision.posteriors import label_array
-from ..engine import side_by_side
-from ..errors import InputError, LabelError
-from ..kernels import counting as kernels
+from ..data import encode_labels
+from ..data.rows import is_missing
+from ..decision.posteriors import as_posterior, label_array
+from ..errors import DegenerateDataError, DtypeError, InputError, LabelError
 from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
-
-#: Integers are counted as they stand while a table of their range has at most this many cells.
-_MOST_CELLS = 1 << 16
-#: Rows that a worker counts at once, and how many such parts there may be.
-_PART_ROWS, _MOST_PARTS = 1 << 18, 32
-
-
-@dataclass(frozen=True)
-class CrossTable:
-    """How often each label of the truth met each label of the prediction; labels in no particular order."""
-
-    truth: list[Any]
-    prediction: list[Any]
-    counts: Array
-
-    def arranged(self, rows: list[Any], columns: list[Any]) -> Array:
-        """The counts with these labels of rows and columns; labels that did not occur count 0."""
-        out = np.zeros((len(rows), len(columns)), dtype=self.counts.dtype)
-        row, column = position_of(rows), position_of(columns)
-        chosen = np.ix_([row[label] for label in self.truth], [column[label] for label in self.prediction])
-        out[chosen] = self.counts
-        return out
-
-
-def cross_table(y: Any, predicted: Any, sample_weight: Any = None) -> CrossTable:
-    """The cross table of two label columns: int64 counts, or float64 sums of weights."""
-    truth, prediction = label_column("y", y), label_column("predicted", predicted)
-    same_length(y=truth, predicted=prediction)
-    weight = check_weights(sample_weight, len(truth))
-    if weight is None and truth.dtype.kind in "iub" and prediction.dtype.kind in "iub":
-        least = min(int(truth.min()), int(prediction.min()))
-        size = max(int(truth.max()), int(prediction.max())) - least + 1
-        if size * size <= _MOST_CELLS:
-            return _integer_table(truth, prediction, least, size)
-    rows, row_codes = coded(truth)
-    columns, column_codes = coded(prediction)
-    cell = row_codes * np.int64(len(columns)) + column_codes
-    counts = np.bincount(cell, weights=weight, minlength=len(rows) * len(columns))
-    return CrossTable(rows, columns, counts.reshape(len(rows), len(columns)))
 
 
 def label_column(name: str, labels: Any) -> Array:
@@ -157,22 +116,99 @@ def _coded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
     return list(position), codes
 
 
-def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> CrossTable:
-    starts = range(0, len(truth), _PART_ROWS)
+def check_scores(score: Any, name: str = "score", most_columns: int | None = None) -> Array:
+    """Scores as a float array, one column or one for each class; refuses what has no order."""
+    values = np.asarray(score)
+    if values.dtype.kind not in "fiub":
+        raise DtypeError(f"{name} must be numbers, got dtype {values.dtype}.")
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim not in (1, 2) or (values.ndim == 2 and most_columns == 1):
+        raise InputError(f"{name} must have one number for each row, got shape {values.shape}.")
+    finite = np.isfinite(values)
+    if not finite.all():
+        row, *column = (int(i) for i in np.argwhere(~finite)[0])
+        where = f", column {column[0]}" if column else ""
+        what = "NaN" if np.isnan(values[row, *column]) else "infinity"
+        raise InputError(f"{name} contains {what}: row {row}{where}. Scores must be finite, or rows have no order.")
+    return values
 
-    def of_part(part: range) -> Array:
-        out = np.zeros((4, size, size), dtype=np.int64)
-        for start in part:
-            where = slice(start, start + _PART_ROWS)
-            kernels.count_pairs(_int64(truth[where]), _int64(prediction[where]), least, out)
-        return out.sum(axis=0)
 
-    counts = np.sum(side_by_side(of_part, consecutive_runs(starts, _MOST_PARTS)), axis=0)
-    rows, columns = np.flatnonzero(counts.any(axis=1)), np.flatnonzero(counts.any(axis=0))
-    boolean = truth.dtype.kind == "b" and prediction.dtype.kind == "b"
-    names = [(bool(label) if boolean else label) for label in range(least, least + size)]
-    return CrossTable([names[i] for i in rows], [names[j] for j in columns], counts[np.ix_(rows, columns)])
+def positive_code(positive: Any, classes: Array) -> int:
+    """The code of the positive class: the one named, or the second of two."""
+    names = classes.tolist()
+    if positive is None:
+        if len(names) == 2:
+            return 1
+        remedy = "Give a score for each class" if len(names) > 2 else "Name the class that large scores stand for"
+        raise LabelError(
+            f"y has {len(names)} class(es), {names[:8]}: with one score for each row, large scores must stand for one "
+            f"of two. {remedy}, or positive=."
+        )
+    if plain(positive) not in names:
+        raise LabelError(f"positive={shown(positive)} is not among the classes {names}.")
+    return names.index(plain(positive))
 
 
-def _int64(labels: Array) -> Array:
-    return np.ascontiguousarray(labels, dtype=np.int64)
+def check_probability(probability: Any) -> Array:
+    """One probability for each row as float64."""
+    p = np.asarray(probability)
+    if p.ndim != 1 or p.dtype.kind not in "fiub":
+        raise InputError(f"probability must be one number for each row, got shape {p.shape}, dtype {p.dtype}.")
+    sound = (p >= 0) & (p <= 1)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise InputError(f"probability must be from 0 to 1, row {row} has {p[row]:g}.")
+    return p.astype(np.float64, copy=False)
+
+
+def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
+    """The classes and the probabilities of the rows, checked.
+
+    Those of an array are kept as they came: dividing a row by its sum would break ties between rows in the last digit.
+    """
+    found = as_posterior(posterior, classes)
+    if isinstance(posterior, np.ndarray) and posterior.dtype.kind == "f":
+        return found.classes, np.ascontiguousarray(posterior, dtype=np.float64)
+    return found.classes, found.probabilities
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The cluster of each row, as a number."""
+
+    codes: Array
+    count: int
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of a variance between clusters."""
+        return float(self.count - 1)
+
+    @property
+    def words(self) -> str:
+        return f"{self.count:,} clusters"
+
+    def sums(self, contributions: Array) -> Array:
+        return np.bincount(self.codes, weights=contributions, minlength=self.count)
+
+    def spread(self, sums: Array) -> float:
+        """The variance of a total of independent clusters whose contributions have mean 0."""
+        return float(sums @ sums) * self.count / (self.count - 1)
+
+
+def read_clusters(groups: Any, n_rows: int) -> Clusters | None:
+    """The clusters of the rows, or None where rows are independent."""
+    if groups is None:
+        return None
+    found, codes = coded(label_column("groups", groups))
+    if len(codes) != n_rows:
+        raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
+    if len(found) < 2:
+        raise DegenerateDataError(
+            f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave groups= out, or "
+            "give one label for each independent unit."
+        )
+    return Clusters(codes, len(found))

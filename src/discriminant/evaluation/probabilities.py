@@ -1,32 +1,73 @@
-"""Calibration: do things that are said to happen with probability p happen in a share p of the cases?"""
+"""What probabilities are worth: log-loss, Brier score, calibration, and risk against coverage."""
 
 from __future__ import annotations
 
 import math
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import logit
 
 from ..data import LabelledRows, as_rows, check_weights
-from ..data.parameters import check_integer
-from ..errors import InputError, ParameterError
+from ..data.parameters import check_integer, check_number
+from ..engine import map_rows
+from ..errors import ParameterError
 from ..kernels import counting as kernels
 from ..losses import Logistic
 from ..objective import Objective
+from ..results import aligned, frame_of
 from ..solvers.choose import named_solver
-from .coding import outcome_column, same_length
-from .frames import frame_of
-from .layout import aligned
+from .inputs import check_probability, codes_among, label_column, outcome_column, read_posterior, same_length
+from .ranking import RankedScores, rank
 from .rates import ratio
 
 Array = np.ndarray[Any, Any]
+
+
+#: A probability of 0 for what happened would cost infinitely much; it is counted as this one.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+def log_losses(posterior: Array, codes: Array) -> Array:
+    """Minus the logarithm of each row's probability of its own class, limited where that is 0."""
+    return -np.log(np.maximum(posterior[np.arange(len(codes)), codes], LEAST))
+
+
+def brier_scores(posterior: Array, codes: Array) -> Array:
+    """Each row's sum over classes of ``(p - y)^2``, for two classes half of it: ``(p - y)^2`` of either."""
+    miss = posterior.copy()
+    miss[np.arange(len(codes)), codes] -= 1.0
+    squared = np.einsum("ij,ij->i", miss, miss)
+    return 0.5 * squared if posterior.shape[1] == 2 else squared
+
+
+def row_losses(posterior: Array, codes: Array) -> tuple[Array, Array]:
+    """The log-loss and the Brier score of each row, computed on threads."""
+    log_loss, brier = np.empty(len(codes)), np.empty(len(codes))
+
+    def write(block: Array, where: slice) -> None:
+        log_loss[where] = log_losses(block, codes[where])
+        brier[where] = brier_scores(block, codes[where])
+
+    map_rows(as_rows(posterior), write)
+    return log_loss, brier
+
+
+def impossible_rows(posterior: Array, codes: Array) -> int:
+    """How many rows gave their own class the probability 0."""
+    return int(np.count_nonzero(posterior[np.arange(len(codes)), codes] <= 0))
+
+
 Binning = Literal["quantile", "width"]
+
 
 #: Equal bins that probabilities are collected in; coarser bins are made of them.
 FINE_BINS = 1_000
+
+
 #: Log-odds beyond this are rounding of the probability, not information.
 _MOST_LOG_ODDS = 36.0
 
@@ -243,18 +284,6 @@ def _checked_edges(edges: Any) -> Array:
     return ends
 
 
-def check_probability(probability: Any) -> Array:
-    """One probability for each row as float64."""
-    p = np.asarray(probability)
-    if p.ndim != 1 or p.dtype.kind not in "fiub":
-        raise InputError(f"probability must be one number for each row, got shape {p.shape}, dtype {p.dtype}.")
-    sound = (p >= 0) & (p <= 1)
-    if not sound.all():
-        row = int(np.argmin(sound))
-        raise InputError(f"probability must be from 0 to 1, row {row} has {p[row]:g}.")
-    return p.astype(np.float64, copy=False)
-
-
 @dataclass(frozen=True)
 class CalibrationLine:
     """Log-odds of the outcome as ``intercept + slope * log-odds predicted``; 0 and 1 where the model is right.
@@ -317,3 +346,101 @@ def _line(objective: Objective) -> CalibrationLine:
         math.sqrt(float(to_intercept @ covariance @ to_intercept)),
         math.sqrt(float(covariance[0, 0])) / scale,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """The share of errors among the rows that are decided, for every share of rows that are.
+
+    Rows are decided in order of their largest posterior. Made by `risk_coverage`.
+
+    Attributes
+    ----------
+    thresholds : array
+        The least probability at which a row is decided, from the largest down.
+    coverage : array
+        The share of rows decided at each threshold.
+    risk : array
+        The share of errors among them.
+    """
+
+    ranked: RankedScores  #: certainty, with the weight of right and of wrong rows
+
+    @property
+    def thresholds(self) -> Array:
+        return self.ranked.values
+
+    @cached_property
+    def _decided(self) -> Array:
+        return self.ranked.true_positives + self.ranked.false_positives
+
+    @cached_property
+    def coverage(self) -> Array:
+        return self._decided / self._decided[-1]
+
+    @cached_property
+    def risk(self) -> Array:
+        return np.divide(
+            self.ranked.false_positives, self._decided, out=np.zeros(len(self._decided)), where=self._decided > 0
+        )
+
+    @property
+    def area(self) -> float:
+        """The mean risk over all coverages, rows of the same certainty decided together."""
+        return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
+
+    def risk_at(self, coverage: float) -> float:
+        """The risk where at least this share of rows is decided."""
+        check_number("coverage", coverage, 0, 1, open_below=True)
+        return float(self.risk[np.searchsorted(self.coverage, coverage - 1e-12)])
+
+    def coverage_at(self, risk: float) -> float:
+        """The largest coverage whose risk is no more than this; 0 if there is none."""
+        check_number("risk", risk, 0, 1)
+        low_enough = np.flatnonzero(self.risk <= risk)
+        return float(self.coverage[low_enough[-1]]) if low_enough.size else 0.0
+
+    def to_frame(self) -> Any:
+        """The curve as a pandas frame, or a dict of arrays without pandas."""
+        return frame_of({"threshold": self.thresholds, "coverage": self.coverage, "risk": self.risk})
+
+    def __repr__(self) -> str:
+        at = ", ".join(f"{self.risk_at(share):.4f} at {share:.0%}" for share in (1.0, 0.9, 0.75, 0.5))
+        return f"risk against coverage: {at}"
+
+
+def risk_coverage(y: Any, posterior: Any, classes: Any = None, sample_weight: Any = None) -> RiskCoverage:
+    """The risk-coverage curve of the most probable classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        True labels.
+    posterior : Posterior, or array or frame of shape (n_rows, K)
+        Class probabilities.
+    classes : array-like, optional
+        What the columns of an array stand for. Default: 0, ..., K - 1.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> curve = risk_coverage([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
+    >>> curve.coverage, curve.risk
+    (array([0.25, 0.5 , 0.75, 1.  ]), array([0.  , 0.  , 0.  , 0.25]))
+    """
+    names, probabilities = read_posterior(posterior, classes)
+    labels = label_column("y", y)
+    same_length(y=labels, posterior=probabilities)
+    codes = codes_among("y", labels, names)
+    return certainty_curve(probabilities, codes, check_weights(sample_weight, len(codes)))
+
+
+def certainty_curve(posterior: Array, codes: Array, weight: Array | None) -> RiskCoverage:
+    """The curve of checked rows."""
+    right, certainty = certainties(posterior, codes)
+    return RiskCoverage(rank(right, certainty, weight))
+
+
+def certainties(posterior: Array, codes: Array) -> tuple[Array, Array]:
+    """Whether each row's most probable class is its own, and how probable it is."""
+    return posterior.argmax(axis=1) == codes, posterior.max(axis=1)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..data import check_weights
 from ..data.labels import sorted_classes
+from ..data.rows import consecutive_runs
 from ..decision.rules import ABSTAIN
+from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
-from ..results import shown
+from ..kernels import counting as kernels
+from ..results import WIDTH, aligned, count, matrix_frame, shortened, shown
 from . import rates
-from .coding import CrossTable, as_labels, cross_table, ordered, unknown_label
-from .frames import matrix_frame
+from .inputs import as_labels, coded, label_column, ordered, position_of, same_length, unknown_label
 from .intervals import Interval, check_level
-from .layout import confusion_lines
-from .measures import table_interval
-from .sampling import TableSample
+from .rates import TableSample, table_interval
 
 Array = np.ndarray[Any, Any]
 
@@ -388,3 +390,93 @@ class ConfusionMatrix:
         return "\n".join(confusion_lines(self.counts, self.classes.tolist(), self.predictions.tolist()))
 
     __repr__ = __str__
+
+
+#: Integers are counted as they stand while a table of their range has at most this many cells.
+_MOST_CELLS = 1 << 16
+
+
+#: Rows that a worker counts at once, and how many such parts there may be.
+_PART_ROWS, _MOST_PARTS = 1 << 18, 32
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """How often each label of the truth met each label of the prediction; labels in no particular order."""
+
+    truth: list[Any]
+    prediction: list[Any]
+    counts: Array
+
+    def arranged(self, rows: list[Any], columns: list[Any]) -> Array:
+        """The counts with these labels of rows and columns; labels that did not occur count 0."""
+        out = np.zeros((len(rows), len(columns)), dtype=self.counts.dtype)
+        row, column = position_of(rows), position_of(columns)
+        chosen = np.ix_([row[label] for label in self.truth], [column[label] for label in self.prediction])
+        out[chosen] = self.counts
+        return out
+
+
+def cross_table(y: Any, predicted: Any, sample_weight: Any = None) -> CrossTable:
+    """The cross table of two label columns: int64 counts, or float64 sums of weights."""
+    truth, prediction = label_column("y", y), label_column("predicted", predicted)
+    same_length(y=truth, predicted=prediction)
+    weight = check_weights(sample_weight, len(truth))
+    if weight is None and truth.dtype.kind in "iub" and prediction.dtype.kind in "iub":
+        least = min(int(truth.min()), int(prediction.min()))
+        size = max(int(truth.max()), int(prediction.max())) - least + 1
+        if size * size <= _MOST_CELLS:
+            return _integer_table(truth, prediction, least, size)
+    rows, row_codes = coded(truth)
+    columns, column_codes = coded(prediction)
+    cell = row_codes * np.int64(len(columns)) + column_codes
+    counts = np.bincount(cell, weights=weight, minlength=len(rows) * len(columns))
+    return CrossTable(rows, columns, counts.reshape(len(rows), len(columns)))
+
+
+def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> CrossTable:
+    starts = range(0, len(truth), _PART_ROWS)
+
+    def of_part(part: range) -> Array:
+        out = np.zeros((4, size, size), dtype=np.int64)
+        for start in part:
+            where = slice(start, start + _PART_ROWS)
+            kernels.count_pairs(_int64(truth[where]), _int64(prediction[where]), least, out)
+        return out.sum(axis=0)
+
+    counts = np.sum(side_by_side(of_part, consecutive_runs(starts, _MOST_PARTS)), axis=0)
+    rows, columns = np.flatnonzero(counts.any(axis=1)), np.flatnonzero(counts.any(axis=0))
+    boolean = truth.dtype.kind == "b" and prediction.dtype.kind == "b"
+    names = [(bool(label) if boolean else label) for label in range(least, least + size)]
+    return CrossTable([names[i] for i in rows], [names[j] for j in columns], counts[np.ix_(rows, columns)])
+
+
+def _int64(labels: Array) -> Array:
+    return np.ascontiguousarray(labels, dtype=np.int64)
+
+
+def confusion_lines(counts: Array, classes: list[Any], predictions: list[Any]) -> list[str]:
+    """The table with named axes and margins; where it is too wide, its largest off-diagonal cells."""
+    head = "confusion matrix: rows = truth, columns = prediction"
+    cells = [["truth".ljust(11), *map(shortened, predictions), "total"]]
+    cells += [
+        [shortened(label), *map(count, row), count(row.sum())] for label, row in zip(classes, counts, strict=True)
+    ]
+    cells.append(["total", *map(count, counts.sum(axis=0)), count(counts.sum())])
+    lines = aligned(cells)
+    first = len(cells[0][0])
+    if max(map(len, lines)) <= WIDTH:
+        return [head, " " * (max(first, *(len(row[0]) for row in cells)) + 2) + "prediction", *lines]
+    return [head, *_largest_confusions(counts, classes, predictions)]
+
+
+def _largest_confusions(counts: Array, classes: list[Any], predictions: list[Any], most: int = 10) -> list[str]:
+    off = counts.astype(np.float64)
+    off[np.arange(len(classes)), np.arange(len(classes))] = 0
+    order = np.argsort(-off, axis=None, kind="stable")[:most]
+    rows = [["truth", "prediction", "rows"]]
+    for i, j in zip(*np.unravel_index(order, off.shape), strict=True):
+        if off[i, j] > 0:
+            rows.append([shortened(classes[i]), shortened(predictions[j]), count(off[i, j])])
+    table = f"{len(classes)} classes by {len(predictions)} predictions, too wide to print; the largest confusions:"
+    return [table, *aligned(rows, left=2)]
