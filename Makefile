@@ -1,7 +1,7 @@
 # Each target does its own set-up; a second run starts at once.
 #   make demo      the whole journey on real data, ending in a report
 #   make test      all checks and tests but the slow ones
-#   make test-all  the slow ones too
+#   make test-all  the slow ones too, and random examples
 #   make bench     our times against the rivals', written to docs/benchmarks.md
 
 SHELL := /bin/bash
@@ -18,7 +18,7 @@ test: .venv/.ready-test
 	$(PYTEST) -m "not slow"
 
 test-all: .venv/.ready-test
-	$(PYTEST)
+	$(PYTEST) --hypothesis-profile=random
 
 bench: .venv/.ready-bench
 	$(BIN)/python -m benchmarks

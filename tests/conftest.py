@@ -15,6 +15,10 @@ settings.register_profile(
     "suite", derandomize=True, deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+# New examples on every run, many more of them (make test-all); a failure prints how to run it again.
+settings.register_profile(
+    "random", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @pytest.fixture(scope="module")
