@@ -20,7 +20,6 @@ from ..results import Result, shown
 from .distributions import (
     ClassDensities,
     Gaussian,
-    GaussianDensity,
     GaussianPairs,
     LineDensity,
     TableDensity,
@@ -223,7 +222,7 @@ def _exact(densities: ClassDensities, share: Array) -> float | None:
     """The error in closed form or as a finite sum, if there is one."""
     parts = densities.densities
     tables = [part.probabilities for part in parts if isinstance(part, TableDensity)]
-    gaussians = [part.gaussian for part in parts if isinstance(part, GaussianDensity)]
+    gaussians = [part for part in parts if isinstance(part, Gaussian)]
     if len(tables) == len(parts):
         return _left_over(share[:, None] * np.array(tables))
     if len(gaussians) == len(parts):
@@ -341,7 +340,7 @@ def _cuts(densities: ClassDensities, share: Array) -> Array:
 def _quantiles(part: Any, shares: Array) -> Array:
     if isinstance(part, LineDensity):
         return part.quantiles(shares)
-    return part.gaussian.mean[0] + np.sqrt(part.gaussian.covariance[0, 0]) * ndtri(shares)
+    return part.mean[0] + np.sqrt(part.covariance[0, 0]) * ndtri(shares)
 
 
 def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:

@@ -7,12 +7,11 @@ the two is a sum over axes. No matrix is inverted twice, and no two nearly equal
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
@@ -47,6 +46,7 @@ class Gaussian:
 
     mean: Any
     covariance: Any
+    discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         mean, covariance = np.atleast_1d(_numbers(self.mean)), np.atleast_2d(_numbers(self.covariance))
@@ -269,84 +269,65 @@ def refuse_other_dimensions(labels: list[Any], dimensions: list[int]) -> None:
             )
 
 
-class Density(ABC):
-    """The distribution of the rows of one class."""
+class Density(Protocol):
+    """The distribution of the rows of one class, such as a `Gaussian`."""
 
-    dimension: int
-    discrete: bool = False
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
 
-    @abstractmethod
-    def log_density(self, rows: Array) -> Array:
+    @property
+    def discrete(self) -> bool:
+        """Whether there are probabilities instead of densities."""
+
+    def log_density(self, X: Any) -> Array:
         """The logarithm of the density, or of the probability, at each row."""
 
-    @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """``n`` rows, an array of shape (n, dimension)."""
 
 
-class GaussianDensity(Density):
-    """A normal distribution of any number of columns."""
-
-    def __init__(self, gaussian: Gaussian) -> None:
-        self.gaussian = gaussian
-        self.dimension = gaussian.dimension
-
-    def log_density(self, rows: Array) -> Array:
-        return self.gaussian.log_density(rows)
-
-    def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return self.gaussian.draw(n, rng)
-
-
-class LineDensity(Density):
-    """A frozen distribution of one number."""
-
-    dimension = 1
+class FrozenDensity:
+    """A frozen distribution of SciPy, or another with ``logpdf`` or ``logpmf`` and ``rvs``."""
 
     def __init__(self, frozen: Any) -> None:
         self.frozen = frozen
         self.discrete = not hasattr(frozen, "logpdf")
         self._log: Callable[[Array], Array] = frozen.logpmf if self.discrete else frozen.logpdf
+        self.dimension = int(np.size(frozen.rvs(size=1, random_state=np.random.default_rng(0))))
 
-    def log_density(self, rows: Array) -> Array:
-        return np.asarray(self._log(rows[:, 0]))
+    def log_density(self, X: Array) -> Array:
+        return np.asarray(self._log(X)).reshape(len(X))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return np.asarray(self.frozen.rvs(size=n, random_state=rng), dtype=np.float64).reshape(n, 1)
+        return np.asarray(self.frozen.rvs(size=n, random_state=rng), dtype=np.float64).reshape(n, self.dimension)
+
+
+class LineDensity(FrozenDensity):
+    """A frozen distribution of one number."""
+
+    def log_density(self, X: Array) -> Array:
+        return np.asarray(self._log(X[:, 0]))
 
     def quantiles(self, shares: Any) -> Array:
         """Values below which these shares of the distribution lie."""
         return np.asarray(self.frozen.ppf(shares), dtype=np.float64)
 
 
-class ManyColumnsDensity(Density):
-    """A frozen multivariate distribution."""
-
-    def __init__(self, frozen: Any) -> None:
-        self.frozen = frozen
-        self.discrete = not hasattr(frozen, "logpdf")
-        self._log: Callable[[Array], Any] = frozen.logpmf if self.discrete else frozen.logpdf
-        self.dimension = int(np.size(frozen.rvs(size=1, random_state=np.random.default_rng(0))))
-        self._refuse_other_layouts()
-
-    def log_density(self, rows: Array) -> Array:
-        return np.asarray(self._log(rows)).reshape(len(rows))
-
-    def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return np.asarray(self.frozen.rvs(size=n, random_state=rng)).reshape(n, self.dimension)
-
-    def _refuse_other_layouts(self) -> None:
-        """Some multivariate distributions, such as SciPy's dirichlet, do not take one case a row."""
-        try:
-            self.log_density(self.draw(self.dimension + 1, np.random.default_rng(0)))
-        except ValueError as error:
-            raise ParameterError(
-                f"The log-density of {type(self.frozen).__name__} does not take rows of shape (n, {self.dimension}): "
-                f"{error}. Give an object with logpdf(rows) and rvs(size, random_state)."
-            ) from error
+def _many_columns(frozen: Any) -> FrozenDensity:
+    """A frozen multivariate distribution; some, such as SciPy's dirichlet, do not take one case a row."""
+    density = FrozenDensity(frozen)
+    try:
+        density.log_density(density.draw(density.dimension + 1, np.random.default_rng(0)))
+    except ValueError as error:
+        raise ParameterError(
+            f"The log-density of {type(frozen).__name__} does not take rows of shape (n, {density.dimension}): "
+            f"{error}. Give an object with logpdf(rows) and rvs(size, random_state)."
+        ) from error
+    return density
 
 
-class TableDensity(Density):
+class TableDensity:
     """Probabilities of a finite number of values; a row holds the code of its value."""
 
     dimension = 1
@@ -355,9 +336,9 @@ class TableDensity(Density):
     def __init__(self, probabilities: Array) -> None:
         self.probabilities = probabilities
 
-    def log_density(self, rows: Array) -> Array:
+    def log_density(self, X: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.log(self.probabilities[rows[:, 0].astype(np.intp)])
+            return np.log(self.probabilities[X[:, 0].astype(np.intp)])
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         codes = rng.choice(len(self.probabilities), size=n, p=self.probabilities)
@@ -491,11 +472,11 @@ def _density(label: Any, one: Any) -> Density:
         )
     gaussian = one if isinstance(one, Gaussian) else _scipy_gaussian(one)
     if gaussian is not None:
-        return GaussianDensity(gaussian)
+        return gaussian
     if hasattr(one, "ppf") and hasattr(one, "rvs"):
         return LineDensity(one)
     if hasattr(one, "rvs") and (hasattr(one, "logpdf") or hasattr(one, "logpmf")):
-        return ManyColumnsDensity(one)
+        return _many_columns(one)
     raise ParameterError(
         f"Class {label!r} has {one!r}, expected a frozen scipy.stats distribution such as scipy.stats.norm(0, 1), a "
         "Gaussian(mean, covariance), or a table of probabilities."
