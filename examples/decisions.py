@@ -11,8 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import discriminant as d
-from discriminant import Decision
-from discriminant.estimators.decided import DecisionClassifier
+from discriminant import Decision, DecisionClassifier
 
 #: {truth: {action: cost}}: missing a malignant tumour costs as much as twenty false alarms.
 COSTS = {"malignant": {"benign": 20.0}, "benign": {"malignant": 1.0}}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from discriminant.multiclass import CodedRule
+from discriminant.multiclass import CodebookRule
 
 Wide = np.longdouble
 
@@ -103,7 +103,7 @@ def proof(model, X, y, weight=None, column=0):
     alpha = np.zeros(len(y), Wide)
     alpha[model.support_] = model.dual_coef_[column]
     alpha = alpha[part] * sign
-    linear = model.rule_.columns if isinstance(model.rule_, CodedRule) else model.rule_
+    linear = model.rule_.columns if isinstance(model.rule_, CodebookRule) else model.rule_
     row = column + (len(model.classes_) == 2)
     centre, coef = linear.centre.astype(Wide), linear.coef[row].astype(Wide)
     score = (X - centre) @ coef + Wide(linear.constants[row])

@@ -15,7 +15,7 @@ from discriminant.multiclass import (
     DECODINGS,
     LOSSES,
     Codebook,
-    CodedRule,
+    CodebookRule,
     ambiguous,
     dense_code,
     exhaustive_code,
@@ -389,13 +389,13 @@ class TestAmbiguity:
             ambiguous(np.array([[0.0, 1.0, 1.0], [np.nan, 1.0, 1.0]]), one_vs_rest(3))
 
 
-class TestCodedRule:
+class TestCodebookRule:
     rule = LinearRule(np.array([1.0, 2.0]), np.array([[1.0, 0.5], [-1.0, 2.0], [0.0, 1.0]]), np.array([0.1, 0.2, 0.3]))
 
     @pytest.mark.parametrize("decoding", DECODINGS)
     def test_linear_scores_are_decoded(self, decoding):
         X = np.random.default_rng(0).normal(size=(50, 2))
-        coded = CodedRule(self.rule, one_vs_one(3), decoding)
+        coded = CodebookRule(self.rule, one_vs_one(3), decoding)
         expected = one_vs_one(3).decode(self.rule.scores(X), decoding)
         assert_array_equal(coded.scores(X), expected)
         assert_allclose(coded.scores(sp.csr_matrix(X)), expected, rtol=1e-12)
@@ -406,11 +406,11 @@ class TestCodedRule:
         rule = LinearRule(np.zeros(3), rng.normal(size=(190, 3)), rng.normal(size=190))
         X = rng.normal(size=(3000, 3))
         expected = codebook.decode(rule.scores(X), "votes")
-        assert_array_equal(CodedRule(rule, codebook, "votes").scores(X), expected)
+        assert_array_equal(CodebookRule(rule, codebook, "votes").scores(X), expected)
 
     def test_classes_that_are_not_present_cannot_win(self):
         X = np.random.default_rng(0).normal(size=(5, 2))
-        coded = CodedRule(self.rule, one_vs_rest(3), "confidence")
+        coded = CodebookRule(self.rule, one_vs_rest(3), "confidence")
         spread = coded.spread_over(np.array([True, False, True, True]))
         assert_array_equal(spread.scores(X)[:, [0, 2, 3]], coded.scores(X))
         assert_array_equal(spread.scores(X)[:, 1], -np.inf)

@@ -4,18 +4,16 @@ from . import errors, figures, raster, theory
 from .decision.posteriors import Posterior, posterior, top_k
 from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
-from .estimators.decided import DecisionClassifier
+from .estimators.base import fit_all
+from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from .estimators.fisher import FisherDiscriminant
-from .estimators.least_squares import LeastSquaresClassifier
+from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
 from .estimators.logistic import LogisticRegression
 from .estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath
-from .estimators.many_classes import OneVsOne, OneVsRest, OutputCode
-from .estimators.minimum_distance import MinimumDistance
+from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.perceptron import Perceptron
 from .estimators.svm import SupportVectorClassifier
-from .estimators.together import fit_all
 from .evaluation.confusion import ConfusionMatrix
 from .evaluation.curves import compare_auc, precision_recall, roc
 from .evaluation.evaluate import evaluate, evaluation_of

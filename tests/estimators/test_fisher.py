@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from discriminant import FisherDiscriminant
-from discriminant.estimators.fisher import least_error_cut
+from discriminant.estimators.linear import least_error_cut
 from helpers import normal_classes
 
 

@@ -7,7 +7,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import check_estimator
 
 from discriminant.errors import ColumnError, InputError, LabelError
-from discriminant.estimators.minimum_distance import MinimumDistance
+from discriminant.estimators.linear import MinimumDistance
 from helpers import normal_classes
 
 

@@ -20,7 +20,7 @@ from statsmodels.stats.proportion import proportion_confint
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.decision import Decision, Posterior
 from discriminant.errors import InputError, LabelError, ParameterError
-from discriminant.estimators.decided import DecisionClassifier
+from discriminant.estimators.decision import DecisionClassifier
 from discriminant.evaluation import ConfusionMatrix, Evaluator, evaluate, evaluation_of, roc, wilson_interval
 
 

@@ -19,7 +19,7 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
-from discriminant.estimators.decided import DecisionClassifier
+from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
 from discriminant.figures.plane import MOST_POINTS, Hyperplane
 

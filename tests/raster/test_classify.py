@@ -31,7 +31,7 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.errors import ColumnError, DiscriminantWarning, InputError, LabelError, ParameterError
-from discriminant.estimators.minimum_distance import MinimumDistance
+from discriminant.estimators.linear import MinimumDistance
 from discriminant.raster import classify
 from discriminant.raster.classify import classify_image, read_class_map
 from discriminant.raster.image import Band, open_image

@@ -6,8 +6,8 @@ import numpy as np
 
 from discriminant import LogisticRegression, LogisticRegressionCV, NaiveBayes
 from discriminant.decision.rules import Decision
-from discriminant.estimators.decided import DecisionClassifier
-from discriminant.estimators.many_classes import OneVsOne, OneVsRest, OutputCode
+from discriminant.estimators.decision import DecisionClassifier
+from discriminant.estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.solvers.gradient import GradientDescent, StochasticGradient

@@ -25,7 +25,7 @@ from discriminant import (
 )
 from discriminant.errors import DiscriminantWarning, InputError, NotReadyError, ParameterError
 from discriminant.estimators.base import PosteriorClassifier
-from discriminant.estimators.many_classes import OneVsOne, OneVsRest
+from discriminant.estimators.multiclass import OneVsOne, OneVsRest
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import export

@@ -29,8 +29,8 @@ from discriminant import (
     estimators,
 )
 from discriminant.errors import InputError, NotReadyError, SeparationWarning
-from discriminant.estimators.decided import DecisionClassifier
-from discriminant.estimators.many_classes import OneVsRest
+from discriminant.estimators.decision import DecisionClassifier
+from discriminant.estimators.multiclass import OneVsRest
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import ModelFileError, archive, load, read_model_file, save

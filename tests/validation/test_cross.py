@@ -34,7 +34,7 @@ from discriminant import (
 from discriminant.decision import Decision
 from discriminant.errors import LabelError
 from discriminant.estimators.base import collected
-from discriminant.estimators.decided import DecisionClassifier
+from discriminant.estimators.decision import DecisionClassifier
 from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.validation import reading
 from discriminant.validation.cross import cross_validate

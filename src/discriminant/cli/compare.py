@@ -199,7 +199,7 @@ class Contest:
 
     def _deciding(self, model: Any) -> Any:
         """The model deciding by least expected cost, where there are costs and it has probabilities."""
-        from ..estimators.decided import DecisionClassifier
+        from ..estimators.decision import DecisionClassifier
 
         if self.costs is None or not hasattr(model, "predict_proba"):
             return model

@@ -15,7 +15,7 @@ from ..moments.closed_form import gaussian_diagonal_rule
 from ..moments.tables import TableMoments, level_log_probabilities
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns
-from .generative import GenerativeMixin
+from .discriminant import GenerativeMixin
 
 Array = np.ndarray[Any, Any]
 
@@ -149,6 +149,7 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         self.var_smoothing = var_smoothing
         self.n_jobs = n_jobs
 
+    _reads_class_moments = False
     _lasting = (*MomentClassifier._lasting, "distributions_")
 
     def __sklearn_tags__(self) -> Any:

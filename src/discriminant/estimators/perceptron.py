@@ -31,7 +31,7 @@ from ..solvers.perceptron import (
 )
 from ..solvers.perceptron_bound import PerceptronCertificate, certified
 from .base import all_or_nothing
-from .binary_problems import BinaryProblems
+from .multiclass import BinaryProblems
 
 Array = np.ndarray[Any, Any]
 

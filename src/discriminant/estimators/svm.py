@@ -37,8 +37,8 @@ from ..solvers.result import Solution
 from ..solvers.widest import widest_margin
 from ..solvers.witness import CommonPoint
 from .base import all_or_nothing
-from .binary_problems import BinaryProblems
 from .logistic import finite_rows, refuse_weightless_classes
+from .multiclass import BinaryProblems
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ _HOME = {
     "maximum-likelihood": ("discriminant", "QuadraticDiscriminantAnalysis"),
     "qda": ("discriminant", "QuadraticDiscriminantAnalysis"),
     "lda": ("discriminant", "LinearDiscriminantAnalysis"),
-    "minimum-distance": ("minimum_distance", "MinimumDistance"),
+    "minimum-distance": ("linear", "MinimumDistance"),
     "logistic": ("logistic", "LogisticRegression"),
     "naive-bayes": ("naive_bayes", "GaussianNB"),
     "svm": ("svm", "SupportVectorClassifier"),

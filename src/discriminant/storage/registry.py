@@ -14,24 +14,22 @@ _PACKAGE = __name__.partition(".")[0]
 _MOMENTS = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
 
 _ESTIMATORS = {
-    "decided": ("DecisionClassifier",),
+    "decision": ("DecisionClassifier",),
     "discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
-    "fisher": ("FisherDiscriminant",),
-    "least_squares": ("LeastSquaresClassifier",),
+    "linear": ("FisherDiscriminant", "LeastSquaresClassifier", "MinimumDistance"),
     "logistic": ("LogisticRegression",),
     "logistic_path": ("LogisticRegressionCV", "LogisticRegressionPath"),
-    "minimum_distance": ("MinimumDistance",),
-    "many_classes": ("OneVsOne", "OneVsRest", "OutputCode"),
+    "multiclass": ("OneVsOne", "OneVsRest", "OutputCode"),
     "naive_bayes": ("GaussianNB", "NaiveBayes"),
     "perceptron": ("Perceptron",),
     "svm": ("SupportVectorClassifier",),
 }
 _RECORDS = {
     "decision.rules": ("Decision",),
-    "estimators.binary_columns": ("Committee",),
+    "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
     "inference.separation": ("Separation",),
-    "multiclass": ("CodedRule", "Codebook"),
+    "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("Standardisation",),
     "penalties": ("ElasticNet",),
     "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 
 from ..data.rows import DISTRIBUTIONS
 from ..errors import ModelFileError
-from ..estimators.binary_columns import Committee
+from ..estimators.multiclass import BinaryClassifiers
 from ..moments import ClassMoments, FoldMoments
 from ..moments.tables import TableMoments
-from ..multiclass import DECODINGS, LOSSES, Codebook, CodedRule
+from ..multiclass import DECODINGS, LOSSES, Codebook, CodebookRule
 from ..objective import Standardisation
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
 from ..solvers.gradient import Stream
@@ -86,9 +86,9 @@ def _check_mixed(rule: MixedRule) -> None:
     _require(len(classes) == 1, rule, "numbers of classes")
 
 
-def _check_coded(rule: CodedRule) -> None:
+def _check_coded(rule: CodebookRule) -> None:
     columns: Any = rule.columns
-    _require(type(columns) in (LinearRule, Committee) and type(rule.codebook) is Codebook, rule, "kinds")
+    _require(type(columns) in (LinearRule, BinaryClassifiers) and type(rule.codebook) is Codebook, rule, "kinds")
     count = len(columns.coef if isinstance(columns, LinearRule) else columns.estimators)
     _require(count == rule.codebook.n_columns, rule, "number of columns")
     _require(rule.decoding in DECODINGS and rule.loss in LOSSES, rule, "decoding")
@@ -98,7 +98,7 @@ def _check_coded(rule: CodedRule) -> None:
         _require(np.count_nonzero(present) == rule.codebook.n_classes, rule, "number of classes")
 
 
-def _check_committee(committee: Committee) -> None:
+def _check_committee(committee: BinaryClassifiers) -> None:
     members = committee.estimators
     _require(isinstance(members, list) and all(hasattr(member, "rule_") for member in members), committee, "members")
     _require(len({member.n_features_in_ for member in members}) == 1, committee, "numbers of columns")
@@ -143,8 +143,8 @@ def _check_stream(stream: Stream) -> None:
 _CHECKS: dict[type, Callable[[Any], None]] = {
     LevelRule: _check_levels,
     MixedRule: _check_mixed,
-    CodedRule: _check_coded,
-    Committee: _check_committee,
+    CodebookRule: _check_coded,
+    BinaryClassifiers: _check_committee,
     ClassMoments: _check_moments,
     TableMoments: _check_table,
     FoldMoments: _check_folds,
@@ -211,7 +211,7 @@ def _check_plan(model: Any, rule: MixedRule, n_numeric: int) -> None:
     _require((categorical, len(plan) - categorical) == (len(rule.categorical), n_numeric), model, "distributions_")
 
 
-def _coded_sizes(rule: CodedRule) -> tuple[int, int]:
+def _coded_sizes(rule: CodebookRule) -> tuple[int, int]:
     classes = rule.codebook.n_classes if rule.present is None else len(rule.present)
     columns: Any = rule.columns
     linear = isinstance(columns, LinearRule)
@@ -224,5 +224,5 @@ _RULE_SIZES: dict[type, Callable[[Any], tuple[int, int]]] = {
     QuadraticRule: lambda rule: rule.offsets.shape,
     DiagonalRule: lambda rule: rule.means.shape,
     MixedRule: lambda rule: (len(rule.linear.coef), rule.normal.means.shape[1] + rule.linear.coef.shape[1]),
-    CodedRule: _coded_sizes,
+    CodebookRule: _coded_sizes,
 }

@@ -18,7 +18,6 @@ from sklearn.base import clone
 from ..data import LabelledRows
 from ..errors import InputError
 from ..estimators.base import MomentClassifier, collected
-from ..estimators.naive_bayes import NaiveBayes
 from ..moments import FoldMoments, Moments, Needs, merged, narrowed, together
 from ..rules import Rule
 from .splits import Round
@@ -34,7 +33,7 @@ def read_from_moments(model: Any) -> bool:
 
     Models that choose a parameter by folds of their own look at their rows again, or in other cells.
     """
-    plain = isinstance(model, MomentClassifier) and not isinstance(model, NaiveBayes)
+    plain = isinstance(model, MomentClassifier) and model._reads_class_moments
     return plain and type(model).fit is MomentClassifier.fit and not model._needs().folds
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import DiscriminantWarning, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier
-from ...multiclass import CodedRule
+from ...multiclass import CodebookRule
 from ...results import plain
 from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
 from .inputs import Input, inputs_of_schema
@@ -118,7 +118,7 @@ def _mixed_parts(rule: MixedRule, model: Any) -> tuple[tuple[Part, ...], list[st
     return tuple(parts), ["category" if kind == "categorical" else "number" for kind in plan]
 
 
-def _coded_parts(rule: CodedRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+def _coded_parts(rule: CodebookRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
     """Binary problems whose scores are only added up are one linear rule."""
     columns, book = rule.columns, rule.codebook
     added = book.n_classes == 2 or rule.decoding == "confidence"
@@ -137,5 +137,5 @@ _PARTS: dict[type, Callable[[Any, Any], tuple[tuple[Part, ...], list[str]]]] = {
     DiagonalRule: _one_part,
     QuadraticRule: _one_part,
     MixedRule: _mixed_parts,
-    CodedRule: _coded_parts,
+    CodebookRule: _coded_parts,
 }

@@ -1,33 +1,38 @@
-"""A codebook: what each binary problem learns, and how the problems' scores are read as scores of classes.
+"""Many classes from two: one table says what each binary classifier learns, and how their scores are read.
 
-A score above 0 speaks for the side +1, any other for the side -1, as in the predictions of most classifiers; for those
-that read a score of exactly 0 the other way round, `CodedRule.turned` exchanges the sides.
+A codebook has a row for each class and a column for each binary classifier. +1 and -1 are the sides a class is put on
+in that column, 0 leaves its rows out. One-versus-rest, one-versus-one and output codes are different tables, no more.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from ..engine.blas import one_blas_thread
-from ..errors import InputError, ParameterError
-from ..losses import Hinge, Logistic
+from .data.parameters import check_integer
+from .engine.blas import one_blas_thread
+from .errors import InputError, ParameterError
+from .losses import Hinge, Logistic
+from .rules import LinearRule
 
 Array = np.ndarray[Any, Any]
-
 Decoding = Literal["confidence", "votes", "votes+confidence", "hamming", "loss"]
 DecodingLoss = Literal["hinge", "logistic", "exponential"]
 DECODINGS: tuple[Decoding, ...] = get_args(Decoding)
 LOSSES: tuple[DecodingLoss, ...] = get_args(DecodingLoss)
-
 #: The scores of this many numbers' worth of rows stay in a core's cache while they are decoded.
 _DECODED_NUMBERS = 1 << 17
 #: The exponential of more than this is a score out of all proportion, and no longer a number a little further on.
 _LARGEST_EXPONENT = 500.0
+#: Random codes drawn, of which the one with the largest row distance is taken.
+_DRAWS = 300
+#: More classes would need more than 2,047 exhaustive columns.
+_MOST_EXHAUSTIVE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +304,169 @@ def _signs(scores: Array) -> Array:
 
 def _exponential(margins: Array) -> Array:
     return np.exp(np.minimum(-margins, _LARGEST_EXPONENT))
+
+
+def one_vs_rest(n_classes: int) -> Codebook:
+    """Each class against all others: K columns, for two classes one.
+
+    >>> one_vs_rest(3).matrix
+    array([[ 1, -1, -1], [-1,  1, -1], [-1, -1,  1]], dtype=int8)
+    """
+    check_integer("n_classes", n_classes, 2)
+    matrix = 2 * np.eye(n_classes, dtype=np.int8) - 1
+    return Codebook(matrix[:, 1:] if n_classes == 2 else matrix)
+
+
+def one_vs_rest_default(n_classes: int) -> Codebook:
+    """Each class but the last against all others: K - 1 columns, the last class for rows that none of them claims."""
+    check_integer("n_classes", n_classes, 2)
+    return Codebook(2 * np.eye(n_classes, n_classes - 1, dtype=np.int8) - 1)
+
+
+def one_vs_one(n_classes: int) -> Codebook:
+    """Each pair of classes: K (K - 1) / 2 columns in the order (0, 1), (0, 2), ..., the second class on the side +1.
+
+    >>> one_vs_one(3).matrix
+    array([[-1, -1,  0], [ 1,  0, -1], [ 0,  1,  1]], dtype=int8)
+    """
+    check_integer("n_classes", n_classes, 2)
+    first, second = np.triu_indices(n_classes, k=1)
+    matrix = np.zeros((n_classes, len(first)), dtype=np.int8)
+    columns = np.arange(len(first))
+    matrix[first, columns], matrix[second, columns] = -1, 1
+    return Codebook(matrix)
+
+
+def exhaustive_code(n_classes: int) -> Codebook:
+    """Every way to part the classes in two: 2^(K-1) - 1 columns, with row distance 2^(K-2).
+
+    >>> exhaustive_code(3).matrix
+    array([[-1, -1, -1], [ 1, -1,  1], [-1,  1,  1]], dtype=int8)
+    """
+    check_integer("n_classes", n_classes, 2)
+    count = _dense_columns(n_classes)
+    if n_classes > _MOST_EXHAUSTIVE:
+        raise ParameterError(
+            f"An exhaustive code of {n_classes} classes has {count:,} columns; at most {_MOST_EXHAUSTIVE} classes "
+            f"({_dense_columns(_MOST_EXHAUSTIVE):,} columns) are allowed. Use a dense or sparse code."
+        )
+    bits = (np.arange(1, count + 1) >> np.arange(n_classes - 1)[:, None]) & 1
+    return Codebook(np.concatenate((np.full((1, count), -1), 2 * bits - 1)))
+
+
+def dense_code(n_classes: int, rng: Any = None, length: int | None = None) -> Codebook:
+    """A random code of -1 and +1, by default of 10 log2 K columns: the best row distance of many draws.
+
+    Fewer classes than six have fewer different columns than that: they get all of them.
+
+    >>> code = dense_code(8, rng=0)
+    >>> code.n_columns, code.row_distance
+    (30, 14.0)
+    """
+    check_integer("n_classes", n_classes, 2)
+    available = _dense_columns(n_classes)
+    length = _length(n_classes, length, 10, available, symbols=2)
+    return _best_of_draws(n_classes, length, available, np.array([-1, 1], dtype=np.int8), rng)
+
+
+def sparse_code(n_classes: int, rng: Any = None, length: int | None = None) -> Codebook:
+    """A random code of -1, 0 and +1, one half 0, by default of 15 log2 K columns: the best row distance of many draws.
+
+    Fewer classes than five have fewer different columns than that: they get all of them.
+    """
+    check_integer("n_classes", n_classes, 2)
+    available = (3**n_classes - 2 ** (n_classes + 1) + 1) // 2
+    length = _length(n_classes, length, 15, available, symbols=3)
+    return _best_of_draws(n_classes, length, available, np.array([-1, 0, 0, 1], dtype=np.int8), rng)
+
+
+def _length(n_classes: int, length: int | None, per_bit: int, available: int, symbols: int) -> int:
+    if length is None:
+        return min(math.ceil(per_bit * math.log2(n_classes)), available)
+    least = next(m for m in range(1, n_classes) if symbols**m >= n_classes)
+    check_integer("length", length, least)
+    if length > available:
+        raise ParameterError(
+            f"length={length} is more than the {available:,} different columns that {n_classes} classes allow. "
+            "Leave it out, or ask for fewer."
+        )
+    return int(length)
+
+
+def _best_of_draws(n_classes: int, length: int, available: int, symbols: Array, rng: Any) -> Codebook:
+    rng = np.random.default_rng(rng)
+    best, farthest = None, -1.0
+    with one_blas_thread():
+        for _ in range(_DRAWS if length < available else 1):  # all columns there are can be had in one way only
+            matrix = _distinct_columns(n_classes, length, symbols, rng)
+            distance = row_distances(matrix)[np.triu_indices(n_classes, k=1)].min()
+            if distance > farthest and matrix.any(axis=1).all() and equal_rows(matrix) is None:
+                best, farthest = matrix, distance
+    if best is None:
+        raise ParameterError(
+            f"None of {_DRAWS} random codes of length {length} tells all {n_classes} classes apart. Use a longer code."
+        )
+    return Codebook(best)
+
+
+def _distinct_columns(n_classes: int, length: int, symbols: Array, rng: np.random.Generator) -> Array:
+    """Random columns with both sides, none equal or opposite to another: as many as asked for, in the order drawn."""
+    kept = np.empty((n_classes, 0), dtype=np.int8)
+    while kept.shape[1] < length:
+        fresh = symbols[rng.integers(len(symbols), size=(n_classes, 2 * length))]
+        fresh = fresh[:, (fresh > 0).any(axis=0) & (fresh < 0).any(axis=0)]
+        kept = np.concatenate((kept, same_lead(fresh)), axis=1)
+        kept = kept[:, np.sort(np.unique(kept, axis=1, return_index=True)[1])]
+    return kept[:, :length]
+
+
+def _dense_columns(n_classes: int) -> int:
+    """The number of ways to part the classes in two."""
+    return int(2 ** (n_classes - 1) - 1)
+
+
+class Columns(Protocol):
+    """Anything that gives a block of rows one score for each binary problem: a `LinearRule`, or fitted classifiers."""
+
+    def scores(self, block: Any) -> Array:
+        """The scores of the columns (n, M), above 0 for the side +1."""
+
+
+@dataclass(frozen=True)
+class CodebookRule:
+    """The scores of binary problems, read by a codebook as scores of classes."""
+
+    columns: Columns
+    codebook: Codebook
+    decoding: Decoding
+    loss: DecodingLoss = "logistic"
+    present: Array | None = None  #: (n_classes,) of bool: the codebook's classes among more; None: it has them all
+
+    def scores(self, block: Any) -> Array:
+        # Many columns make the scores of a block far larger than the block; parts of them stay in cache.
+        linear = isinstance(self.columns, LinearRule)
+        parts = [block[part] for part in parts_in_cache(block.shape[0], self.codebook.n_columns)] if linear else [block]
+        decoded = np.concatenate([self._decoded(part) for part in parts])
+        if self.present is None:
+            return decoded
+        out = np.full((len(decoded), len(self.present)), -np.inf)
+        out[:, self.present] = decoded
+        return out
+
+    def _decoded(self, block: Any) -> Array:
+        return self.codebook.decode(self.columns.scores(block), self.decoding, self.loss)
+
+    def turned(self) -> CodebookRule:
+        """The same rule of linear scores with the two sides of every column exchanged.
+
+        It differs where a score is exactly 0, which speaks for the side -1: that is now the other one.
+        """
+        linear: Any = self.columns
+        linear = replace(linear, coef=-linear.coef, constants=-linear.constants)
+        return replace(self, columns=linear, codebook=Codebook(-self.codebook.matrix))
+
+    def spread_over(self, present: Array) -> CodebookRule:
+        return self if present.all() else replace(self, present=present)
 
 
 _LOSS_VALUES: dict[DecodingLoss, Callable[[Array], Array]] = {

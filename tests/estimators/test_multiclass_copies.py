@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import discriminant as ours
 from discriminant.errors import ModelFileError
-from discriminant.estimators.binary_columns import copies_of
+from discriminant.estimators.multiclass import copies_of
 from discriminant.storage import load, save
 
 

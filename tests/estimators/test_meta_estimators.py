@@ -43,7 +43,7 @@ from discriminant.errors import (
     ParameterError,
     WeightError,
 )
-from discriminant.estimators.many_classes import OneVsOne, OneVsRest, OutputCode
+from discriminant.estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from discriminant.multiclass import Codebook, exhaustive_code
 from discriminant.rules import LinearRule
 from helpers import fitted_state, normal_classes

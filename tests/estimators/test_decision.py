@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.decision import Decision, posterior
 from discriminant.errors import LabelError, ParameterError
-from discriminant.estimators.decided import DecisionClassifier
+from discriminant.estimators.decision import DecisionClassifier
 from helpers import normal_classes
 
 COSTS = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [5.0, 3.0, 0.0]])
