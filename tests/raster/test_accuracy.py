@@ -24,7 +24,6 @@ from discriminant.raster import (
     map_accuracy,
     open_areas,
     open_image,
-    pixel_hectares,
 )
 from discriminant.raster.figures import area_estimates
 from helpers import REFERENCE, assert_reference, reference
@@ -305,9 +304,9 @@ def test_class_pixels_are_counted_window_by_window(tmp_path):
 
 def test_hectares_of_a_pixel(tmp_path):
     with open_image(write_image(tmp_path / "degrees.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:4326")) as image:
-        assert pixel_hectares(image) is None
+        assert image.pixel_hectares is None
     with open_image(write_image(tmp_path / "feet.tif", np.ones((1, 2, 2), "uint8"), crs="EPSG:2264")) as image:
-        assert_allclose(pixel_hectares(image), (10 * 1200 / 3937) ** 2 / 10_000)
+        assert_allclose(image.pixel_hectares, (10 * 1200 / 3937) ** 2 / 10_000)
 
 
 def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):

@@ -19,8 +19,8 @@ from scipy import ndimage
 
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
 from discriminant.raster import make_legend, open_areas, open_image
-from discriminant.raster.bending import bent
-from discriminant.raster.grid import moved
+from discriminant.raster.coordinates import densified
+from discriminant.raster.image import apply_affine
 
 
 def blank(path, height=20, width=30, **more):
@@ -41,7 +41,7 @@ def write_png(path, values, colormap=None):
 
 def marks_of(image_path, areas):
     with open_image(image_path) as image:
-        return areas.marks(image)
+        return areas.pixels(image)
 
 
 def painted_classes(marks, shape, none=None):
@@ -117,7 +117,7 @@ def test_areas_in_another_system_are_reprojected_and_it_is_said(tmp_path):
 
 def test_the_landsat_polygons_as_rasterio_draws_them():
     with open_image(BANDS) as image:
-        marks = open_areas(POLYGONS, "label").marks(image)
+        marks = open_areas(POLYGONS, "label").pixels(image)
         crs, shape, grid = image.crs, image.shape, image.transform
     meta, wkb, values = (pyogrio.raw.read(POLYGONS)[i] for i in (0, 2, 3))
     names, numbers = np.unique(values[0], return_inverse=True)
@@ -132,7 +132,7 @@ def test_the_landsat_polygons_as_rasterio_draws_them():
 def test_the_landsat_points_lie_in_their_pixels():
     with open_image(BANDS[0]) as image:
         areas = open_areas(POINTS, "label")
-        marks, inverse, crs = areas.marks(image), ~image.transform, image.crs
+        marks, inverse, crs = areas.pixels(image), ~image.transform, image.crs
         height, width = image.shape
     x, y = transform(areas.crs, crs, *shapely.get_coordinates(areas.geometries).T)
     columns, rows = (
@@ -228,7 +228,7 @@ def test_layers_are_chosen_by_name(tmp_path):
     write_shapes(path, [square(2, 2)], ["a"], layer="summer")
     write_shapes(path, [square(4, 4), square(8, 8)], ["b", "c"], layer="winter")
     assert len(open_areas(path, layer="winter").ids) == 2
-    with pytest.raises(InputError, match="2 layers: 'summer', 'winter'"):
+    with pytest.raises(InputError, match="several layers: 'summer', 'winter'"):
         open_areas(path)
     with pytest.raises(InputError, match=r"no layer 'sumer'.*Did you mean 'summer'"):
         open_areas(path, layer="sumer")
@@ -311,7 +311,7 @@ def test_options_of_shapes_and_of_painted_images_do_not_mix():
 
 def test_a_raster_of_class_numbers_marks_its_pixels():
     with open_image(BANDS[0]) as image:
-        marks = open_areas(LABELLED_PIXELS).marks(image)
+        marks = open_areas(LABELLED_PIXELS).pixels(image)
     with rasterio.open(LABELLED_PIXELS) as file:
         labels, none = file.read(1), file.nodata
     found = painted_classes(marks, labels.shape, none)
@@ -440,7 +440,7 @@ def test_long_edges_follow_the_bend_of_the_other_system(tmp_path):
     areas = write_shapes(tmp_path / "degrees.geojson", [field, shapely.Point(15, 45.3)], ["field", "well"], "EPSG:4326")
     found = marks_of(blank(tmp_path / "image.tif", *size, transform=grid), open_areas(areas, "cover"))
     rows, columns = np.indices(size).reshape(2, -1) + 0.5
-    degrees = transform("EPSG:32633", "EPSG:4326", *moved(grid, columns, rows).T)
+    degrees = transform("EPSG:32633", "EPSG:4326", *apply_affine(grid, columns, rows).T)
     inside = shapely.contains_xy(field, *map(np.array, degrees)).reshape(size)
     assert_array_equal(painted_classes(found, size) == "field", inside)
     corners = rasterize([transform_geom("EPSG:4326", "EPSG:32633", field)], size, transform=grid).astype(bool)
@@ -450,7 +450,7 @@ def test_long_edges_follow_the_bend_of_the_other_system(tmp_path):
 def test_edges_that_bend_like_an_s_are_followed():
     """In the middle such an edge lies on its chord."""
     strip = np.array([shapely.box(-9, 0, 9, 1)])
-    [found] = bent(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 3 / 81 - xy[:, 0])))
+    [found] = densified(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 3 / 81 - xy[:, 0])))
     x = np.linspace(-9, 9, 500)[1:-1]
     for share in (0.01, 0.99):
         assert shapely.contains_xy(found, x, x**3 / 81 - x + share).all()
@@ -472,7 +472,7 @@ def test_labels_of_another_grid_are_hidden_like_those_of_the_same(tmp_path, hidd
                 file.write_mask(shown)
     found = marks_of(blank(tmp_path / "image.tif"), open_areas(painted))
     rows, columns = np.indices((20, 30)).reshape(2, -1) + 0.5
-    across, down = moved(~grid, *moved(GRID["transform"], columns, rows).T).T
+    across, down = apply_affine(~grid, *apply_affine(GRID["transform"], columns, rows).T).T
     place = np.floor(np.array([down, across])).astype(int)
     inside = ((place >= 0) & (place < [[30], [35]])).all(axis=0)
     expected = np.where(inside, labels[tuple(np.where(inside, place, 0))], 0).reshape(20, 30)

@@ -33,9 +33,9 @@ from discriminant import (
 from discriminant.errors import ColumnError, DiscriminantWarning, InputError, LabelError, ParameterError
 from discriminant.estimators.linear import MinimumDistance
 from discriminant.raster import classify
-from discriminant.raster.classify import classify_image, read_class_map
+from discriminant.raster.class_map import make_legend, read_class_map
+from discriminant.raster.classify import classify_image
 from discriminant.raster.image import Band, open_image
-from discriminant.raster.legend import make_legend
 from discriminant.raster.models import NAMES, image_model
 
 GAUSSIAN = [LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), GaussianNB()]

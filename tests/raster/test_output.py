@@ -15,16 +15,22 @@ from painted import GRID, read_raster, scene, write_image
 
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.errors import InputError
-from discriminant.raster import output
-from discriminant.raster.classify import classify_image, read_class_map
-from discriminant.raster.legend import make_legend, rgb
-from discriminant.raster.output import Grid, Plan, check_space, check_target, new_rasters, tile_of
-from discriminant.raster.style import qgis_style
+from discriminant.raster import classify as output
+from discriminant.raster.class_map import make_legend, qgis_style, read_class_map, rgb
+from discriminant.raster.classify import (
+    Grid,
+    RasterFile,
+    check_space,
+    check_target,
+    classify_image,
+    new_rasters,
+    tile_of,
+)
 
 
 def plan(path, height=300, width=500, **more):
     settings = {"dtype": "uint8", "nodata": 0, "bands": ("class",), **more}
-    return Plan(path, Grid(height, width, GRID["crs"], GRID["transform"]), **settings)
+    return RasterFile(path, Grid(height, width, GRID["crs"], GRID["transform"]), **settings)
 
 
 def some_map(folder, **options):
@@ -93,7 +99,7 @@ def test_a_disk_that_fills_up_leaves_no_half_of_a_map(tmp_path, limit, overviews
         from pathlib import Path
         from test_output import plan
         from discriminant.errors import InputError
-        from discriminant.raster.output import new_rasters
+        from discriminant.raster.classify import new_rasters
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from discriminant import Decision, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, save
 from discriminant.cli.raster import app
-from discriminant.raster.classify import read_class_map
-from discriminant.raster.grid import moved
+from discriminant.raster.class_map import read_class_map
+from discriminant.raster.image import apply_affine
 
 #: Where the areas of the scene below lie: class, first row, first column; 10 x 10 pixels each.
 PLACES = [("forest", 0, 0), ("forest", 30, 40), ("sand", 0, 20), ("sand", 30, 0), ("water", 0, 40), ("water", 30, 20)]
@@ -323,7 +323,7 @@ def test_the_points_of_a_design_are_filled_in_as_text(tmp_path, image):
     meta, _, wkb, (numbered, empty) = pyogrio.raw.read(points)
     assert {*empty} == {None}
     shown = read_raster(tmp_path / "map.tif")[0]
-    columns, rows = moved(~GRID["transform"], *shapely.get_coordinates(shapely.from_wkb(wkb)).T).astype(int).T
+    columns, rows = apply_affine(~GRID["transform"], *shapely.get_coordinates(shapely.from_wkb(wkb)).T).astype(int).T
     mapped = shown[rows, columns]
     typed = np.array([str(code) if code != 32 else "11" for code in mapped], dtype=object)
     checked = tmp_path / "checked.gpkg"

@@ -8,9 +8,9 @@ from landsat import BANDS, POLYGONS
 from numpy.testing import assert_allclose
 
 from discriminant.errors import ColumnError, DegenerateDataError, InputError
-from discriminant.raster import draw_samples, separability
+from discriminant.raster import class_separability, draw_samples
 from discriminant.raster.figures import separability_matrix
-from discriminant.raster.statistics import class_statistics
+from discriminant.raster.samples import class_statistics
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def mean_distance(samples, columns):
 
 
 def test_every_pair_has_the_distances_of_the_formulas(landsat):
-    found = separability(landsat)
+    found = class_separability(landsat)
     assert len(found.pairs) == 15
     for pair in found.pairs:
         first, second = pixels_of(landsat, pair.first), pixels_of(landsat, pair.second)
@@ -66,7 +66,7 @@ def test_every_pair_has_the_distances_of_the_formulas(landsat):
 
 
 def test_bands_come_in_the_order_in_which_they_help(landsat):
-    found, names = separability(landsat), list(landsat.band_names)
+    found, names = class_separability(landsat), list(landsat.band_names)
     taken = []
     for gain in found.bands:
         j = names.index(gain.band)
@@ -81,12 +81,12 @@ def test_bands_come_in_the_order_in_which_they_help(landsat):
 
 def test_some_bands_only(landsat):
     chosen = [landsat.band_names[4], landsat.band_names[1]]
-    found = separability(landsat, chosen)
+    found = class_separability(landsat, chosen)
     assert found.band_names == tuple(chosen)
     assert_allclose(found.bands[-1].mean, mean_distance(landsat, [1, 4])[0], rtol=1e-9)
     for wrong in (["b9"], [], chosen[:1] * 2):
         with pytest.raises(ColumnError, match="lsat7_2000_10"):
-            separability(landsat, wrong)
+            class_separability(landsat, wrong)
 
 
 def classes_at(*means, sd=1.0, n=400):
@@ -109,7 +109,7 @@ def classes_at(*means, sd=1.0, n=400):
 )
 def test_readings_in_words(jm, reading, words):
     # With equal spread the distance of the means alone decides: B = d^2 / 8.
-    found = separability(classes_at(0, np.sqrt(-8 * np.log(1 - jm / 2))))
+    found = class_separability(classes_at(0, np.sqrt(-8 * np.log(1 - jm / 2))))
     assert_allclose(found.pairs[0].jeffries_matusita, jm, rtol=1e-9)
     assert found.pairs[0].reading == reading
     assert found.readings[0] == words
@@ -117,7 +117,7 @@ def test_readings_in_words(jm, reading, words):
 
 
 def test_the_same_class_twice_has_distance_0():
-    (pair,) = separability(classes_at(3, 3)).pairs
+    (pair,) = class_separability(classes_at(3, 3)).pairs
     assert pair.bhattacharyya == pytest.approx(0, abs=1e-12)
     assert pair.transformed_divergence == pytest.approx(0, abs=1e-12)
 
@@ -127,13 +127,13 @@ def test_bands_that_are_enough_are_named():
     y = np.repeat(["a", "b"], 300)
     X = rng.normal(size=(600, 3))
     X[:, 1] += 4 * (y == "b")
-    found = separability(class_statistics(X, y, np.zeros(600), ("blue", "red", "green")))
+    found = class_separability(class_statistics(X, y, np.zeros(600), ("blue", "red", "green")))
     assert found.bands[0].band == "red"
     assert found.readings[-1].startswith("red alone reaches a mean distance of")
 
 
 def test_the_scale_is_stated_in_every_output(landsat):
-    found = separability(landsat)
+    found = class_separability(landsat)
     assert "0 = the same, 2 = no overlap" in str(found)
     assert "0 = the same, 2 = no overlap" in json.loads(json.dumps(found.to_dict()))["scale"]
     assert "0 = the same, 2 = no overlap" in separability_matrix(found).layout.title.subtitle.text.replace("<br>", " ")
@@ -141,7 +141,7 @@ def test_the_scale_is_stated_in_every_output(landsat):
 
 
 def test_the_matrix_shows_every_pair_twice(landsat):
-    found = separability(landsat)
+    found = class_separability(landsat)
     values = np.asarray(separability_matrix(found).data[0].z)
     names = landsat.classes.tolist()
     for pair in found.pairs:
@@ -155,7 +155,7 @@ def test_classes_without_a_covariance_are_left_out_by_name():
     y = np.repeat(["a", "b", "few", "flat", "plane"], [20, 20, 3, 10, 13])
     X[y == "flat", 1] = 7
     X[y == "plane", 2] = X[y == "plane", 0]
-    found = separability(class_statistics(X, y, np.zeros(66), ("x", "y", "z")))
+    found = class_separability(class_statistics(X, y, np.zeros(66), ("x", "y", "z")))
     assert [pair.first + pair.second for pair in found.pairs] == ["ab"]
     messages = [finding.message for finding in found.findings]
     assert messages[0].startswith("Class 'few' is left out: it has 3 pixels in 3 bands")
@@ -166,16 +166,16 @@ def test_classes_without_a_covariance_are_left_out_by_name():
 
 def test_one_class_has_no_distances(landsat):
     with pytest.raises(DegenerateDataError, match="two classes"):
-        separability(landsat.of_classes(["forest"]))
+        class_separability(landsat.of_classes(["forest"]))
     with pytest.raises(InputError, match="got ndarray"):
-        separability(landsat.X)
+        class_separability(landsat.X)
 
 
 def test_of_many_pairs_only_the_closest_are_told_in_sentences():
     rng = np.random.default_rng(0)
     names = [f"class {k:02}" for k in range(12)]
     X, y = rng.normal(size=(12 * 30, 2)), np.repeat(names, 30)
-    found = separability(class_statistics(X, y, np.arange(len(y)), ("red", "blue")))
+    found = class_separability(class_statistics(X, y, np.arange(len(y)), ("red", "blue")))
     weak = [pair for pair in found.pairs if pair.reading != "well"]
     assert len(weak) == 66
     assert len(found.readings) == 12

@@ -55,7 +55,7 @@ def made_samples(n_areas=12, per_area=8, K=3, seed=0, p=3):
 def test_samples_are_the_pixels_of_the_image(landsat):
     with open_image(BANDS) as image:
         values, valid = image.read()
-        marks = open_areas(POLYGONS, "label").marks(image)
+        marks = open_areas(POLYGONS, "label").pixels(image)
     held = valid[marks.rows, marks.columns]
     assert_array_equal(landsat.X, values[:, marks.rows[held], marks.columns[held]].T)
     assert_array_equal(landsat.y, marks.labels[marks.area[held]])

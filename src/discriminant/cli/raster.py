@@ -217,10 +217,10 @@ def _image(images: list[str]) -> str | list[str]:
 def _separability(drawn: Samples) -> Any:
     """How far apart the classes are; None, with the reason told, where that cannot be known."""
     from ..errors import DegenerateDataError
-    from ..raster.separability import separability
+    from ..raster.separability import class_separability
 
     try:
-        return separability(drawn)
+        return class_separability(drawn)
     except DegenerateDataError as error:
         say(f"Note: {error}")
         return None

@@ -16,7 +16,7 @@ from .running import command_line, running, say
 from .showing import Page, show
 
 if TYPE_CHECKING:
-    from ..raster.legend import Legend
+    from ..raster.class_map import Legend
 
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
 ClassField = Annotated[
@@ -82,8 +82,8 @@ def accuracy(
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
     """
     with running(debug):
-        from ..raster.assess import assess_map
-        from ..raster.label_image import is_raster
+        from ..raster.accuracy import assess_map
+        from ..raster.areas import is_raster
 
         check_output(report, overwrite)
         legend, given = _legend(class_map), pairs("--name", name or ())
@@ -159,7 +159,7 @@ def sample_design(
 
 def _legend(path: str) -> Legend | None:
     """What the codes of the map stand for; None for a map of another program, whose codes are its classes."""
-    from ..raster.legend import has_legend, legend_of_file
+    from ..raster.class_map import has_legend, legend_of_file
 
     return legend_of_file(path) if has_legend(path) else None
 

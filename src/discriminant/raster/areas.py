@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..data.rows import is_missing
-from ..errors import ColumnError, InputError, LabelError
-from ..results import plain, quoted, suggestion
-from ..tables.learning import Finding
-from .bending import bent
-from .extra import extra
-from .grid import moved
-from .image import Image
-from .label_image import LabelImage, is_raster, read_label_image
-from .marks import Marks, each_pixel_once, found, named_areas
-from .systems import as_crs, one_system, reprojected, to_system
+from ..decision.posteriors import label_array
+from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
+from ..results import plain, quoted, shown, suggestion
+from ..tables.learning import Finding, Severity
+from .class_map import Legend, has_legend, legend_of_file
+from .coordinates import as_crs, densified, same_crs, transform_points
+from .image import Image, apply_affine, extra, open_image
 
 Array = np.ndarray[Any, Any]
 
@@ -50,43 +52,45 @@ class Areas:
     crs: Any
     source: str
 
-    def marks(self, image: Image) -> Marks:
+    def pixels(self, image: Image) -> AreaPixels:
         """The pixels of an image whose centres lie in the areas, or that hold the points."""
         shapes, notes = self._on(image)
         empty = np.empty(0, dtype=np.int64)
         parts = [(empty, empty, empty), *_polygon_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
         rows, columns, area = (np.concatenate(part) for part in zip(*parts, strict=True))
-        marks = Marks(rows, columns, area, self.ids, self.labels, tuple(notes))
+        pixels = AreaPixels(rows, columns, area, self.ids, self.labels, tuple(notes))
         outside = self._outside(shapes, image)
-        small = np.setdiff1d(np.flatnonzero(~outside), marks.area)
+        small = np.setdiff1d(np.flatnonzero(~outside), pixels.area)
         if outside.any():
             words = f"Outside the image: {self._named(np.flatnonzero(outside))}."
-            marks = marks.noting(found("warning", "outside", words))
+            pixels = pixels.noting(area_finding("warning", "outside", words))
         if small.size:
             words = f"Smaller than a pixel, with no pixel centre inside: {self._named(small)}."
-            marks = marks.noting(found("warning", "too-small", words))
-        return each_pixel_once(marks, image.shape[1])
+            pixels = pixels.noting(area_finding("warning", "too-small", words))
+        return each_pixel_once(pixels, image.shape[1])
 
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
         if not image.georeferenced:
             return self._in_pixels()
-        if one_system(self.source, self.crs, image):
-            return extra("shapely").transform(self.geometries, lambda xy: moved(~image.transform, *xy.T)), []
-        return self._reprojected(image), [reprojected(self.source, self.crs, image)]
+        if same_crs(self.source, self.crs, image):
+            return extra("shapely").transform(self.geometries, lambda xy: apply_affine(~image.transform, *xy.T)), []
+        return self._reprojected(image), [reprojection_note(self.source, self.crs, image)]
 
     def _in_pixels(self) -> tuple[Array, list[Finding]]:
         shapely = extra("shapely")
         words = "The image has no georeference: coordinates of the areas are read as its columns and rows."
         bottom, top = (shapely.bounds(self.geometries)[:, i] for i in (1, 3))
         if not (top <= 0).all() or not (bottom < 0).any():
-            return self.geometries, [found("note", "pixel-coordinates", words)]
+            return self.geometries, [area_finding("note", "pixel-coordinates", words)]
         words += " Their y is negative, as QGIS draws over such an image, and is read downwards from 0."
         flipped = shapely.transform(self.geometries, lambda xy: xy * [1, -1])
-        return flipped, [found("note", "pixel-coordinates", words)]
+        return flipped, [area_finding("note", "pixel-coordinates", words)]
 
     def _reprojected(self, image: Image) -> Array:
-        shapes = bent(self.geometries, lambda xy: moved(~image.transform, *to_system(self.crs, image.crs, xy).T))
+        shapes = densified(
+            self.geometries, lambda xy: apply_affine(~image.transform, *transform_points(self.crs, image.crs, xy).T)
+        )
         lost = np.flatnonzero(~np.isfinite(extra("shapely").bounds(shapes)).all(axis=1))
         if lost.size:
             raise InputError(
@@ -199,28 +203,32 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
 
 def _one_layer(pyogrio: Any, path: str, name: str, layer: str | None) -> str:
     layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None]
-    if layer is None and len(layers) == 1:
-        return layers[0]
     if not layers:
         raise InputError(f"{name} has no layer with shapes. Give the file that holds the areas.")
-    if layer is None:
-        raise InputError(f"{name} has {len(layers)} layers: {quoted(layers, 20)}. Say which one (layer).")
-    if layer not in layers:
-        raise InputError(f"{name} has no layer {layer!r}.{suggestion(layer, layers)} Layers: {quoted(layers, 20)}.")
-    return layer
+    return _chosen(name, "layer", layers, layer, InputError, " Say which one (", Setting("layer"), ").")
 
 
 def _class_field(info: dict[str, Any], name: str, wanted: str | None) -> str:
     fields = [str(field) for field in info["fields"]]
-    if wanted is None and len(fields) == 1:
-        return fields[0]
     if not fields:
         raise ColumnError(f"{name} has no fields, so its areas have no classes. Add a field with the class of each.")
-    if wanted is None:
-        raise ColumnError(f"{name} has several fields: {quoted(fields, 20)}. Say which holds the class (class_field).")
-    if wanted not in fields:
-        raise ColumnError(f"{name} has no field {wanted!r}.{suggestion(wanted, fields)} Fields: {quoted(fields, 20)}.")
-    return wanted
+    return _chosen(
+        name, "field", fields, wanted, ColumnError, " Say which holds the class (", Setting("class_field"), ")."
+    )
+
+
+def _chosen(
+    name: str, what: str, there: list[str], wanted: str | None, error: type[InputError], *advice: str | Setting
+) -> str:
+    """The layer or field that is wanted; without a wish, the only one there is."""
+    if wanted in there:
+        return wanted
+    told = quoted(there, 20)
+    if wanted is not None:
+        raise error(f"{name} has no {what} {wanted!r}.{suggestion(wanted, there)} {what.capitalize()}s: {told}.")
+    if len(there) > 1:
+        raise error(f"{name} has several {what}s: {told}.", *advice)
+    return there[0]
 
 
 def _classes(values: Array, ids: Array, name: str, field: str) -> Array:
@@ -303,3 +311,366 @@ def _point_pixels(shapes: Array, size: tuple[int, int]) -> tuple[Array, Array, A
     columns, rows = np.floor(xy).astype(np.int64).reshape(-1, 2).T
     inside = (rows >= 0) & (rows < size[0]) & (columns >= 0) & (columns < size[1])
     return rows[inside], columns[inside], points[area[inside]]
+
+
+#: So many areas or pairs are named in a message; the others are counted.
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class AreaPixels:
+    """Pixels that belong to areas.
+
+    Attributes
+    ----------
+    rows, columns : arrays of shape (n_pixels,)
+        In reading order of the image, each pixel once.
+    area : array of shape (n_pixels,)
+        The place of the pixel's area in ``ids`` and ``labels``.
+    ids, labels : arrays of shape (n_areas,)
+        What each area is called, and its class.
+    findings : tuple of Finding
+    """
+
+    rows: Array
+    columns: Array
+    area: Array
+    ids: Array
+    labels: Array
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def n_pixels(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: Array) -> AreaPixels:
+        """The chosen pixels only."""
+        return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], area=self.area[chosen])
+
+    def noting(self, *more: Finding) -> AreaPixels:
+        """The same with more findings."""
+        return replace(self, findings=(*self.findings, *more))
+
+    def named(self, areas: Array) -> str:
+        """Some areas, by their place, as messages call them."""
+        return named_areas(self.ids, self.labels, areas)
+
+
+def area_finding(severity: Severity, kind: str, message: str) -> Finding:
+    """A finding that is about areas, not about one column."""
+    return Finding(severity, kind, None, message)
+
+
+def named_areas(ids: Array, labels: Array, areas: Array) -> str:
+    """``areas 3 ('forest') and 7 ('water')``; beyond a few, how many more."""
+    names = [f"{ids[i]} ({shown(labels[i])})" for i in areas[:_MOST_NAMED]]
+    more = len(areas) - len(names)
+    head = "area" if len(areas) == 1 else "areas"
+    if more:
+        return f"{head} {', '.join(names)} and {more} more"
+    return f"{head} {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
+
+
+def each_pixel_once(pixels: AreaPixels, width: int) -> AreaPixels:
+    """The pixels in reading order; a pixel that areas of different classes claim is left out, and they are named.
+
+    Of several areas of one class the first keeps the pixel.
+    """
+    pixel = pixels.rows.astype(np.int64) * width + pixels.columns
+    order = np.lexsort((pixels.area, pixel))
+    pixel, pixels = pixel[order], pixels.take(order)
+    first = np.append(True, pixel[1:] != pixel[:-1]) if len(pixel) else np.zeros(0, bool)
+    run = np.cumsum(first) - 1
+    _, code = np.unique(pixels.labels, return_inverse=True)
+    own = code[pixels.area]
+    disputed = np.zeros(int(first.sum()), bool)
+    disputed[run[own != own[first][run]]] = True
+    kept = first & ~disputed[run]
+    return pixels.take(kept).noting(*_overlaps(pixels, run, disputed), *_doubled(pixels, kept, disputed[run]))
+
+
+def _overlaps(pixels: AreaPixels, run: Array, disputed: Array) -> list[Finding]:
+    """Which areas of different classes claim the same pixels."""
+    if not disputed.any():
+        return []
+    starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
+    first = pixels.area[starts[run]]
+    rival = disputed[run] & (pixels.labels[pixels.area] != pixels.labels[first])
+    pairs, counts = np.unique(np.column_stack((first[rival], pixels.area[rival])), axis=0, return_counts=True)
+    largest = np.argsort(-counts, kind="stable")[:_MOST_NAMED]
+    told = "; ".join(f"{pixels.named(pairs[i])} in {counts[i]:,} pixels" for i in largest)
+    more = f"; and {len(pairs) - len(largest)} more pairs" if len(pairs) > len(largest) else ""
+    message = (
+        f"Areas of different classes overlap: {told}{more}. The {disputed.sum():,} pixels that have two classes are "
+        "left out: redraw the areas."
+    )
+    return [area_finding("warning", "overlap", message)]
+
+
+def _doubled(pixels: AreaPixels, kept: Array, disputed: Array) -> list[Finding]:
+    """Areas without a pixel of their own because others of their class hold them all."""
+    claimed, left = np.unique(pixels.area[~disputed]), np.unique(pixels.area[kept])
+    lost = np.setdiff1d(claimed, left)
+    if not lost.size:
+        return []
+    return [
+        area_finding("note", "same-pixels", f"Other areas of the same class hold all pixels of {pixels.named(lost)}.")
+    ]
+
+
+def touching_areas(rows: Array, columns: Array, labels: Array, width: int) -> Array:
+    """The number of each pixel's area, where an area is all pixels of one class that touch, also at corners.
+
+    Pixels come in reading order. Only marked pixels are held in memory, however large the image.
+    """
+    pixel, place = rows.astype(np.int64) * width + columns, np.arange(len(rows))
+    pairs = []
+    for down, right in ((0, 1), (1, -1), (1, 0), (1, 1)):
+        inside = (columns + right >= 0) & (columns + right < width)
+        wanted = pixel + down * width + right
+        there = np.minimum(np.searchsorted(pixel, wanted), len(pixel) - 1)
+        linked = inside & (pixel[there] == wanted) & (labels[there] == labels)
+        pairs.append((place[linked], there[linked]))
+    one, other = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    graph = coo_array((np.ones(len(one), bool), (one, other)), shape=(len(rows), len(rows)))
+    return connected_components(graph, directed=False)[1]
+
+
+#: From a window to the values in it and where there are any.
+Reader = Callable[[Any], tuple[Array, Array]]
+
+_ENDINGS = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".img", ".vrt", ".jp2")
+#: Programs that paint write these, and number the colours as they like.
+_PAINTED = (".png", ".gif", ".bmp")
+#: More values than this are shades of a photograph, of soft edges or of lossy compression, not classes.
+_MOST_CLASSES = 65_535
+_MOST_COLOURS = 256
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelImage:
+    """An image painted with classes: whole numbers in one band, or colours.
+
+    Pixels of one class that touch, also at corners, are one area.
+
+    Attributes
+    ----------
+    path : str
+    source : str
+        What messages call the file.
+    coloured : bool
+        Whether classes are colours, written "#rrggbb".
+    unlabelled : int, str or None
+        The number or colour that stands for no class; None where the image itself says where it holds none.
+    names : dict
+        Class names by number or colour.
+    legend : Legend or None
+        Of a class map: the classes its codes stand for, where ``names`` says nothing.
+    crs : rasterio CRS or None
+        Of an image that does not say its own.
+    """
+
+    path: str
+    source: str
+    coloured: bool
+    unlabelled: Any
+    names: dict[Any, str]
+    crs: Any = None
+    legend: Legend | None = None
+
+    def pixels(self, image: Image) -> AreaPixels:
+        """The pixels of an image that are painted with a class."""
+        with self._on(image) as (read, notes):
+            parts = [self._painted(read, window) for window in image.windows()]
+        rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if not len(rows):
+            raise InputError(
+                f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
+                "labels that lie elsewhere mark nothing."
+            )
+        order = np.lexsort((columns, rows))
+        rows, columns, values = rows[order], columns[order], values[order]
+        area = touching_areas(rows, columns, values, image.shape[1])
+        _, first = np.unique(area, return_index=True)
+        labels = self._labels(values)[first]
+        return AreaPixels(rows, columns, area, np.arange(1, len(first) + 1), labels, tuple(notes))
+
+    @contextmanager
+    def _on(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
+        """What reads the labels of a window of the image, and what had to be done for it."""
+        with open_image(self.path) as own:
+            if not own.georeferenced or not image.georeferenced or self.coloured:
+                _refuse_other_size(self.source, own, image)
+                yield self._reader(own), []
+                return
+            crs = own.crs or self.crs
+            same = same_crs(self.source, crs, image)
+            if same and own.shape == image.shape and own.transform.almost_equals(image.transform):
+                yield self._reader(own), []
+                return
+            where = None if same else crs
+            yield self._at_centres(own, where, image), [] if same else [reprojection_note(self.source, crs, image)]
+
+    def _reader(self, own: Image) -> Reader:
+        colours = None if own.palette is None else _colours_of(own.palette)
+
+        def read(window: Any) -> tuple[Array, Array]:
+            values, valid = own.read(window)
+            if not self.coloured:
+                return values[0], valid
+            return (_colour_codes(values) if colours is None else colours[values[0]]), valid
+
+        return read
+
+    def _at_centres(self, own: Image, crs: Any, image: Image) -> Reader:
+        """Labels on the grid of the image: each pixel has the label at its centre, if there is one.
+
+        ``crs`` is the coordinate system of the labels, where it is not that of the image.
+        """
+        read_own, (height, width) = self._reader(own), own.shape
+
+        def read(window: Any) -> tuple[Array, Array]:
+            xy = _centres(image, window)
+            xy = xy if crs is None else transform_points(image.crs, crs, xy)
+            columns, rows = np.floor(apply_affine(~own.transform, *xy.T)).T
+            inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+            shape = (window.height, window.width)
+            if not inside.any():
+                return np.zeros(shape, np.int32), np.zeros(shape, bool)
+            columns, rows = columns[inside].astype(np.int64), rows[inside].astype(np.int64)
+            left, top = columns.min(), rows.min()
+            part = extra("rasterio.windows").Window(
+                int(left), int(top), int(columns.max() - left + 1), int(rows.max() - top + 1)
+            )
+            labels, seen = read_own(part)
+            values, valid = np.zeros(inside.shape, labels.dtype), np.zeros(inside.shape, bool)
+            values[inside], valid[inside] = labels[rows - top, columns - left], seen[rows - top, columns - left]
+            return values.reshape(shape), valid.reshape(shape)
+
+        return read
+
+    def _painted(self, read: Reader, window: Any) -> tuple[Array, Array, Array]:
+        values, valid = read(window)
+        if self.unlabelled is not None:
+            none = int(self.unlabelled[1:], 16) if self.coloured else self.unlabelled
+            valid = valid & (values != none)
+        rows, columns = np.nonzero(valid)
+        return rows + window.row_off, columns + window.col_off, values[rows, columns]
+
+    def _labels(self, values: Array) -> Array:
+        """The class of each value."""
+        different, code = np.unique(values, return_inverse=True)
+        most = _MOST_COLOURS if self.coloured else _MOST_CLASSES
+        if len(different) > most:
+            what = "colours" if self.coloured else "values"
+            raise LabelError(
+                f"{self.source} is painted with {len(different):,} {what}: those are shades, not classes. Paint with "
+                "hard edges and save without loss, as PNG or GeoTIFF."
+            )
+        classes = self._classes(different)
+        missing = [key for key in self.names if key not in classes]
+        if missing:
+            raise LabelError(
+                f"names= calls {missing[0]!r} {self.names[missing[0]]!r}, and {self.source} has no such class. It has "
+                f"{', '.join(map(str, classes[:20]))}."
+            )
+        if self.names:
+            classes = [str(self.names.get(label, label)) for label in classes]
+        elif self.legend is not None:
+            classes = [self.legend.names.get(label, label) for label in classes]
+        return label_array(classes)[code]
+
+    def _classes(self, values: Array) -> list[Any]:
+        if self.coloured:
+            return [f"#{value:06x}" for value in values]
+        odd = values[values != np.rint(values)]
+        if odd.size:
+            raise LabelError(
+                f"{self.source} has values that are not whole numbers, such as {odd[0]:g}. Expected a class number in "
+                "each pixel."
+            )
+        return [int(value) for value in values]
+
+
+def is_raster(path: str) -> bool:
+    """Whether a file is an image, by the ending of its name."""
+    return Path(path).suffix.lower() in _ENDINGS
+
+
+def read_label_image(path: str, names: dict[Any, str] | None, unlabelled: Any, crs: Any = None) -> LabelImage:
+    """The painted image in a file, see `open_areas`."""
+    source = repr(Path(path).name)
+    with open_image(path) as image:
+        if image.n_bands not in (1, 3):
+            raise InputError(
+                f"{source} has {image.n_bands} bands. Expected an image painted with classes: one band of class "
+                "numbers, or the bands red, green and blue."
+            )
+        coloured = image.n_bands == 3 or (image.palette is not None and Path(path).suffix.lower() in _PAINTED)
+        if coloured and image.dtype != np.uint8:
+            raise InputError(f"{source} holds {image.dtype}. Expected colours from 0 to 255 in each band.")
+        silent = not image.masked
+    if unlabelled is None and silent:
+        unlabelled = "#000000" if coloured else 0
+    legend = legend_of_file(path) if has_legend(path) else None
+    if unlabelled is None and legend is not None and legend.rejected is not None:
+        unlabelled = legend.rejected.code
+    checked = {_key(key, coloured): str(name) for key, name in (names or {}).items()}
+    return LabelImage(path, source, coloured, _key(unlabelled, coloured), checked, as_crs(crs, source), legend)
+
+
+def _key(value: Any, coloured: bool) -> Any:
+    """A class of the image as its owner writes it: a colour or a whole number."""
+    value = plain(value)
+    if value is None:
+        return None
+    if coloured:
+        if not isinstance(value, str) or not _COLOUR.fullmatch(value.lower()):
+            raise ParameterError(f'The classes of this image are colours such as "#ff0000", got {value!r}.')
+        return value.lower()
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The classes of this image are whole numbers, got {value!r}.") from error
+
+
+def _colours_of(palette: dict[int, tuple[int, ...]]) -> Array:
+    """The colour of each number, coded."""
+    return _colour_codes(np.array([palette.get(i, (0, 0, 0))[:3] for i in range(max(palette) + 1)]).T)
+
+
+def _colour_codes(bands: Array) -> Array:
+    red, green, blue = bands.astype(np.int32)
+    return (red << 16) | (green << 8) | blue
+
+
+def _centres(image: Image, window: Any) -> Array:
+    """The coordinates of the centres of a window's pixels, row by row."""
+    rows, columns = np.mgrid[: window.height, : window.width].reshape(2, -1)
+    return apply_affine(image.transform, columns + (window.col_off + 0.5), rows + (window.row_off + 0.5))
+
+
+def _refuse_other_size(source: str, own: Image, image: Image) -> None:
+    if own.shape != image.shape:
+        sizes = [f"{width} x {height}" for height, width in (own.shape, image.shape)]
+        raise InputError(
+            f"{source} has {sizes[0]} pixels, and the image {image.label} has {sizes[1]}: without georeference "
+            "(and painted with colours) both must have the same size. Paint on a copy of the image."
+        )
+    if own.georeferenced and image.georeferenced and not own.transform.almost_equals(image.transform):
+        raise InputError(
+            f"{source} and the image {image.label} have the same size and lie in different places. Paint on a copy of "
+            "the image."
+        )
+
+
+def reprojection_note(source: str, crs: Any, image: Image) -> Finding:
+    """The note that areas were brought to the coordinate system of the image."""
+    return area_finding(
+        "note", "reprojected", f"{source} was reprojected from {crs} to {image.crs}, the system of the image."
+    )
+
+
+#: Areas, however they came.
+TrainingAreas = Areas | LabelImage

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,15 +22,12 @@ from ..engine.threads import in_order
 from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
 from ..results import shown
 from ..validation.progress import progress_bar
-from .assess import pixel_hectares
-from .extra import extra
-from .image import Band, Image, Paths, open_image, opened, refuse_other_bands, refuse_palette
-from .legend import Legend, legend_of_file
-from .output import Grid, Plan, check_new, check_target, new_rasters, tile_of
-from .scoring import Coder, ProbabilityBands, coder, probability_values
-from .style import qgis_style, style_path
+from .class_map import ClassMap, Legend, qgis_style, style_path
+from .image import Band, Image, Paths, extra, opened, refuse_other_bands, refuse_palette
+from .models import PixelClassifier, ProbabilityBands, pixel_classifier, probability_values
 
 Array = np.ndarray[Any, Any]
+
 ProbabilityType = Literal["percent", "float32"]
 
 #: Windows that are read, scored and written at a time are at least so many pixels high and wide; files without tiles
@@ -38,51 +37,6 @@ _BLOCKS = (512, 256, 128, 64, 32, 16)
 _WINDOW_BYTES = 16_000_000
 #: What GDAL may keep of tiles it has read, in bytes. Every tile is read once: keeping more would only fill memory.
 _TILE_CACHE = 64_000_000
-
-
-@dataclass(frozen=True)
-class ClassMap:
-    """A class map on the disk.
-
-    Attributes
-    ----------
-    path : Path
-    legend : Legend
-        Codes, names and colours.
-    pixels : dict
-        How many pixels were given each class, by name; rejected ones last.
-    n_nodata : int
-        Pixels without a value.
-    hectares : float or None
-        The area of a pixel, where the coordinate system has lengths.
-    files : tuple of Path
-        All files that were written.
-    """
-
-    path: Path
-    legend: Legend
-    pixels: dict[Any, int]
-    n_nodata: int
-    hectares: float | None
-    files: tuple[Path, ...]
-
-    @property
-    def areas(self) -> dict[Any, float] | None:
-        """The area of each class on the map, in hectares."""
-        return None if self.hectares is None else {label: n * self.hectares for label, n in self.pixels.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The map as plain values."""
-        return {
-            "map": str(self.path),
-            "classes": [
-                {"code": entry.code, "class": entry.label, "colour": entry.colour, "pixels": self.pixels[entry.label]}
-                for entry in self.legend.entries
-            ],
-            "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
-            "hectares": None if self.areas is None else {str(label): area for label, area in self.areas.items()},
-            "files": [str(path) for path in self.files],
-        }
 
 
 def classify_image(
@@ -176,18 +130,11 @@ def classify_image(
         _refuse_other_bands(model, trained_on, source)
         if probable:
             _refuse_without_probabilities(model)
-        job = _Job(source, coder(model, decision, reject, colours), model, [bands for _, bands in probable])
+        job = _Job(source, pixel_classifier(model, decision, reject, colours), model, [bands for _, bands in probable])
         _warn_without_colours(job.legend)
         plans = _plans(job, target, probable, overviews)
         counts = _written(job, plans, {style: qgis_style(job.legend)}, n_jobs, progress)
         return _class_map(job.legend, counts, source, (*(plan.path for plan in plans), style))
-
-
-def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
-    """The codes of a class map that `classify_image` wrote, its legend, and its affine transform."""
-    legend = legend_of_file(path)
-    with open_image(path) as source:
-        return source.read()[0][0], legend, source.transform
 
 
 @dataclass
@@ -195,13 +142,13 @@ class _Job:
     """What a worker does with a window."""
 
     image: Image
-    coder: Coder
+    pixel_classifier: PixelClassifier
     model: Any
     probable: Sequence[ProbabilityBands]
 
     @property
     def legend(self) -> Legend:
-        return self.coder.legend
+        return self.pixel_classifier.legend
 
     @property
     def block(self) -> int:
@@ -219,14 +166,14 @@ class _Job:
         """The window, how often each code is in it, and what is written to each file."""
         values, valid = self.image.read(window)
         pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-        codes = self.coder.codes(pixels, flat)
+        codes = self.pixel_classifier.codes(pixels, flat)
         found = [codes[None], *probability_values(self.model, pixels, flat, self.probable)]
         counts = np.bincount(codes, minlength=1 + int(np.iinfo(codes.dtype).max))
         return window, counts, [part.reshape(-1, *valid.shape) for part in found]
 
 
 def _written(
-    job: _Job, plans: list[Plan], texts: Mapping[Path, str], n_jobs: int | None, progress: bool | None
+    job: _Job, plans: list[RasterFile], texts: Mapping[Path, str], n_jobs: int | None, progress: bool | None
 ) -> Array:
     """Score and write all windows; gives how often each code is in the map."""
     windows = list(job.image.windows(job.block))
@@ -244,7 +191,9 @@ def _written(
     return total
 
 
-def _plans(job: _Job, target: Path, probable: Sequence[tuple[Path, ProbabilityBands]], overviews: bool) -> list[Plan]:
+def _plans(
+    job: _Job, target: Path, probable: Sequence[tuple[Path, ProbabilityBands]], overviews: bool
+) -> list[RasterFile]:
     """The files to be written, the map first."""
     image, legend = job.image, job.legend
     grid = Grid(*image.shape, image.crs, image.transform if image.georeferenced else None)
@@ -252,19 +201,21 @@ def _plans(job: _Job, target: Path, probable: Sequence[tuple[Path, ProbabilityBa
     about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
     tags, tile = {**about, **legend.tags()}, tile_of(image.block_shape(job.block)[0])
     plans = [
-        Plan(target, grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, overviews, tile=tile)
+        RasterFile(
+            target, grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, overviews, tile=tile
+        )
     ]
     for path, bands in probable:
         names = [f"probability of {label}" for label in job.model.classes_.tolist()]
         names = names if bands.every else ["highest probability"]
         form = (path, grid, bands.dtype, bands.nodata, tuple(names), about)
-        plans.append(Plan(*form, overviews=overviews, smooth=True, tile=tile))
+        plans.append(RasterFile(*form, overviews=overviews, smooth=True, tile=tile))
     return plans
 
 
 def _class_map(legend: Legend, counts: Array, image: Image, files: tuple[Path, ...]) -> ClassMap:
     pixels = {entry.label: int(counts[entry.code]) for entry in legend.entries}
-    return ClassMap(files[0], legend, pixels, int(counts[legend.nodata]), pixel_hectares(image), files)
+    return ClassMap(files[0], legend, pixels, int(counts[legend.nodata]), image.pixel_hectares, files)
 
 
 @contextmanager
@@ -319,3 +270,222 @@ def _warn_without_colours(legend: Legend) -> None:
             "table, which has room for 256 codes. The QGIS style beside it has the colours.",
             DiscriminantWarning,
         )
+
+
+#: Side of the tiles that are written, in pixels. Lower ones are as much wider.
+_TILE = 256
+#: What GeoTIFF asks the sides of tiles to be multiples of.
+_TILE_STEP = 16
+#: What stands behind the name of a raster in the names of the files that tell more about it.
+_COMPANIONS = (".aux.xml", ".ovr", ".msk")
+#: Overviews halve the image until its longer side is at most this.
+_SMALLEST_OVERVIEW = 256
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the pixels of a raster lie."""
+
+    height: int
+    width: int
+    crs: Any
+    transform: Any
+
+
+@dataclass(frozen=True)
+class RasterFile:
+    """A GeoTIFF that is going to be written.
+
+    ``smooth`` says that values may be averaged in overviews; codes of classes may not.
+    """
+
+    path: Path
+    grid: Grid
+    dtype: str
+    nodata: float
+    bands: tuple[str, ...]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    colours: Mapping[int, tuple[int, int, int, int]] | None = None
+    overviews: bool = False
+    smooth: bool = False
+    tile: tuple[int, int] = (_TILE, _TILE)
+
+    @property
+    def most_bytes(self) -> int:
+        """What the file takes if its values cannot be compressed at all."""
+        plain = self.grid.height * self.grid.width * len(self.bands) * np.dtype(self.dtype).itemsize
+        return plain * 4 // 3 if self.overviews else plain
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """How rasterio opens the file."""
+        grid = self.grid
+        return {
+            "driver": "GTiff", "width": grid.width, "height": grid.height, "crs": grid.crs,
+            "transform": grid.transform, "count": len(self.bands), "dtype": self.dtype, "nodata": self.nodata,
+            "tiled": True, "blockxsize": self.tile[1], "blockysize": self.tile[0],
+            "bigtiff": "if_safer", "interleave": "band",
+            # Level 6 makes maps a sixth smaller and takes seven times as long.
+            "compress": "deflate", "zlevel": 1,
+        }  # fmt: skip
+
+    @property
+    def reductions(self) -> list[int]:
+        """By how much each overview is smaller."""
+        found, factor = [], 2
+        while self.overviews and max(self.grid.height, self.grid.width) * 2 > factor * _SMALLEST_OVERVIEW:
+            found.append(factor)
+            factor *= 2
+        return found
+
+
+def tile_of(height: int) -> tuple[int, int]:
+    """Height and width of tiles for rasters that are written in windows of this height.
+
+    A tile that lies in two windows is compressed twice, and takes its room in the file twice.
+
+    >>> tile_of(512), tile_of(32), tile_of(100)
+    ((256, 256), (32, 2048), (256, 256))
+    """
+    down = math.gcd(height, _TILE)
+    return (_TILE, _TILE) if down < _TILE_STEP else (down, _TILE * _TILE // down)
+
+
+def check_target(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """The path of a GeoTIFF that can be written; refuses another kind of file, and one that exists."""
+    target = Path(os.path.realpath(Path(path).expanduser()))
+    if target.suffix.lower() not in (".tif", ".tiff"):
+        raise InputError(f"Maps are written as GeoTIFF: give a name that ends in .tif, got {str(path)!r}.")
+    if not target.parent.is_dir():
+        raise InputError(f"Cannot write {str(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
+    if target.is_dir():
+        raise InputError(f"Cannot write {str(path)!r}: it is a folder. Give the name of a file in it.")
+    return check_new(target, overwrite)
+
+
+def check_new(target: Path, overwrite: bool) -> Path:
+    """The path itself; refuses a file that exists and may not be replaced."""
+    if target.exists() and not overwrite:
+        raise InputError(f"{str(target)!r} exists. Give another name, or allow it to be replaced (overwrite).")
+    return target
+
+
+def check_space(plans: Sequence[RasterFile]) -> None:
+    """Refuse to begin where the disk might not hold all files to the end."""
+    needed: dict[int, int] = {}
+    for plan in plans:
+        folder = plan.path.parent
+        disk = os.stat(folder).st_dev
+        needed[disk] = needed.get(disk, 0) + plan.most_bytes
+        free = shutil.disk_usage(folder).free
+        if needed[disk] > free:
+            raise InputError(
+                f"Not enough room in {str(folder)!r}: the files may need {_size(needed[disk])}, and {_size(free)} are "
+                "free. Make room, or write to another disk."
+            )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
+
+
+@contextmanager
+def new_rasters(plans: Sequence[RasterFile], texts: Mapping[Path, str]) -> Iterator[list[Any]]:
+    """Open files to write windows to, as rasterio datasets in the order of the plans.
+
+    When all went well and every tile is on the disk, the files take their names, and so do the ``texts`` that go with
+    them. When not, none does, and nothing of them is left.
+    """
+    check_space(plans)
+    parts = {target: _part(target) for target in (*(plan.path for plan in plans), *texts)}
+    try:
+        with ExitStack() as stack, _no_warning_of_missing_georeference():
+            yield [stack.enter_context(_opened(plan, parts[plan.path])) for plan in plans]
+        for plan in plans:
+            _finish(plan, parts[plan.path])
+        for target, text in texts.items():
+            parts[target].write_text(text, encoding="utf-8")
+        for part in parts.values():
+            _settle(part)
+        for target, part in parts.items():
+            os.replace(part, target)
+        _forget_companions(plans)
+    except BaseException as error:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+        if _is_failed_write(error):
+            raise _unfinished(plans[0].path, error) from error
+        raise
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
+
+
+def _is_failed_write(error: BaseException) -> bool:
+    return isinstance(error, (OSError, extra("rasterio.errors").RasterioError))
+
+
+def _unfinished(path: Path, error: BaseException) -> InputError:
+    cause = error.__cause__ or error
+    return InputError(
+        f"{str(path)!r} could not be written to its end: {cause}. Is the disk full? Nothing was left behind; files "
+        "that were there are as before."
+    )
+
+
+@contextmanager
+def _opened(plan: RasterFile, part: Path) -> Iterator[Any]:
+    with extra("rasterio").open(part, "w", **plan.profile) as dataset:
+        dataset.update_tags(**plan.tags)
+        for number, name in enumerate(plan.bands, start=1):
+            dataset.set_band_description(number, name)
+        if plan.colours is not None:
+            dataset.write_colormap(1, dict(plan.colours))
+        yield dataset
+
+
+def _finish(plan: RasterFile, part: Path) -> None:
+    """Add overviews, and make sure that all of the file has reached the disk."""
+    rasterio, resampling = extra("rasterio"), extra("rasterio.enums").Resampling
+    with _no_warning_of_missing_georeference():
+        if plan.reductions:
+            with rasterio.open(part, "r+") as dataset:
+                dataset.build_overviews(plan.reductions, resampling.average if plan.smooth else resampling.nearest)
+        with rasterio.open(part) as dataset:
+            _refuse_missing_tiles(plan, dataset, part.stat().st_size)
+        for level in range(len(plan.reductions)):
+            with rasterio.open(part, overview_level=level) as dataset:
+                for _, window in dataset.block_windows(1):
+                    dataset.read(window=window)
+
+
+def _refuse_missing_tiles(plan: RasterFile, dataset: Any, n_bytes: int) -> None:
+    """GDAL may write its last tiles when a file is closed, and then tells nobody that the disk was full."""
+    for band in dataset.indexes:
+        for (row, column), _ in dataset.block_windows(band):
+            place = f"{column}_{row}"
+            offset = dataset.get_tag_item(f"BLOCK_OFFSET_{place}", "TIFF", bidx=band)
+            size = dataset.get_tag_item(f"BLOCK_SIZE_{place}", "TIFF", bidx=band)
+            if offset is None or size is None or int(offset) + int(size) > n_bytes:
+                raise OSError(f"tile {place} of band {band} is missing in {plan.path.name!r}")
+
+
+def _forget_companions(plans: Sequence[RasterFile]) -> None:
+    """Remove what GDAL and QGIS keep beside a raster: overviews, masks and statistics of the file that was there."""
+    for plan in plans:
+        for ending in _COMPANIONS:
+            plan.path.with_name(plan.path.name + ending).unlink(missing_ok=True)
+
+
+def _settle(part: Path) -> None:
+    with open(part, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _no_warning_of_missing_georeference() -> Iterator[None]:
+    """A map of a photograph has no coordinates either; that is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
+        yield

@@ -17,10 +17,8 @@ from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import InputError, ParameterError
 from ..results import aligned, plain, shortened, shown
-from .assess import named_pixels, pixels_by_window
-from .extra import extra
-from .grid import moved
-from .image import Image, Paths, opened
+from .class_map import named_pixels, pixels_by_window
+from .image import Image, Paths, apply_affine, extra, opened
 
 Array = np.ndarray[Any, Any]
 
@@ -215,7 +213,7 @@ def draw_design(
         rows, columns, stratum = _located(image, counts, ordinals, n_jobs)
         order = rng.permutation(len(rows))
         rows, columns, stratum = rows[order], columns[order], stratum[order]
-        places = moved(image.transform, columns + 0.5, rows + 0.5)
+        places = apply_affine(image.transform, columns + 0.5, rows + 0.5)
         crs = None if image.crs is None else image.crs.to_wkt()
     return SampleDesign(strata, pixels, allocation, rows, columns, label_array(list(strata))[stratum], places, crs)
 

@@ -1,7 +1,8 @@
-"""Images: bands read window by window, on any number of threads, with a mask of the pixels that hold values."""
+"""The packages that read images and areas: an extra of this package, loaded when first needed."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 import warnings
@@ -16,11 +17,27 @@ from typing import Any, Self
 import numpy as np
 
 from ..data.parameters import check_integer
-from ..errors import ColumnError, DtypeError, InputError
-from .extra import extra
-from .grid import refuse_other_grid
+from ..errors import ColumnError, DiscriminantError, DtypeError, InputError
 
 Array = np.ndarray[Any, Any]
+
+
+def extra(name: str) -> Any:
+    """The module of that name, or an error that says how to install it.
+
+    >>> extra("rasterio.windows").Window(0, 0, 4, 3).height
+    3
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise DiscriminantError(
+            f"Images need the package {package!r}, which cannot be loaded ({error}). "
+            "Install it with: pip install discriminant[raster]"
+        ) from error
+
+
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 #: The colours by which GDAL knows the bands of a photograph.
@@ -133,6 +150,14 @@ class Image:
         """Which bands of which files are read as transparency, in words."""
         named = [(source.alpha, Path(source.path).name) for source in self._sources if source.alpha is not None]
         return [f"band {alpha} of {name!r}" for alpha, name in named]
+
+    @property
+    def pixel_hectares(self) -> float | None:
+        """The area of a pixel in hectares, or None where the image is not in a projected system."""
+        if self.crs is None or not self.crs.is_projected:
+            return None
+        metres = self.crs.linear_units_factor[1]
+        return abs(self.transform.determinant) * metres**2 / _SQUARE_METRES_PER_HECTARE
 
     @property
     def label(self) -> str:
@@ -389,3 +414,42 @@ def _both(first: Array | None, second: Array | None) -> Array | None:
     if first is None or second is None:
         return second if first is None else first
     return first & second
+
+
+def apply_affine(transform: Sequence[float], x: Array, y: Array) -> Array:
+    """The points (x, y) under an affine map, shape (n, 2).
+
+    >>> import numpy as np
+    >>> apply_affine((30, 0, 100, 0, -30, 200), np.array([0.5]), np.array([1.5]))
+    array([[115., 155.]])
+    """
+    a, b, c, d, e, f = transform[:6]
+    with np.errstate(invalid="ignore"):  # a place without coordinates has none afterwards either
+        return np.column_stack((a * x + b * y + c, d * x + e * y + f))
+
+
+def refuse_other_grid(first_path: str, first: Any, path: str, other: Any) -> None:
+    """Raise an error unless two files, open in rasterio, have the same pixels."""
+    if other.shape != first.shape:
+        raise InputError(
+            f"The files of an image must have one grid: {first_path!r} has {_size(first)} pixels, {path!r} has "
+            f"{_size(other)}. Resample them to the same grid first."
+        )
+    if not other.transform.almost_equals(first.transform, precision=1e-6 * max(map(abs, first.res))):
+        raise InputError(
+            f"The files of an image must have one grid: {first_path!r} begins at ({first.transform.c:.10g}, "
+            f"{first.transform.f:.10g}) with pixels of {first.res}, {path!r} at ({other.transform.c:.10g}, "
+            f"{other.transform.f:.10g}) with {other.res}. Resample them to the same grid first."
+        )
+    if first.crs and other.crs and first.crs != other.crs:
+        raise InputError(
+            f"The files of an image must have one coordinate system: {first_path!r} has {first.crs}, {path!r} has "
+            f"{other.crs}. Reproject them first."
+        )
+
+
+def _size(dataset: Any) -> str:
+    return f"{dataset.width} x {dataset.height}"
+
+
+_SQUARE_METRES_PER_HECTARE = 10_000

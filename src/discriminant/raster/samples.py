@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.labels import encode_labels
-from ..engine import side_by_side
+from ..data import LabelledRows, as_rows, encode_labels
+from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
-from ..results import plain, shown
+from ..moments import ClassMoments
+from ..results import aligned, frame_of, plain, shortened, shown
+from ..storage.writing import write_whole
 from ..tables.learning import Finding
-from .areas import open_areas
-from .extra import extra
-from .grid import moved
-from .image import Band, Image, Paths, opened, refuse_palette
-from .marks import Marks, MarksPixels, found
-from .statistics import ClassStatistics, class_statistics
+from .areas import AreaPixels, TrainingAreas, area_finding, open_areas
+from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette
 
 Array = np.ndarray[Any, Any]
 
@@ -29,7 +30,7 @@ _BLOCK = 256
 _PIXELS_PER_BAND = 10
 
 
-class Training(NamedTuple):
+class TrainingData(NamedTuple):
     """What a model is fitted to and validated with: ``groups`` are the areas, which stay together."""
 
     X: Array
@@ -38,7 +39,7 @@ class Training(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Origin:
+class SampleOrigin:
     """Where samples come from: files, size and place of the image.
 
     ``crs`` is written as WKT; ``transform`` has the six numbers of the affine map from (column, row) to coordinates.
@@ -70,7 +71,7 @@ class Samples:
         Places in the image.
     bands : tuple of Band
         A model that learns from the samples is for images with these bands.
-    origin : Origin
+    origin : SampleOrigin
     findings : tuple of Finding
         What is worth knowing: areas that overlap, lie outside, have no pixel; classes with few pixels.
     """
@@ -81,7 +82,7 @@ class Samples:
     rows: Array
     columns: Array
     bands: tuple[Band, ...]
-    origin: Origin = Origin()
+    origin: SampleOrigin = SampleOrigin()
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -99,16 +100,16 @@ class Samples:
     @property
     def coordinates(self) -> Array:
         """The centre of each pixel, shape (n_pixels, 2), in the coordinate system of the image."""
-        return moved(self.origin.transform, self.columns + 0.5, self.rows + 0.5)
+        return apply_affine(self.origin.transform, self.columns + 0.5, self.rows + 0.5)
 
     @cached_property
     def statistics(self) -> ClassStatistics:
         """Counts, means, spread and covariances of each class."""
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
-    def to_training(self) -> Training:
+    def to_training(self) -> TrainingData:
         """Rows, labels and groups for `fit` and for cross-validation that holds out whole areas."""
-        return Training(self.X, self.y, self.areas)
+        return TrainingData(self.X, self.y, self.areas)
 
     def take(self, chosen: Any) -> Samples:
         """Some of the pixels: a mask, or their numbers."""
@@ -180,70 +181,70 @@ def draw_samples(
         raise InputError("class_field= is for the path of areas; these are open already. Give it to open_areas.")
     with opened(image) as source:
         refuse_palette(source)
-        marks = areas.marks(source)
-        values, marks = marked_values(source, marks, n_jobs)
-        _refuse_nothing(marks, areas, source)
-        return _samples(source, values, marks)
+        pixels = areas.pixels(source)
+        values, pixels = pixel_values(source, pixels, n_jobs)
+        _refuse_nothing(pixels, areas, source)
+        return _samples(source, values, pixels)
 
 
-def marked_values(image: Image, marks: Marks, n_jobs: int | None = None) -> tuple[Array, Marks]:
-    """The values of the marked pixels, shape (n_pixels, n_bands), and the marks of those that hold values."""
+def pixel_values(image: Image, pixels: AreaPixels, n_jobs: int | None = None) -> tuple[Array, AreaPixels]:
+    """The values of the marked pixels, shape (n_pixels, n_bands), and the pixels of those that hold values."""
     height, width = image.shape
     down, across = image.block_shape(_BLOCK)
-    block = (marks.rows // down) * (-(-width // across)) + marks.columns // across
+    block = (pixels.rows // down) * (-(-width // across)) + pixels.columns // across
     order = np.argsort(block, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1) if len(order) else []
-    values = np.empty((marks.n_pixels, image.n_bands), dtype=image.dtype)
-    valid = np.zeros(marks.n_pixels, dtype=bool)
+    values = np.empty((pixels.n_pixels, image.n_bands), dtype=image.dtype)
+    valid = np.zeros(pixels.n_pixels, dtype=bool)
     window = extra("rasterio.windows").Window
 
     def read(part: Array) -> None:
-        top, left = (marks.rows[part[0]] // down) * down, (marks.columns[part[0]] // across) * across
+        top, left = (pixels.rows[part[0]] // down) * down, (pixels.columns[part[0]] // across) * across
         where = window(int(left), int(top), int(min(across, width - left)), int(min(down, height - top)))
         array, seen = image.read(where)
-        rows, columns = marks.rows[part] - top, marks.columns[part] - left
+        rows, columns = pixels.rows[part] - top, pixels.columns[part] - left
         values[part], valid[part] = array[:, rows, columns].T, seen[rows, columns]
 
     if parts:
         side_by_side(read, parts, n_jobs)
-    return values[valid], marks.take(valid).noting(*_without_value(marks, valid))
+    return values[valid], pixels.take(valid).noting(*_without_value(pixels, valid))
 
 
-def _without_value(marks: Marks, valid: Array) -> list[Finding]:
+def _without_value(pixels: AreaPixels, valid: Array) -> list[Finding]:
     if valid.all():
         return []
-    gone = np.setdiff1d(np.unique(marks.area), marks.area[valid])
-    lost = f" Nothing is left of {marks.named(gone)}." if gone.size else ""
+    gone = np.setdiff1d(np.unique(pixels.area), pixels.area[valid])
+    lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
     message = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
-    return [found("warning" if gone.size else "note", "nodata", message + lost)]
+    return [area_finding("warning" if gone.size else "note", "nodata", message + lost)]
 
 
-def _refuse_nothing(marks: Marks, areas: MarksPixels, image: Image) -> None:
-    if not marks.n_pixels:
-        why = " ".join(finding.message for finding in marks.findings)
+def _refuse_nothing(pixels: AreaPixels, areas: TrainingAreas, image: Image) -> None:
+    if not pixels.n_pixels:
+        why = " ".join(finding.message for finding in pixels.findings)
         raise DegenerateDataError(f"No pixel of {image.label} could be sampled with {areas.source}. {why}".strip())
 
 
-def _samples(image: Image, values: Array, marks: Marks) -> Samples:
+def _samples(image: Image, values: Array, pixels: AreaPixels) -> Samples:
     transform = tuple(float(number) for number in image.transform[:6])
     crs = None if image.crs is None else image.crs.to_wkt()
     samples = Samples(
         X=np.ascontiguousarray(values),
-        y=marks.labels[marks.area],
-        areas=marks.ids[marks.area],
-        rows=marks.rows,
-        columns=marks.columns,
+        y=pixels.labels[pixels.area],
+        areas=pixels.ids[pixels.area],
+        rows=pixels.rows,
+        columns=pixels.columns,
         bands=image.bands,
-        origin=Origin(image.paths, image.shape, crs, transform),
-        findings=(*_transparency(image), *marks.findings),
+        origin=SampleOrigin(image.paths, image.shape, crs, transform),
+        findings=(*_transparency(image), *pixels.findings),
     )
-    return replace(samples, findings=(*samples.findings, *_thin_classes(samples, marks.labels)))
+    return replace(samples, findings=(*samples.findings, *_thin_classes(samples, pixels.labels)))
 
 
 def _transparency(image: Image) -> list[Finding]:
     words = "is marked as transparency (alpha), so it hides pixels and is no band to learn from. If it holds values, "
     words += "give it a name (a band description)."
-    return [found("note", "alpha", f"{band[0].upper()}{band[1:]} {words}") for band in image.alpha_bands]
+    return [area_finding("note", "alpha", f"{band[0].upper()}{band[1:]} {words}") for band in image.alpha_bands]
 
 
 def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
@@ -251,17 +252,262 @@ def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
     p, counts = len(samples.bands), dict(zip(samples.classes.tolist(), samples.statistics.counts.tolist(), strict=True))
     areas = dict(zip(samples.classes.tolist(), samples.statistics.areas.tolist(), strict=True))
     findings = [
-        found("warning", "no-pixels", f"Class {shown(label)} has no pixel left: it cannot be learned.")
+        area_finding("warning", "no-pixels", f"Class {shown(label)} has no pixel left: it cannot be learned.")
         for label in sorted(set(labels.tolist()) - set(counts))
     ]
     for label, n in counts.items():
         if n <= p:
             words = f"Class {shown(label)} has {n} pixels in {p} bands: its covariance cannot be estimated. Mark more."
-            findings.append(found("warning", "few-pixels", words))
+            findings.append(area_finding("warning", "few-pixels", words))
         elif n < _PIXELS_PER_BAND * p:
             words = f"Class {shown(label)} has {n} pixels; {_PIXELS_PER_BAND} for each of the {p} bands are advisable."
-            findings.append(found("note", "few-pixels", words))
+            findings.append(area_finding("note", "few-pixels", words))
         if areas[label] == 1:
             words = f"Class {shown(label)} comes from one area: how well it is found elsewhere cannot be judged."
-            findings.append(found("note", "one-area", words))
+            findings.append(area_finding("note", "one-area", words))
     return findings
+
+
+_FORMAT, _VERSION = "discriminant samples", 1
+_KEY = b"discriminant"
+_PLACES = ("class", "area", "row", "column")
+
+
+def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
+    """Write samples to a file, whole or not at all: ``.parquet`` (a column for each band) or ``.npz``.
+
+    Parameters
+    ----------
+    samples : Samples
+    path : path
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from discriminant.raster import Band, Samples, load_samples, save_samples
+    >>> values, place = np.array([[7], [9]], dtype="uint8"), np.array([0, 1])
+    >>> samples = Samples(values, np.array(["sand", "water"]), place, place, place, (Band("red", "uint8"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_samples(samples, f"{folder}/samples.parquet")
+    ...     load_samples(f"{folder}/samples.parquet").y
+    array(['sand', 'water'], dtype='<U5')
+    """
+    content = {".parquet": _parquet, ".npz": _npz}[_ending(path)](samples)
+    write_whole(path, content)
+
+
+def load_samples(path: str | os.PathLike[str]) -> Samples:
+    """The samples that `save_samples` wrote to a file.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Samples
+    """
+    ending, name = _ending(path), os.fspath(path)
+    if not os.path.isfile(path):
+        raise InputError(f"There is no file {name!r}. Check its name and folder.")
+    try:
+        return {".parquet": _from_parquet, ".npz": _from_npz}[ending](name)
+    except InputError:
+        raise
+    except Exception as error:
+        # Whatever a damaged or foreign file runs into while it is read.
+        raise InputError(
+            f"{name!r} cannot be read as samples ({type(error).__name__}: {error}). Give a file written by "
+            "save_samples or by the command 'raster samples'."
+        ) from error
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in (".parquet", ".npz"):
+        raise InputError(f"Samples are kept in files that end in .parquet or .npz, got {os.fspath(path)!r}.")
+    return ending
+
+
+def _description(samples: Samples) -> str:
+    return json.dumps(
+        {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "bands": [band.to_dict() for band in samples.bands],
+            "origin": samples.origin.to_dict(),
+            "findings": [finding.to_dict() for finding in samples.findings],
+        }
+    )
+
+
+def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples:
+    told = json.loads(text)
+    if told.get("format") != _FORMAT or told.get("version") != _VERSION:
+        raise InputError(f"Expected {_FORMAT} of version {_VERSION}, got {told.get('format')} {told.get('version')}.")
+    origin: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in told["origin"].items()
+    }
+    samples = Samples(
+        X, arrays["class"], arrays["area"], arrays["row"], arrays["column"],
+        tuple(Band(**band) for band in told["bands"]), SampleOrigin(**origin),
+        tuple(Finding(**finding) for finding in told["findings"]),
+    )  # fmt: skip
+    if X.shape != (samples.n_pixels, len(samples.bands)):
+        raise InputError(f"The file promises {len(samples.bands)} bands and holds values of shape {X.shape}.")
+    return samples
+
+
+def _places(samples: Samples) -> dict[str, Array]:
+    return dict(zip(_PLACES, (samples.y, samples.areas, samples.rows, samples.columns), strict=True))
+
+
+def _parquet(samples: Samples) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    # The places of the bands come first in their names, so that no band can be called like another column.
+    x, y = samples.coordinates.T
+    columns = {**_places(samples), "x": x, "y": y}
+    names = [*columns, *(f"{j + 1}: {band}" for j, band in enumerate(samples.band_names))]
+    arrays = [pyarrow.array(values) for values in (*columns.values(), *samples.X.T)]
+    table = pyarrow.Table.from_arrays(arrays, names).replace_schema_metadata({_KEY: _description(samples)})
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def _from_parquet(path: str) -> Samples:
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    text = (table.schema.metadata or {}).get(_KEY)
+    if text is None:
+        raise InputError(f"{path!r} is a table, but no samples of an image. Give a file written by save_samples.")
+    places = {key: _plain_array(table[key].to_numpy()) for key in _PLACES}
+    bands = [table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)]
+    return _described(text, places, np.ascontiguousarray(np.stack(bands, axis=1)))
+
+
+def _plain_array(values: Array) -> Array:
+    """Text as NumPy's own, not as objects."""
+    return values.astype(str) if values.dtype == object else values
+
+
+def _npz(samples: Samples) -> bytes:
+    stream = io.BytesIO()
+    arrays: dict[str, Any] = {"X": samples.X, "description": np.array(_description(samples)), **_places(samples)}
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def _from_npz(path: str) -> Samples:
+    # NumPy would leave a damaged file open.
+    with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+        return _described(str(file["description"]), {key: file[key] for key in _PLACES}, file["X"])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStatistics:
+    """Counts, means, spread and covariances of K classes in p bands.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+    band_names : tuple of str
+    counts, areas : arrays of shape (K,)
+        Pixels, and areas they come from.
+    means, sds, minima, maxima : arrays of shape (K, p)
+    covariances : array of shape (K, p, p)
+        Divided by the count less 1; NaN for a class of one pixel, like its standard deviations.
+    """
+
+    classes: Array
+    band_names: tuple[str, ...]
+    counts: Array
+    areas: Array
+    means: Array
+    covariances: Array
+    minima: Array
+    maxima: Array
+
+    @property
+    def sds(self) -> Array:
+        return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    def to_frame(self) -> Any:
+        """A frame with a row for each class and band."""
+        K, p = self.means.shape
+        return frame_of(
+            {
+                "class": [plain(label) for label in self.classes for _ in range(p)],
+                "band": list(self.band_names) * K,
+                "pixels": np.repeat(self.counts, p),
+                "areas": np.repeat(self.areas, p),
+                "mean": self.means.ravel(),
+                "sd": self.sds.ravel(),
+                "min": self.minima.ravel(),
+                "max": self.maxima.ravel(),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, with the covariances; what is not known is None."""
+        return {
+            "bands": list(self.band_names),
+            "classes": [
+                {
+                    "class": plain(label),
+                    "pixels": int(self.counts[k]),
+                    "areas": int(self.areas[k]),
+                    "mean": self.means[k].tolist(),
+                    "sd": _known(self.sds[k]),
+                    "min": self.minima[k].tolist(),
+                    "max": self.maxima[k].tolist(),
+                    "covariance": [_known(row) for row in self.covariances[k]],
+                }
+                for k, label in enumerate(self.classes)
+            ],
+        }
+
+    def __str__(self) -> str:
+        head = ["class", "pixels", "areas", *(shortened(band) for band in self.band_names)]
+        rows = [
+            [
+                shortened(label),
+                f"{self.counts[k]:,}",
+                f"{self.areas[k]:,}",
+                *map(_mean_and_sd, self.means[k], self.sds[k]),
+            ]
+            for k, label in enumerate(self.classes)
+        ]
+        return "\n".join([*aligned([head, *rows]), "mean ± standard deviation in each band"])
+
+    __repr__ = __str__
+
+
+def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ...]) -> ClassStatistics:
+    """The statistics of pixels by class."""
+    rows = as_rows(X)
+    classes, codes = encode_labels(y, rows.n_rows)
+    moments = reduce(LabelledRows(rows, classes, codes), ClassMoments(len(classes), rows.n_columns, "class"))
+    divisor = np.where(moments.counts > 1, moments.counts - 1.0, np.nan)
+    own = [X[codes == k] for k in range(len(classes))]
+    return ClassStatistics(
+        classes=classes,
+        band_names=band_names,
+        counts=moments.counts.astype(np.int64),
+        areas=np.array([len(np.unique(areas[codes == k])) for k in range(len(classes))]),
+        means=moments.mean,
+        covariances=moments.scatter / divisor[:, None, None],
+        minima=np.array([part.min(axis=0) for part in own]),
+        maxima=np.array([part.max(axis=0) for part in own]),
+    )
+
+
+def _known(values: Array) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def _mean_and_sd(mean: float, sd: float) -> str:
+    return f"{mean:.4g} ± {'-' if np.isnan(sd) else f'{sd:.3g}'}"

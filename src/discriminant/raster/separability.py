@@ -15,9 +15,8 @@ from ..results import aligned, frame_of, plain, shortened, shown
 from ..tables.learning import Finding
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
-from .marks import found
-from .samples import Samples
-from .statistics import ClassStatistics
+from .areas import area_finding
+from .samples import ClassStatistics, Samples
 
 Array = np.ndarray[Any, Any]
 
@@ -29,7 +28,7 @@ SCALE = "0 = the same, 2 = no overlap"
 
 
 @dataclass(frozen=True)
-class Pair:
+class ClassPair:
     """Two classes and how far apart they are.
 
     Jeffries-Matusita and transformed divergence go from 0 (the same distribution) to 2 (no overlap).
@@ -40,6 +39,11 @@ class Pair:
     bhattacharyya: float
     jeffries_matusita: float
     transformed_divergence: float
+
+    @property
+    def distances(self) -> tuple[float, float, float]:
+        """Bhattacharyya, Jeffries-Matusita and transformed divergence."""
+        return self.bhattacharyya, self.jeffries_matusita, self.transformed_divergence
 
     @property
     def reading(self) -> str:
@@ -62,7 +66,7 @@ class BandGain:
 
 
 @dataclass(frozen=True, eq=False)
-class Separability:
+class ClassSeparability:
     """The distances of each pair of classes, closest first, and the bands in the order in which they help.
 
     Attributes
@@ -70,7 +74,7 @@ class Separability:
     band_names : tuple of str
     distances : ClassDistances
         The same as matrices.
-    pairs : tuple of Pair
+    pairs : tuple of ClassPair
         By the Jeffries-Matusita distance, the hardest to tell apart first.
     bands : tuple of BandGain
         The band that separates best alone, then the one that adds most to it, and so on: each raises the mean
@@ -81,7 +85,7 @@ class Separability:
 
     band_names: tuple[str, ...]
     distances: ClassDistances
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ClassPair, ...]
     bands: tuple[BandGain, ...]
     findings: tuple[Finding, ...] = ()
 
@@ -137,12 +141,9 @@ class Separability:
     def __str__(self) -> str:
         head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
         rows = [
-            [
-                shortened(pair.first), shortened(pair.second), f"{pair.bhattacharyya:.3f}",
-                f"{pair.jeffries_matusita:.3f}", f"{pair.transformed_divergence:.3f}", pair.reading,
-            ]
+            [shortened(pair.first), shortened(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
             for pair in self.pairs
-        ]  # fmt: skip
+        ]
         gains = [["band", "alone", "mean so far", "least so far"]]
         gains += [[shortened(g.band), f"{g.alone:.3f}", f"{g.mean:.3f}", f"{g.least:.3f}"] for g in self.bands]
         return "\n".join(
@@ -161,7 +162,7 @@ class Separability:
     __repr__ = __str__
 
 
-def separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None = None) -> Separability:
+def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None = None) -> ClassSeparability:
     """How well every two classes can be told apart, as normal distributions with the covariance of each.
 
     Parameters
@@ -172,15 +173,15 @@ def separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None
 
     Returns
     -------
-    Separability
+    ClassSeparability
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from discriminant.raster.statistics import class_statistics
+    >>> from discriminant.raster.samples import class_statistics
     >>> iris = load_iris()
     >>> names = tuple(iris.feature_names)
-    >>> found = separability(class_statistics(iris.data, iris.target_names[iris.target], iris.target, names))
+    >>> found = class_separability(class_statistics(iris.data, iris.target_names[iris.target], iris.target, names))
     >>> found.pairs[0].first, found.pairs[0].second, round(found.pairs[0].jeffries_matusita, 3)
     ('versicolor', 'virginica', 1.719)
     >>> print(found.readings[0])
@@ -190,14 +191,14 @@ def separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None
     """
     statistics = samples.statistics if isinstance(samples, Samples) else samples
     if not isinstance(statistics, ClassStatistics):
-        raise InputError(f"separability needs Samples or their statistics, got {type(samples).__name__}.")
+        raise InputError(f"class_separability needs Samples or their statistics, got {type(samples).__name__}.")
     chosen = _columns(statistics, bands)
     usable, findings = _usable_classes(statistics, chosen)
     gaussians = _gaussians(statistics, usable, chosen)
     distances = class_distances(gaussians)
     names = tuple(statistics.band_names[j] for j in chosen)
     gains = _gains(statistics, usable, chosen)
-    return Separability(names, distances, _pairs(distances), gains, tuple(findings))
+    return ClassSeparability(names, distances, _pairs(distances), gains, tuple(findings))
 
 
 def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[int]:
@@ -218,7 +219,7 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
         if reason is None:
             usable.append(k)
         else:
-            findings.append(found("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
+            findings.append(area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
     if len(usable) < 2:
         why = " ".join(finding.message for finding in findings)
         raise DegenerateDataError(
@@ -250,11 +251,11 @@ def _gaussians(statistics: ClassStatistics, classes: list[int], columns: Sequenc
     }
 
 
-def _pairs(distances: ClassDistances) -> tuple[Pair, ...]:
+def _pairs(distances: ClassDistances) -> tuple[ClassPair, ...]:
     labels = distances.classes.tolist()
     jm, td = distances.jeffries_matusita, distances.transformed_divergence
     pairs = [
-        Pair(labels[i], labels[j], float(distances.bhattacharyya[i, j]), float(jm[i, j]), float(td[i, j]))
+        ClassPair(labels[i], labels[j], float(distances.bhattacharyya[i, j]), float(jm[i, j]), float(td[i, j]))
         for i, j in combinations(range(len(labels)), 2)
     ]
     return tuple(sorted(pairs, key=lambda pair: pair.bhattacharyya))
@@ -279,7 +280,7 @@ def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -
     return tuple(gains)
 
 
-def _sentence(pair: Pair) -> str:
+def _sentence(pair: ClassPair) -> str:
     jm = f"(Jeffries-Matusita {pair.jeffries_matusita:.2f} of 2)"
     if pair.reading in ("poorly", "hardly"):
         degree = "" if pair.reading == "poorly" else "easily "

@@ -18,8 +18,8 @@ from ..validation.crossed import CrossValidation
 from ..validation.splits import Split, plan_rounds
 from ..validation.table import labelled_table
 from .accuracy import MapAccuracy, map_accuracy
+from .models import PixelClassifier, pixel_classifier
 from .samples import Samples
-from .scoring import Coder, coder
 
 Array = np.ndarray[Any, Any]
 
@@ -178,9 +178,9 @@ def held_out_accuracy(
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 
-    def judge(split: Split) -> tuple[Array, Coder, Array]:
+    def judge(split: Split) -> tuple[Array, PixelClassifier, Array]:
         fitted = clone(model).fit(samples.X[split.train], samples.y[split.train])
-        made = coder(fitted, decision, reject)
+        made = pixel_classifier(fitted, decision, reject)
         pixels = np.ascontiguousarray(samples.X[split.test].T)
         return split.test, made, made.codes(pixels, np.ones(len(split.test), bool))
 

@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..raster.accuracy import MapAccuracy
-from ..raster.area_adjusted import AreaAdjusted
-from ..raster.assess import class_pixels, pixel_hectares
+from ..raster.accuracy import AreaAdjusted, MapAccuracy
+from ..raster.class_map import Legend, class_pixels
+from ..raster.figures import image_picture, map_picture, shown_bands
 from ..raster.image import Image, Paths, opened
-from ..raster.legend import Legend
-from ..raster.quicklook import image_picture, map_picture, shown_bands
 from ..raster.samples import Samples
-from ..raster.separability import SCALE, Separability
+from ..raster.separability import SCALE, ClassSeparability
 from ..storage.writing import write_whole
 from .drawing import Drawing, drawing
 from .html import environment
@@ -48,7 +46,7 @@ def write_raster_report(
     image: Image | Paths | None,
     *,
     samples: Samples | None = None,
-    separability: Separability | None = None,
+    separability: ClassSeparability | None = None,
     class_map: str | os.PathLike[str] | None = None,
     model: Any = None,
     held_out: MapAccuracy | None = None,
@@ -69,7 +67,7 @@ def write_raster_report(
     image : Image, path or list of paths, or None
     samples : Samples, optional
         For counts, signatures, histograms and scatter plots.
-    separability : Separability, optional
+    separability : ClassSeparability, optional
     class_map : path, optional
         A map that `classify_image` wrote, or one band of class codes.
     model : fitted classifier, optional
@@ -151,7 +149,7 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> dict[str, Any]:
 def _map_classes(class_map: Any, legend: Legend) -> dict[str, Any]:
     """The classes of the map with their colours, and how much of it each has."""
     with opened(class_map) as source:
-        pixels, hectares = class_pixels(source, legend.names), pixel_hectares(source)
+        pixels, hectares = class_pixels(source, legend.names), source.pixel_hectares
     total = sum(pixels.values())
     return {
         "hectares": hectares is not None,
@@ -190,7 +188,7 @@ def _data(content: bytes) -> str:
     return "data:image/png;base64," + b64encode(content).decode("ascii")
 
 
-def _samples(samples: Samples, separability: Separability | None) -> dict[str, Any]:
+def _samples(samples: Samples, separability: ClassSeparability | None) -> dict[str, Any]:
     statistics = samples.statistics
     lines = [
         {
@@ -212,7 +210,7 @@ def _samples(samples: Samples, separability: Separability | None) -> dict[str, A
     }
 
 
-def _sample_drawings(samples: Samples, separability: Separability | None) -> list[Drawing]:
+def _sample_drawings(samples: Samples, separability: ClassSeparability | None) -> list[Drawing]:
     """The figures of the samples; the plane is that of the two bands that tell most, where that is known."""
     from ..raster import figures
 
@@ -225,7 +223,7 @@ def _sample_drawings(samples: Samples, separability: Separability | None) -> lis
     ]
 
 
-def _separability(found: Separability) -> dict[str, Any]:
+def _separability(found: ClassSeparability) -> dict[str, Any]:
     from ..raster import figures
 
     return {

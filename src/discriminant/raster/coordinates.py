@@ -1,4 +1,4 @@
-"""Shapes brought to another coordinate system, whose edges bend on the way."""
+"""Coordinate systems of areas and images: known, the same, or said to be different."""
 
 from __future__ import annotations
 
@@ -7,9 +7,41 @@ from typing import Any
 
 import numpy as np
 
-from .extra import extra
+from ..errors import InputError
+from .image import Image, extra
 
 Array = np.ndarray[Any, Any]
+
+
+def as_crs(given: Any, name: str) -> Any:
+    """A coordinate system as rasterio has it, or None."""
+    if not given:
+        return None
+    try:
+        return extra("rasterio.crs").CRS.from_user_input(given)
+    except extra("rasterio.errors").CRSError as error:
+        raise InputError(f"{name}: the coordinate system {given!r} is not known: {error}.") from error
+
+
+def same_crs(source: str, crs: Any, image: Image) -> bool:
+    """Whether areas and a georeferenced image have one coordinate system; an error if only one of them says its own."""
+    if (crs is None) != (image.crs is None):
+        silent, other = (source, image.label) if crs is None else (image.label, source)
+        known = image.crs if crs is None else crs
+        how = "give it (crs)" if crs is None else 'write it into the file, for example with "rio edit-info --crs"'
+        raise InputError(
+            f"{silent} does not say its coordinate system (CRS), and {other} is in {known}: where they meet is not "
+            f"known. Find out the system of {silent} and {how}."
+        )
+    # Systems with an unknown datum count as equal to all like them; their numbers in the EPSG list may still differ.
+    return crs is None or bool(crs == image.crs and crs.to_epsg() == image.crs.to_epsg())
+
+
+def transform_points(crs: Any, other: Any, xy: Array) -> Array:
+    """Points of one coordinate system, shape (n, 2), in another; infinite where it has no such place."""
+    return np.column_stack(extra("rasterio.warp").transform(crs, other, xy[:, 0], xy[:, 1]))
+
+
 #: From points of shape (n, 2) to where they lie in the other system.
 Move = Callable[[Array], Array]
 
@@ -22,7 +54,7 @@ _MOST_PIECES, _MOST_ROUNDS = 256, 3
 _LOOKED_AT = (0.25, 0.5, 0.75)
 
 
-def bent(geometries: Array, move: Move) -> Array:
+def densified(geometries: Array, move: Move) -> Array:
     """The shapes with all their points moved, and with points added to edges that are not straight any more.
 
     An edge is straight in the system it was drawn in. Moving its ends alone would draw a chord: a parallel of 100 km at
@@ -30,7 +62,7 @@ def bent(geometries: Array, move: Move) -> Array:
 
     >>> import shapely
     >>> strip = np.array([shapely.box(0, 0, 4, 1)])
-    >>> [bow] = bent(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 2)))
+    >>> [bow] = densified(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 2)))
     >>> bow.contains(shapely.Point(2, 4.5)), bow.contains(shapely.Point(2, 8.5))  # the second is between its corners
     (True, False)
     """

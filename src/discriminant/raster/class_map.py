@@ -1,0 +1,362 @@
+"""What the codes of a class map stand for: classes with names and colours, rejected pixels, and no value."""
+
+from __future__ import annotations
+
+import colorsys
+import json
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from ..decision.posteriors import label_array
+from ..engine import side_by_side
+from ..errors import InputError, LabelError, ParameterError
+from ..figures.theme import COLOURS
+from ..results import plain
+from .image import Image, Paths, extra, open_image, opened
+
+Array = np.ndarray[Any, Any]
+
+REJECTED = "rejected"
+#: The tag of a GeoTIFF that holds the classes, and the one that holds the code of rejected pixels.
+CLASSES_TAG, REJECTED_TAG = "CLASSES", "REJECTED"
+
+_REJECT_COLOUR = "#767676"
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+#: Turning the colour circle by this share again and again never comes back near a colour soon.
+_GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A code of a map, the class it stands for, and the colour it is drawn in."""
+
+    code: int
+    label: Any
+    colour: str
+
+    @property
+    def name(self) -> str:
+        return str(self.label)
+
+
+@dataclass(frozen=True)
+class Legend:
+    """The codes of a class map.
+
+    Attributes
+    ----------
+    classes : tuple of LegendEntry
+    nodata : int
+        The code of pixels without a value; no class has it.
+    rejected : LegendEntry or None
+        The code of pixels that were not given any class.
+    """
+
+    classes: tuple[LegendEntry, ...]
+    nodata: int
+    rejected: LegendEntry | None = None
+
+    @property
+    def entries(self) -> tuple[LegendEntry, ...]:
+        """The classes, and the rejected pixels last."""
+        return self.classes if self.rejected is None else (*self.classes, self.rejected)
+
+    @property
+    def names(self) -> dict[int, Any]:
+        """What each code stands for."""
+        return {entry.code: entry.label for entry in self.entries}
+
+    @property
+    def dtype(self) -> str:
+        """The smallest type that holds all codes."""
+        return "uint8" if max(self.nodata, *(entry.code for entry in self.entries)) <= 255 else "uint16"
+
+    @property
+    def codes(self) -> np.ndarray[Any, Any]:
+        """The code of each class."""
+        return np.array([entry.code for entry in self.classes], dtype=self.dtype)
+
+    @property
+    def colour_table(self) -> dict[int, tuple[int, int, int, int]] | None:
+        """Red, green, blue and opacity by code; None where codes go beyond the 256 entries of a colour table."""
+        if self.dtype != "uint8":
+            return None
+        table = {entry.code: (*rgb(entry.colour), 255) for entry in self.entries}
+        return {self.nodata: (0, 0, 0, 0), **table}
+
+    def tags(self) -> dict[str, str]:
+        """The legend as the map's own metadata."""
+        found = {CLASSES_TAG: json.dumps({str(entry.code): entry.label for entry in self.classes}, ensure_ascii=False)}
+        return found if self.rejected is None else {**found, REJECTED_TAG: str(self.rejected.code)}
+
+
+def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[Any, str] | None = None) -> Legend:
+    """The codes and colours of a map of these classes.
+
+    Classes that are whole numbers from 0 to 65,000 are their own codes; others are numbered from 1. No value is 0, or
+    the first free code above the classes where 0 is a class.
+
+    >>> [(entry.code, entry.name) for entry in make_legend(["forest", "water"], reject=True).entries]
+    [(1, 'forest'), (2, 'water'), (3, 'rejected')]
+    >>> make_legend([0, 7]).nodata
+    8
+    """
+    labels = [plain(label) for label in classes]
+    codes = labels if _are_codes(labels) else list(range(1, len(labels) + 1))
+    if max(codes) > 65_000:
+        raise InputError(f"A class map holds at most 65,000 classes, got {len(labels)}. Merge classes first.")
+    chosen = _checked_colours(colours or {}, labels)
+    entries = tuple(
+        LegendEntry(code, label, chosen.get(str(label), default_colour(k)))
+        for k, (code, label) in enumerate(zip(codes, labels, strict=True))
+    )
+    free = max(codes) + 1
+    nodata = free if 0 in codes else 0
+    rejected = _rejected(free + (nodata == free), labels) if reject else None
+    return Legend(entries, nodata, rejected)
+
+
+def _rejected(code: int, labels: Sequence[Any]) -> LegendEntry:
+    """The entry of pixels without a class, by a name that no class has."""
+    return LegendEntry(code, REJECTED if REJECTED not in map(str, labels) else f"{REJECTED} (no class)", _REJECT_COLOUR)
+
+
+def _are_codes(labels: list[Any]) -> bool:
+    return all(isinstance(label, int) and not isinstance(label, bool) and 0 <= label <= 65_000 for label in labels)
+
+
+def _checked_colours(colours: Mapping[Any, str], labels: list[Any]) -> dict[str, str]:
+    known = [str(label) for label in labels]
+    for label, colour in colours.items():
+        if str(label) not in known:
+            raise ParameterError(f"A colour is given for {str(label)!r}, which is not a class. Classes: {known}.")
+        if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
+            raise ParameterError(f"The colour of {str(label)!r} must be written #RRGGBB, got {colour!r}.")
+    return {str(label): colour.lower() for label, colour in colours.items()}
+
+
+def default_colour(k: int) -> str:
+    """The colour of the k-th class: those of all figures first, then new ones around the colour circle."""
+    if k < len(COLOURS):
+        return COLOURS[k]
+    turn = k - len(COLOURS)
+    value = (0.55, 0.9, 0.72)[turn % 3]
+    parts = colorsys.hsv_to_rgb((0.08 + turn * _GOLDEN) % 1, 0.65, value)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour written #RRGGBB."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def written_rgb(shade: Sequence[int] | None) -> str | None:
+    """A colour of red, green and blue, written #RRGGBB.
+
+    >>> written_rgb((255, 128, 0, 255))
+    '#ff8000'
+    """
+    return None if shade is None else "#{:02x}{:02x}{:02x}".format(*shade[:3])
+
+
+def legend_of(dataset: Any) -> Legend:
+    """The legend of a class map that this package wrote, from its metadata; ``dataset`` is open in rasterio."""
+    tags = dataset.tags()
+    if CLASSES_TAG not in tags:
+        raise InputError(
+            f"{dataset.name!r} does not say which classes its codes stand for: it is no class map of this package."
+        )
+    labels = {int(code): label for code, label in json.loads(tags[CLASSES_TAG]).items()}
+    table = _colours_of(dataset)
+    classes = tuple(
+        LegendEntry(c, label, table.get(c, default_colour(k))) for k, (c, label) in enumerate(labels.items())
+    )
+    rejecting = tags.get(REJECTED_TAG)
+    rejected = None if rejecting is None else _rejected(int(rejecting), list(labels.values()))
+    return Legend(classes, int(dataset.nodata), rejected)
+
+
+def legend_of_file(path: str | os.PathLike[str]) -> Legend:
+    """What the codes of a class map stand for."""
+    with _dataset(path) as dataset:
+        return legend_of(dataset)
+
+
+def has_legend(path: str | os.PathLike[str]) -> bool:
+    """Whether a raster says itself what its codes stand for."""
+    with _dataset(path) as dataset:
+        return CLASSES_TAG in dataset.tags()
+
+
+@contextmanager
+def _dataset(path: str | os.PathLike[str]) -> Iterator[Any]:
+    with open_image(path), warnings.catch_warnings():  # it refuses in words what is no image
+        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
+        with extra("rasterio").open(path) as dataset:
+            yield dataset
+
+
+def _colours_of(dataset: Any) -> dict[int, str]:
+    try:
+        table = dataset.colormap(1)
+    except ValueError:  # it has none
+        return {}
+    return {code: written_rgb(shade) or "" for code, shade in table.items()}
+
+
+_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+
+
+def style_path(path: Path) -> Path:
+    """Where QGIS looks for the style of a map."""
+    return path.with_suffix(".qml")
+
+
+def qgis_style(legend: Legend) -> str:
+    """The style of a map with this legend, as text of a ``.qml`` file.
+
+    >>> from discriminant.raster.class_map import make_legend
+    >>> print(qgis_style(make_legend(["water & ice", "forest"])).splitlines()[6].strip())
+    <paletteEntry value="1" color="#0072B2" alpha="255" label="water &amp; ice" />
+    """
+    qgis = Element("qgis", version="3.0", styleCategories="Symbology")
+    pipe = SubElement(qgis, "pipe")
+    renderer = SubElement(
+        pipe, "rasterrenderer", type="paletted", band="1", opacity="1", alphaBand="-1", nodataColor=""
+    )
+    SubElement(renderer, "rasterTransparency")
+    palette = SubElement(renderer, "colorPalette")
+    for entry in legend.entries:
+        SubElement(palette, "paletteEntry", value=str(entry.code), color=entry.colour, alpha="255", label=entry.name)
+    SubElement(qgis, "blendMode").text = "0"
+    indent(qgis)
+    return _HEADER + tostring(qgis, encoding="unicode") + "\n"
+
+
+def class_pixels(
+    class_map: Image | Paths, names: Mapping[int, Any] | None = None, n_jobs: int | None = None
+) -> dict[Any, int]:
+    """How many pixels of a map each class has, by class; pixels without a value are not counted."""
+    with opened(class_map) as image:
+        return named_pixels(pixels_by_window(image, n_jobs), names, image)
+
+
+def pixels_by_window(image: Image, n_jobs: int | None = None) -> list[Counter[Any]]:
+    """How many pixels of each code every window of a map has, in the order of `Image.windows`."""
+    refuse_many_bands(image)
+
+    def counted(window: Any) -> Counter[Any]:
+        values, valid = image.read(window)
+        codes = values[0][valid]
+        if codes.dtype in (np.uint8, np.uint16):
+            counts = np.bincount(codes)
+            different = np.flatnonzero(counts)
+            counts = counts[different]
+        else:
+            different, counts = np.unique(codes, return_counts=True)
+        return Counter(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+
+    return side_by_side(counted, list(image.windows()), n_jobs)
+
+
+def named_pixels(counts: list[Counter[Any]], names: Mapping[int, Any] | None, image: Image) -> dict[Any, int]:
+    """The pixels of all windows together, by class."""
+    total: Counter[Any] = sum(counts, Counter())
+    codes = sorted(total)
+    labels = labels_of_codes(np.array(codes), names, image)
+    return {plain(label): total[code] for label, code in zip(labels, codes, strict=True)}
+
+
+def labels_of_codes(codes: Array, names: Mapping[int, Any] | None, image: Image) -> Array:
+    """The classes that codes of the map stand for."""
+    different, place = np.unique(codes, return_inverse=True)
+    if (different != np.rint(different)).any():
+        raise InputError(f"{image.label} has values that are not whole numbers: it is no class map.")
+    whole = [int(code) for code in different]
+    if names is None:
+        return np.array(whole)[place]
+    unknown = [code for code in whole if code not in names]
+    if unknown:
+        raise LabelError(f"The map {image.label} has the code {unknown[0]}, which names= does not know: {dict(names)}.")
+    return label_array([names[code] for code in whole])[place]
+
+
+def refuse_many_bands(image: Image) -> None:
+    if image.n_bands != 1:
+        raise InputError(f"A class map has one band, {image.label} has {image.n_bands}: {', '.join(image.band_names)}.")
+
+
+@dataclass(frozen=True)
+class ClassMap:
+    """A class map on the disk.
+
+    Attributes
+    ----------
+    path : Path
+    legend : Legend
+        Codes, names and colours.
+    pixels : dict
+        How many pixels were given each class, by name; rejected ones last.
+    n_nodata : int
+        Pixels without a value.
+    hectares : float or None
+        The area of a pixel, where the coordinate system has lengths.
+    files : tuple of Path
+        All files that were written.
+    """
+
+    path: Path
+    legend: Legend
+    pixels: dict[Any, int]
+    n_nodata: int
+    hectares: float | None
+    files: tuple[Path, ...]
+
+    @property
+    def areas(self) -> dict[Any, float] | None:
+        """The area of each class on the map, in hectares."""
+        return None if self.hectares is None else {label: n * self.hectares for label, n in self.pixels.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as plain values."""
+        return {
+            "map": str(self.path),
+            "classes": [
+                {"code": entry.code, "class": entry.label, "colour": entry.colour, "pixels": self.pixels[entry.label]}
+                for entry in self.legend.entries
+            ],
+            "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
+            "hectares": None if self.areas is None else {str(label): area for label, area in self.areas.items()},
+            "files": [str(path) for path in self.files],
+        }
+
+
+def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
+    """The codes of a class map that `classify_image` wrote, its legend, and its affine transform."""
+    legend = legend_of_file(path)
+    with open_image(path) as source:
+        return source.read()[0][0], legend, source.transform
+
+
+def map_legend(path: str | os.PathLike[str]) -> Legend:
+    """What the codes of a class map stand for; a map of another program has its codes as classes, in its colours."""
+    if has_legend(path):
+        return legend_of_file(path)
+    with open_image(path) as image:
+        codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
+    if not codes:
+        raise InputError(f"The map {image.label} has no pixel with a class.")
+    entries = (
+        LegendEntry(code, code, written_rgb(palette.get(code)) or default_colour(k)) for k, code in enumerate(codes)
+    )
+    return Legend(tuple(entries), codes[-1] + 1 if nodata is None else int(nodata))
