@@ -228,14 +228,14 @@ def test_layers_are_chosen_by_name(tmp_path):
     write_shapes(path, [square(2, 2)], ["a"], layer="summer")
     write_shapes(path, [square(4, 4), square(8, 8)], ["b", "c"], layer="winter")
     assert len(open_areas(path, layer="winter").ids) == 2
-    with pytest.raises(InputError, match="several layers: 'summer', 'winter'"):
+    with pytest.raises(InputError, match="several layers: 'summer' and 'winter'"):
         open_areas(path)
     with pytest.raises(InputError, match=r"no layer 'sumer'.*Did you mean 'summer'"):
         open_areas(path, layer="sumer")
 
 
 def test_class_fields_are_found_or_named():
-    with pytest.raises(ColumnError, match="several fields: 'label', 'id'"):
+    with pytest.raises(ColumnError, match="several fields: 'label' and 'id'"):
         open_areas(POLYGONS)
     with pytest.raises(ColumnError, match=r"no field 'labl'. Did you mean 'label'\?"):
         open_areas(POLYGONS, "labl")
