@@ -21,7 +21,7 @@ from .evaluation.probabilities import CalibrationBins, calibration_line, risk_co
 from .evaluation.streaming import Evaluator, ScoreHistogram
 from .inference.separability import separability
 from .multiclass import Codebook
-from .report.html import write_report
+from .report.table_report import write_report
 from .storage.export import export
 from .storage.files import load, read_model_file, save
 from .tables.encoder import TableEncoder
@@ -30,11 +30,9 @@ from .tables.schema import Schema
 from .tables.training import read_training
 from .theory.bayes import BayesClassifier, bayes_error
 from .theory.distributions import Gaussian
-from .validation.compare import compare
-from .validation.cross import cross_validate
-from .validation.curves import learning_curve
-from .validation.mcnemar import mcnemar
-from .validation.sources import error_sources
+from .validation.comparison import compare, mcnemar
+from .validation.cross_validation import cross_validate
+from .validation.learning_curve import error_sources, learning_curve
 
 __version__: str
 

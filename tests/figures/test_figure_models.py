@@ -20,9 +20,9 @@ from discriminant import (
 from discriminant.errors import InputError, LabelError, ParameterError
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.figures import coefficients, comparison, error_sources, learning_curve, regularisation_path
-from discriminant.validation.compare import compare
-from discriminant.validation.curves import learning_curve as measured_curve
-from discriminant.validation.sources import error_sources as measured_sources
+from discriminant.validation.comparison import compare
+from discriminant.validation.learning_curve import error_sources as measured_sources
+from discriminant.validation.learning_curve import learning_curve as measured_curve
 
 
 @pytest.mark.parametrize("K", [2, 3])

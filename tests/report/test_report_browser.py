@@ -8,8 +8,8 @@ from report_cases import HOSTILE, KINDS, compared
 
 from discriminant.evaluation import evaluation_of
 from discriminant.report import write_report
-from discriminant.report.html import PARTS
-from discriminant.report.material import gather
+from discriminant.report.report_data import gather
+from discriminant.report.table_report import SECTIONS
 from discriminant.report.thresholds import thresholds_of
 
 SET = "(control, value) => { control.value = value; control.dispatchEvent(new Event('input')); }"
@@ -213,8 +213,8 @@ def test_it_prints_without_controls_and_with_every_part(report, open_page):
         page.emulate_media(media="print")
         assert not page.locator(".controls").is_visible()
         assert not page.locator(".readout").is_visible()
-        for part in PARTS:
-            assert page.locator(f"#{part.name}-heading").is_visible()
+        for name, *_ in SECTIONS:
+            assert page.locator(f"#{name}-heading").is_visible()
         figure = page.locator("figure").first
         assert figure.evaluate("e => getComputedStyle(e).breakInside") == "avoid"
         printed = page.pdf()

@@ -28,14 +28,12 @@ from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.ranking import rank
 from discriminant.report import write_report
-from discriminant.report.coefficients_part import _size
-from discriminant.report.drawing import as_text
-from discriminant.report.html import PARTS
-from discriminant.report.material import gather, out_of_fold
-from discriminant.report.numbers import between, decimal, measured, percent, short, signed, significance
-from discriminant.report.reproduction import fingerprint
+from discriminant.report.page import as_text, between, decimal, measured, percent, short, signed, significance
+from discriminant.report.report_data import gather, out_of_fold
+from discriminant.report.sections import _size, fingerprint
+from discriminant.report.table_report import SECTIONS
 from discriminant.report.thresholds import PROBABILITIES, RATIOS, _at, cost_ratio, precision_at, thresholds_of
-from discriminant.validation.table import labelled_table
+from discriminant.validation.splits import labelled_table
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
 
@@ -79,9 +77,9 @@ def test_every_report_is_valid_html_with_all_parts_in_order(report, kind):
     ids = [element.get("id") for element in page.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     sections = [found.get("id") for found in page.iter("section")]
-    assert sections == [*(part.name for part in PARTS), "words"]
+    assert sections == [*(name for (name, *_) in SECTIONS), "words"]
     links = [link.get("href") for link in page.iter("a")]
-    assert set(links) == {f"#{part.name}" for part in PARTS}
+    assert set(links) == {f"#{name}" for (name, *_) in SECTIONS}
     levels = [int(element.tag[1]) for element in page.iter() if element.tag in ("h1", "h2", "h3")]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -100,8 +98,8 @@ def test_a_report_is_one_file_of_reasonable_size_that_asks_for_nothing(report, k
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_number_is_printed_as_nan_or_none(report, kind):
-    for part in PARTS:
-        assert not re.search(r"\b(nan|None|inf)\b", words(section(report(kind), part.name)))
+    for name, *_ in SECTIONS:
+        assert not re.search(r"\b(nan|None|inf)\b", words(section(report(kind), name)))
 
 
 def test_names_are_escaped_wherever_they_stand(report):

@@ -15,10 +15,8 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.errors import InputError, LabelError, ParameterError
-from discriminant.validation.compare import compare
-from discriminant.validation.cross import cross_validate
-from discriminant.validation.mcnemar import mcnemar
-from discriminant.validation.resampled import Estimate, corrected_mean, holm
+from discriminant.validation.comparison import compare, mcnemar
+from discriminant.validation.cross_validation import Estimate, corrected_mean, cross_validate, holm
 
 MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
 

@@ -15,7 +15,7 @@ from .running import Run, command_line, running, say
 from .showing import Page, grid, number, show
 
 if TYPE_CHECKING:
-    from ..validation.compare import Comparison
+    from ..validation.comparison import Comparison
 
 _METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error", "log_loss", "brier", "auc", "cost")}
 _MOST_FOLDS = 10
@@ -170,7 +170,7 @@ class Contest:
     def _unfit(self) -> dict[str, str]:
         """Models that need more variation than some training part has: they cost little to try."""
         from ..errors import DegenerateDataError
-        from ..validation.cross import cross_validate
+        from ..validation.cross_validation import cross_validate
 
         reasons: dict[str, str] = {}
         for name in [name for name in ("lda", "qda", "naive-bayes", "least-squares") if name in self.models]:
@@ -181,7 +181,7 @@ class Contest:
         return reasons
 
     def _compare(self) -> Comparison:
-        from ..validation.compare import compare
+        from ..validation.comparison import compare
 
         models = {name: self._deciding(model) for name, model in self.models.items()}
         return compare(models, metric=self.metric, costs=self.costs, **self._splits())

@@ -92,8 +92,8 @@ def _settings(given: list[str]) -> dict[str, str]:
 
 def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None, run: Run) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
+    from ..results import jsonable
     from ..storage import save
-    from ..validation.text import jsonable
     from .models import made_model
     from .summary import learned
 

@@ -18,7 +18,7 @@ Page = list[Any]  #: paragraphs and rich tables
 
 def show(values: dict[str, Any], page: Callable[[dict[str, Any]], Page], as_json: bool) -> None:
     """Write a result to standard output."""
-    from ..validation.text import jsonable
+    from ..results import jsonable
 
     plain = jsonable(values)
     if as_json:

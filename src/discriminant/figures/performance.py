@@ -14,10 +14,9 @@ from ..evaluation.curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs
 from ..evaluation.intervals import wilson_interval
 from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
 from ..evaluation.ranking import BestThreshold, expected_costs, threshold_costs
-from ..validation.compare import Comparison
-from ..validation.curves import LearningCurve
-from ..validation.resampled import Estimate
-from ..validation.sources import ErrorSources
+from ..validation.comparison import Comparison
+from ..validation.cross_validation import Estimate
+from ..validation.learning_curve import ErrorSources, LearningCurve
 from . import theme
 
 if TYPE_CHECKING:
@@ -470,7 +469,7 @@ def learning_curve(curve: LearningCurve) -> Figure:
     Parameters
     ----------
     curve : LearningCurve
-        Of `discriminant.validation.curves.learning_curve`.
+        Of `discriminant.validation.learning_curve.learning_curve`.
 
     Returns
     -------
@@ -480,7 +479,7 @@ def learning_curve(curve: LearningCurve) -> Figure:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from discriminant import LinearDiscriminantAnalysis
-    >>> from discriminant.validation.curves import learning_curve as measured
+    >>> from discriminant.validation.learning_curve import learning_curve as measured
     >>> X, y = load_iris(return_X_y=True)
     >>> figure = learning_curve(measured(LinearDiscriminantAnalysis(), X, y, sizes=[15, 30, 60, 120]))
     >>> [trace.name for trace in figure.data if trace.showlegend is not False]
@@ -536,7 +535,7 @@ def comparison(result: Comparison) -> Figure:
     Parameters
     ----------
     result : Comparison
-        Of `discriminant.validation.compare.compare`.
+        Of `discriminant.validation.comparison.compare`.
 
     Returns
     -------
@@ -546,7 +545,7 @@ def comparison(result: Comparison) -> Figure:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from discriminant import GaussianNB, LinearDiscriminantAnalysis
-    >>> from discriminant.validation.compare import compare
+    >>> from discriminant.validation.comparison import compare
     >>> X, y = load_iris(return_X_y=True)
     >>> figure = comparison(compare({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y))
     >>> figure.layout.yaxis.ticktext
@@ -604,7 +603,7 @@ def error_sources(sources: ErrorSources) -> Figure:
     Parameters
     ----------
     sources : ErrorSources
-        Of `discriminant.validation.sources.error_sources`.
+        Of `discriminant.validation.learning_curve.error_sources`.
 
     Returns
     -------
@@ -614,7 +613,7 @@ def error_sources(sources: ErrorSources) -> Figure:
     --------
     >>> import numpy as np
     >>> from discriminant import LinearDiscriminantAnalysis
-    >>> from discriminant.validation.sources import error_sources as measured
+    >>> from discriminant.validation.learning_curve import error_sources as measured
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 100)
     >>> X = rng.normal(size=(200, 2)) + y[:, None]

@@ -13,10 +13,8 @@ from ..decision.rules import Decision
 from ..engine.threads import in_order
 from ..errors import LabelError, ParameterError
 from ..results import shown
-from ..validation.cross import cross_validate
-from ..validation.crossed import CrossValidation
-from ..validation.splits import Split, plan_rounds
-from ..validation.table import labelled_table
+from ..validation.cross_validation import CrossValidation, cross_validate
+from ..validation.splits import Split, labelled_table, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
 from .models import PixelClassifier, pixel_classifier
 from .samples import Samples

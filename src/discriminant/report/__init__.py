@@ -1,5 +1,5 @@
 """What was found, for somebody who was not there: one HTML file that needs nothing else."""
 
-from .html import write_report
+from .table_report import write_report
 
 __all__ = ["write_report"]

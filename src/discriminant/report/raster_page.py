@@ -6,7 +6,6 @@ import math
 import os
 from base64 import b64encode
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ from ..raster.figures import image_picture, map_picture, shown_bands
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
 from ..raster.separability import SCALE, ClassSeparability
-from ..storage.writing import write_whole
-from .drawing import Drawing, drawing
-from .html import environment
-from .numbers import count, decimal, percent, several
-from .reproduction import versions
+from ..results import several
+from .page import Drawing, Section, count, decimal, drawing, percent, versions, write_page
 
 
 @dataclass(frozen=True)
@@ -30,15 +26,6 @@ class Picture:
     source: str  #: as a data address
     title: str
     explanation: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """A numbered part of the page: its address, its heading and what it shows."""
-
-    name: str
-    heading: str
-    content: dict[str, Any]
 
 
 def write_raster_report(
@@ -103,26 +90,7 @@ def write_raster_report(
     if adjusted is not None:
         sections.append(Section("adjusted", "What the classes cover, estimated", _adjusted(adjusted, area_unit)))
     sections.append(Section("reproduction", "How to reproduce this", _reproduction(command, model)))
-    write_whole(path, _rendered(title or _title(image, class_map), sections).encode("utf-8"))
-    return Path(path)
-
-
-def _rendered(title: str, sections: list[Section]) -> str:
-    from plotly.offline import get_plotlyjs
-
-    drawings = [one for section in sections for one in section.content.get("drawings", ()) if one.figure is not None]
-    today = datetime.now(UTC)
-    return (
-        environment()
-        .get_template("raster.html")
-        .render(
-            title=title,
-            subtitle=f"{today.day} {today:%B %Y}",
-            sections=sections,
-            figures={one.place: one.figure for one in drawings},
-            plotly=get_plotlyjs() if drawings else "",
-        )
-    )
+    return write_page(path, "raster.html", title or _title(image, class_map), [], sections)
 
 
 def _title(image: Image | Paths | None, class_map: Any) -> str:
@@ -288,11 +256,5 @@ def _reproduction(command: str | None, model: Any) -> dict[str, Any]:
     return {
         "command": command,
         "model": None if model is None else repr(model),
-        "versions": [*versions(), *_raster_versions()],
+        "versions": versions("rasterio"),
     }
-
-
-def _raster_versions() -> list[tuple[str, str]]:
-    from importlib import metadata
-
-    return [("rasterio", metadata.version("rasterio"))]

@@ -16,9 +16,8 @@ import numpy as np
 from ..evaluation.curves import Roc, Rocs
 from ..evaluation.ranking import RankedScores, expected_costs
 from ..results import plain
-from .drawing import Drawing, drawn
-from .material import Costs, Material
-from .numbers import percent, quoted, short
+from .page import Drawing, drawn, percent, quoted, short
+from .report_data import Costs, ReportData
 
 Array = np.ndarray[Any, Any]
 
@@ -77,7 +76,7 @@ def precision_at(share: float, sensitivity: float, specificity: float) -> float:
     return right / called if called > 0 else math.nan
 
 
-def thresholds_of(material: Material) -> list[Thresholds]:
+def thresholds_of(material: ReportData) -> list[Thresholds]:
     """The thresholds of each class that has rows on both sides; empty without scores."""
     curve = material.evaluation.roc
     if curve is None:
@@ -88,7 +87,7 @@ def thresholds_of(material: Material) -> list[Thresholds]:
     return [_at(label, ranked, _grid(material, label, ranked)) for label, ranked in sided]
 
 
-def _grid(material: Material, label: Any, ranked: RankedScores) -> Array:
+def _grid(material: ReportData, label: Any, ranked: RankedScores) -> Array:
     """Thresholds in even steps, and the cheapest of all for every ratio that is offered."""
     own = cost_ratio(material.costs, label)
     cheapest = _cheapest(ranked, RATIOS if own is None else (*RATIOS, own))
@@ -143,8 +142,8 @@ def standard_place(found: Thresholds, are_probabilities: bool) -> int:
     return int(np.argmin(np.abs(found.values - (0.5 if are_probabilities else 0.0))))
 
 
-def thresholds_part(material: Material) -> dict[str, Any]:
-    """What the part on costs and thresholds shows."""
+def thresholds_section(material: ReportData) -> dict[str, Any]:
+    """What the section on costs and thresholds shows."""
     every = thresholds_of(material)
     table = _cost_table(material.costs)
     if not every:
@@ -165,7 +164,7 @@ def thresholds_part(material: Material) -> dict[str, Any]:
     }
 
 
-def _first(material: Material, every: list[Thresholds]) -> Thresholds:
+def _first(material: ReportData, every: list[Thresholds]) -> Thresholds:
     """The class shown first: the second of two, else the one that is missed most often."""
     if len(every) == 1:
         return every[0]
@@ -184,7 +183,7 @@ def _cost_table(costs: Costs | None) -> dict[str, Any] | None:
     return {"actions": [str(action) for action in costs.actions], "rows": rows}
 
 
-def _best_sentence(material: Material, found: Thresholds, ratio: float | None) -> str:
+def _best_sentence(material: ReportData, found: Thresholds, ratio: float | None) -> str:
     """The threshold of least cost for the costs in force, with its interval."""
     curve = material.evaluation.roc
     roc = curve[found.label] if isinstance(curve, Rocs) else curve
@@ -220,7 +219,7 @@ def _ratio_words(ratio: float) -> str:
     return f"{ratio:g} : 1" if ratio >= 1 else f"1 : {1 / ratio:g}"
 
 
-def _state(material: Material, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
+def _state(material: ReportData, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
     """What the page's sliders start from, as plain values."""
     are_probabilities = bool(material.evaluation.calibration)
     ratios = sorted({*RATIOS, *([] if ratio is None else [ratio])})

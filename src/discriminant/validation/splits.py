@@ -1,21 +1,116 @@
-"""Which rows are held out, and when."""
+"""Rows as their owner holds them, with labels and weights: what any classifier, ours or another's, can be fitted to.
+
+Which rows are held out, and when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
+from sklearn.utils import _safe_indexing
 
+from ..data import LabelledRows, as_rows, check_weights, encode_labels
 from ..data.parameters import check_integer
-from ..errors import InputError, LabelError, ParameterError
+from ..data.rows import as_table
+from ..errors import InputError, LabelError, ParameterError, WeightError
+from ..evaluation.inputs import coded, position_of
 from ..results import shown
-from .table import Table
 
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """``X`` as it came and in a form that rows can be taken from, with a class code and perhaps a weight for each."""
+
+    X: Any
+    indexable: Any
+    classes: Array
+    codes: Array
+    weight: Array | None
+
+    @cached_property
+    def labelled(self) -> LabelledRows:
+        """The same as rows of numbers, read in blocks."""
+        return LabelledRows(as_rows(self.X), self.classes, self.codes, self.weight)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.indexable.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Columns; texts have one."""
+        return int((*self.indexable.shape, 1)[1])
+
+    def rows(self, index: Array) -> Any:
+        """Some rows in the form they came in."""
+        if isinstance(self.indexable, nw.DataFrame):
+            return self.indexable[index.tolist(), :].to_native()
+        return _safe_indexing(self.indexable, index)
+
+    def labels(self, index: Array) -> Array:
+        return self.classes[self.codes[index]]
+
+    def weights_of(self, index: Array) -> Array | None:
+        """The weights of some rows, or None where every row counts once."""
+        return None if self.weight is None else self.weight[index]
+
+    def fitting(self, index: Array) -> dict[str, Any]:
+        """The weights of some rows as ``fit`` takes them."""
+        return {} if self.weight is None else {"sample_weight": self.weight[index]}
+
+    def class_weights(self, index: Array) -> Array:
+        """The weight of each class among some rows."""
+        return np.bincount(self.codes[index], weights=self.weights_of(index), minlength=len(self.classes))
+
+    @cached_property
+    def all_class_weights(self) -> Array:
+        return self.class_weights(np.arange(self.n_rows))
+
+    def positions(self, labels: Array, model: str) -> Array:
+        """The codes of labels a model predicted."""
+        found, codes = coded(labels)
+        position = position_of(self.classes.tolist())
+        unknown = [label for label in found if label not in position]
+        if unknown:
+            raise LabelError(
+                f"Model {model!r} predicted {shown(unknown[0])}, which is not a class of y "
+                f"({self.classes[:8].tolist()}). Only models that answer with a class can be cross-validated."
+            )
+        return np.array([position[label] for label in found], dtype=np.int32)[codes]
+
+    def take(self, index: Array) -> LabelledTable:
+        """Some rows with their labels and weights, the classes unchanged."""
+        X = self.rows(index)
+        return LabelledTable(X, _indexable(X), self.classes, self.codes[index], self.weights_of(index))
+
+
+def labelled_table(X: Any, y: Any, sample_weight: Any = None) -> LabelledTable:
+    """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
+    indexable = _indexable(X)
+    n_rows = int(indexable.shape[0])
+    classes, codes = encode_labels(y, n_rows)
+    if classes.size < 2:
+        raise LabelError(f"y has only one class, {shown(classes[0])}: a classifier needs at least two classes.")
+    table = LabelledTable(X, indexable, classes, codes, check_weights(sample_weight, n_rows))
+    weightless = np.flatnonzero(table.all_class_weights == 0)
+    if weightless.size:
+        raise WeightError(f"All rows of class {shown(classes[weightless[0]])} have weight zero. Leave them out.")
+    return table
+
+
+def _indexable(X: Any) -> Any:
+    """``X`` as a narwhals frame, CSR matrix or array; texts, one a row, stay a list of texts."""
+    if isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], str):
+        return np.asarray(X, dtype=object)
+    return as_table(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +160,9 @@ def round_of(fold: Array, n_folds: int) -> Round:
     return Round([Split(len(fold), test) for test in np.split(order, edges)], fold)
 
 
-def plan_rounds(table: Table, folds: Any, repeats: int, groups: Any, stratify: bool, random_state: Any) -> list[Round]:
+def plan_rounds(
+    table: LabelledTable, folds: Any, repeats: int, groups: Any, stratify: bool, random_state: Any
+) -> list[Round]:
     """The rounds that ``folds`` asks for.
 
     A whole number of folds, or a share of the rows to hold out, is dealt here; a splitter or a list of (train, test)
@@ -85,7 +182,9 @@ def plan_rounds(table: Table, folds: Any, repeats: int, groups: Any, stratify: b
     return _rounds_among(_given_splits(table, folds, groups), table.n_rows)
 
 
-def held_out_share(table: Table, share: float, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Split:
+def held_out_share(
+    table: LabelledTable, share: float, groups: Array | None, stratify: bool, rng: np.random.Generator
+) -> Split:
     """One split that holds out a share of the rows: of each class, if stratified; of the groups, if there are any."""
     if groups is not None:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=_seed(rng))
@@ -111,7 +210,7 @@ def shuffled_by_class(codes: Array, rng: np.random.Generator) -> Array:
     return order[np.argsort(codes[order].astype(np.int16) if small else codes[order], kind="stable")]
 
 
-def _dealt(table: Table, n_folds: int, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Array:
+def _dealt(table: LabelledTable, n_folds: int, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Array:
     """The fold of each row: shuffled rows dealt one to each fold in turn, class after class if stratified."""
     fold = np.empty(table.n_rows, dtype=np.int32)
     if groups is None:
@@ -134,7 +233,7 @@ def _checked_share(share: float) -> float:
     return share
 
 
-def _check_fold_count(table: Table, n_folds: int, groups: Array | None, stratify: bool) -> None:
+def _check_fold_count(table: LabelledTable, n_folds: int, groups: Array | None, stratify: bool) -> None:
     check_integer("folds", n_folds, 2)
     if n_folds > table.n_rows:
         raise ParameterError(f"folds={n_folds}, but X has only {table.n_rows} rows. Use at most as many folds as rows.")
@@ -149,7 +248,7 @@ def _check_fold_count(table: Table, n_folds: int, groups: Array | None, stratify
         _check_groups(table, n_folds, groups)
 
 
-def _check_groups(table: Table, n_folds: int, groups: Array) -> None:
+def _check_groups(table: LabelledTable, n_folds: int, groups: Array) -> None:
     n_groups = int(groups.max()) + 1
     if n_groups < n_folds:
         raise ParameterError(f"folds={n_folds}, but there are only {n_groups} groups. Use at most as many folds.")
@@ -175,7 +274,7 @@ def group_codes(groups: Any, n_rows: int) -> Array:
         raise InputError(f"groups mixes types that have no common order: {error}. Use one type.") from error
 
 
-def _given_splits(table: Table, folds: Any, groups: Array | None) -> list[Split]:
+def _given_splits(table: LabelledTable, folds: Any, groups: Array | None) -> list[Split]:
     if isinstance(folds, (str, bytes)) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise ParameterError(
             "folds must be a number of folds, a share of rows to hold out, a splitter or a list of (train, test), "

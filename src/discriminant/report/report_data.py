@@ -20,11 +20,10 @@ from ..results import plain
 from ..tables.learning import Finding
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
-from ..validation.answers import Answers, model_answers
-from ..validation.compare import Comparison
-from ..validation.curves import LearningCurve
-from ..validation.splits import plan_rounds
-from ..validation.table import Table, labelled_table
+from ..validation.comparison import Comparison
+from ..validation.learning_curve import LearningCurve
+from ..validation.out_of_fold import Predictions, model_answers
+from ..validation.splits import LabelledTable, labelled_table, plan_rounds
 
 Array = np.ndarray[Any, Any]
 
@@ -62,7 +61,7 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class ReportData:
     """Everything that the parts of a report read."""
 
     comparison: Comparison | None
@@ -107,7 +106,7 @@ def gather(
     learning_curve: Any,
     command: str | None,
     random_state: Any,
-) -> Material:
+) -> ReportData:
     """The material of a report; what is missing is made of the rest where that can be done."""
     _check_kinds(comparison, evaluation, learning_curve)
     rows = _training_rows(training)
@@ -118,7 +117,7 @@ def gather(
         evaluated_on = "the rows of the evaluation"
     if evaluation.confusion is None:
         raise ParameterError("The evaluation has no confusion matrix: give predictions to evaluation_of as well.")
-    return Material(
+    return ReportData(
         comparison,
         rows,
         evaluation,
@@ -202,7 +201,7 @@ def _own_evaluation(
     crossed = comparison.cross_validation
     if rows is not None and len(rows.y) == round(crossed.counts[0].sum()) and winner in crossed.kept_posteriors:
         posterior, codes = crossed.kept_posteriors[winner][0], crossed.kept_codes[winner][0]
-        found = _evaluated(rows, crossed.classes, Answers(codes, posterior), costs, comparison.level)
+        found = _evaluated(rows, crossed.classes, Predictions(codes, posterior), costs, comparison.level)
         return found, "the rows held out in the comparison"
     if rows is not None and model is not None:
         table = labelled_table(rows.X, rows.y, rows.weights)
@@ -223,7 +222,7 @@ def _same_counts(evaluation: Evaluation, confusion: ConfusionMatrix) -> bool:
     return found.counts.shape == confusion.counts.shape and bool(np.allclose(found.counts, confusion.counts))
 
 
-def _evaluated(rows: TrainingRows, classes: Array, answers: Answers, costs: Any, level: float) -> Evaluation:
+def _evaluated(rows: TrainingRows, classes: Array, answers: Predictions, costs: Any, level: float) -> Evaluation:
     return evaluation_of(
         rows.y,
         classes[answers.codes],
@@ -237,7 +236,9 @@ def _evaluated(rows: TrainingRows, classes: Array, answers: Answers, costs: Any,
     )
 
 
-def out_of_fold(model: Any, table: Table, n_splits: int, groups: Any, random_state: Any) -> tuple[Answers, int]:
+def out_of_fold(
+    model: Any, table: LabelledTable, n_splits: int, groups: Any, random_state: Any
+) -> tuple[Predictions, int]:
     """What fits to the other folds say of each row, and the number of folds.
 
     The folds are those of `compare`, where it dealt each row once with the same random state.
@@ -260,4 +261,4 @@ def out_of_fold(model: Any, table: Table, n_splits: int, groups: Any, random_sta
     scores = columns.get("scores")
     if scores is not None and not np.isfinite(scores).all():  # a fold without some class: its scores are unknown
         scores = None
-    return Answers(codes, columns.get("posterior"), scores), folds
+    return Predictions(codes, columns.get("posterior"), scores), folds

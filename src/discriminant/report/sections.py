@@ -1,0 +1,619 @@
+"""The sections of a table's report: what each of them shows, as its template reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.labels import LabelledRows
+from ..data.rows import as_rows
+from ..engine import reduce
+from ..errors import DiscriminantError
+from ..evaluation.curves import Roc, Rocs
+from ..moments import ClassMoments
+from ..validation.comparison import Comparison
+from .page import (
+    SHARES,
+    Drawing,
+    between,
+    count,
+    decimal,
+    drawing,
+    measured,
+    percent,
+    quoted,
+    signed,
+    significance,
+    versions,
+)
+from .report_data import BASELINE, ReportData, TrainingRows
+
+Array = np.ndarray[Any, Any]
+
+
+#: How a measure is called in the report, and what it says.
+WORDS: dict[str, tuple[str, str]] = {
+    "accuracy": ("Accuracy", "The share of rows that are given their own class."),
+    "error": ("Error rate", "The share of rows that are given another class than their own."),
+    "balanced accuracy": ("Balanced accuracy", "The mean recall of the classes: rare classes count as much as others."),
+    "auc": (
+        "AUC",
+        "How often a row of the class scores above a row of another class; 0.5 is guessing, 1 is never wrong.",
+    ),
+    "log_loss": (
+        "Log-loss",
+        "How surprised the probabilities are by the truth, on average; 0 is best, and sure errors cost most.",
+    ),
+    "brier": ("Brier score", "The mean squared distance of the probabilities from what came true; 0 is best."),
+    "cost": ("Cost", "What a row costs on average under the costs given; less is better."),
+    "least risk": (
+        "Cost, least risk",
+        "What a row costs if the action of least expected cost is taken instead of the likeliest class.",
+    ),
+    "recall": ("Recall", "Of the rows of a class, the share that is recognised; also called sensitivity."),
+    "precision": ("Precision", "Of the rows that are given a class, the share that truly is of it."),
+    "f1": ("F1", "The harmonic mean of recall and precision: high only where both are."),
+    "sensitivity": ("Sensitivity", "Of the rows of the class, the share that is recognised."),
+    "specificity": ("Specificity", "Of the rows of other classes, the share that is not taken for the class."),
+    "interval": (
+        "Interval",
+        "The values that are compatible with the data; had the study been repeated, most such intervals would hold the "
+        "true value.",
+    ),
+    "p (Holm)": (
+        "p (Holm)",
+        "How often chance alone makes a difference as large as this, corrected for the number of pairs looked at.",
+    ),
+    "odds ratio": (
+        "Odds ratio",
+        "What the odds of the class are multiplied by when the column grows by one, the others unchanged.",
+    ),
+    "coefficient": ("Coefficient", "What one unit more of the column adds to the score of the class."),
+    "standardised": (
+        "Per standard deviation",
+        "What one standard deviation more of the column adds to the score; comparable between columns.",
+    ),
+    "out of fold": (
+        "Held-out rows",
+        "Rows that were put aside while the model was fitted, so that it could not learn them by heart.",
+    ),
+    "threshold": ("Threshold", "The score from which a row is given the class; lower means more hits and more alarms."),
+    "calibration error": (
+        "Calibration error",
+        "How far predicted probabilities are from the shares that came true, on average over ten groups of rows.",
+    ),
+    "fingerprint": (
+        "Fingerprint",
+        "A number made of every value of the data: it differs if a single value does.",
+    ),
+}
+
+
+def word(metric: str) -> str:
+    """How a measure is called."""
+    return WORDS[metric][0] if metric in WORDS else metric
+
+
+#: Columns that are listed at once; the others can be unfolded.
+SHOWN_COLUMNS = 20
+
+
+@dataclass(frozen=True)
+class ClassLine:
+    """A class and how many rows are of it."""
+
+    label: str
+    rows: str
+    share: str
+    width: float  #: of its bar, as a share of the longest
+
+
+@dataclass(frozen=True)
+class ColumnLine:
+    """A column and what is known about it: in words where a schema tells, else its mean and standard deviation."""
+
+    name: str
+    kind: str = "number"
+    missing: str = "0"
+    words: str = ""
+    mean: str = ""
+    deviation: str = ""
+
+
+def data_section(material: ReportData) -> dict[str, Any]:
+    """What the section on the data shows."""
+    rows = material.rows
+    lines = [] if rows is None else _columns(rows)
+    findings = () if rows is None else sorted(rows.findings, key=lambda found: found.severity != "warning")
+    return {
+        "n_rows": count(material.evaluation.n_rows if rows is None else len(rows.y)),
+        "n_dropped": 0 if rows is None else rows.n_dropped,
+        "n_columns": None if rows is None else len(lines),
+        "n_coded": None if rows is None else len(rows.names),
+        "classes": class_lines(material),
+        "columns": lines[:SHOWN_COLUMNS],
+        "more_columns": lines[SHOWN_COLUMNS:],
+        "findings": findings,
+        "known": rows is not None,
+        "checked": rows is not None and rows.schema is not None,
+        "in_words": any(line.words for line in lines),
+    }
+
+
+def class_lines(material: ReportData) -> list[ClassLine]:
+    """Each class with its rows, in the order of the classes."""
+    weight = material.class_rows
+    total, most = float(weight.sum()), float(weight.max())
+    return [
+        ClassLine(str(label), count(n), percent(n / total), n / most)
+        for label, n in zip(material.classes, weight.tolist(), strict=True)
+    ]
+
+
+def _columns(rows: TrainingRows) -> list[ColumnLine]:
+    if rows.schema is not None and rows.schema.columns:
+        return [_described(column) for column in rows.schema.columns]
+    means, deviations = column_moments(rows)
+    return [
+        ColumnLine(name, mean=decimal(mean), deviation=decimal(deviation))
+        for name, mean, deviation in zip(rows.names, means.tolist(), deviations.tolist(), strict=True)
+    ]
+
+
+def _described(column: Any) -> ColumnLine:
+    words = column.describe().removeprefix(f"{column.name}: ")
+    if column.dropped is None and column.kind == "number":
+        words = f"mean {decimal(column.mean)}" if not column.missing else words.removeprefix("number; ")
+    kind = {"boolean": "0 or 1"}.get(column.kind, column.kind)
+    return ColumnLine(column.name, kind, count(column.missing), words)
+
+
+def column_moments(rows: TrainingRows) -> tuple[Array, Array]:
+    """The mean and the standard deviation of each column of numbers."""
+    numbers = as_rows(rows.X)
+    together = LabelledRows(numbers, np.array([0]), np.zeros(numbers.n_rows, dtype=np.int32), rows.weights)
+    found = reduce(together, ClassMoments(1, numbers.n_columns, grain="diagonal"))
+    return found.mean[0], np.sqrt(found.scatter[0] / found.weight[0])
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    """A model, its scores, and how it stands against the best."""
+
+    name: str
+    scores: list[tuple[str, str]]  #: value and interval of each measure
+    difference: str
+    interval: str
+    p_value: str
+    verdict: str
+    winner: bool
+
+
+def models_section(material: ReportData) -> dict[str, Any]:
+    """What the section on the models shows."""
+    comparison = material.comparison
+    if comparison is None:
+        return {"compared": False}
+    crossed = comparison.cross_validation
+    drawn = drawing("plot-comparison", _comparison_figure, comparison)
+    return {
+        "compared": True,
+        "metric": word(comparison.metric),
+        "metrics": list(crossed.metrics),
+        "lines": [_line(comparison, name, material.winner) for name in comparison.ranking],
+        "level": f"{100 * comparison.level:g} %",
+        "n_splits": crossed.n_splits,
+        "sentence": comparison.sentence,
+        "notes": crossed.notes,
+        # The page says the sentence above the figure: its caption need not repeat it.
+        "drawing": replace(drawn, explanation=drawn.explanation.replace(comparison.sentence, "").strip()),
+    }
+
+
+def _comparison_figure(comparison: Comparison) -> Any:
+    from ..figures import comparison as comparison_figure
+
+    figure = comparison_figure(comparison)
+    crossed = comparison.cross_validation
+    scores = np.concatenate([crossed.scores(name, comparison.metric) for name in crossed.models])
+    if np.ptp(scores) < 1e-9:  # plotly finds no ticks between numbers that differ by rounding alone
+        figure.update_xaxes(range=[scores[0] - 0.05, scores[0] + 0.05])
+    return figure
+
+
+def _line(comparison: Comparison, name: str, winner: str) -> ModelLine:
+    crossed, level = comparison.cross_validation, comparison.level
+    scores = []
+    for metric in crossed.metrics:
+        low, high = crossed.interval(name, metric, level)
+        scores.append((measured(metric, crossed.mean(name, metric)), between(metric, low, high)))
+    if name == comparison.best:
+        return ModelLine(name, scores, "", "", "", "best", name == winner)
+    pair, metric = comparison.difference(name, comparison.best), comparison.metric
+    sign = 1 if pair.first == name else -1
+    low, high = sorted((sign * pair.lower, sign * pair.upper))
+    return ModelLine(
+        name,
+        scores,
+        _difference(metric, sign * pair.difference),
+        f"{_difference(metric, low)} to {_difference(metric, high)}",
+        significance(pair.p_adjusted),
+        "worse" if comparison.is_real(name, comparison.best) else "cannot be told apart",
+        name == winner,
+    )
+
+
+def _difference(metric: str, value: float) -> str:
+    """A difference of scores: of shares in points."""
+    return signed(100 * value, 1) if metric in SHARES else signed(value, 3)
+
+
+def is_better(comparison: Comparison, first: str, second: str) -> bool:
+    """Whether the first of two models scores better, and by more than chance."""
+    places = comparison.ranking.index(first), comparison.ranking.index(second)
+    return places[0] < places[1] and comparison.is_real(first, second)
+
+
+def rivals(comparison: Comparison, winner: str) -> list[str]:
+    """The other models, the baseline excepted, that cannot be told apart from the winner."""
+    others = [name for name in comparison.ranking if name not in (winner, BASELINE)]
+    return [name for name in others if not comparison.is_real(winner, name)]
+
+
+#: Terms that are listed, the largest effects first.
+SHOWN_TERMS = 30
+_INTERCEPTS = {"intercept", "(intercept)", "Intercept"}
+
+
+@dataclass(frozen=True)
+class Term:
+    """The effect of a column on the score of a class."""
+
+    outcome: str
+    name: str
+    estimate: float
+    size: float  #: what terms are sorted by
+    low: float = math.nan
+    high: float = math.nan
+    p_value: float = math.nan
+    standardised: float = math.nan
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The numbers as they are printed."""
+        known = not math.isnan(self.low)
+        return {
+            "estimate": decimal(self.estimate),
+            "interval": f"{decimal(self.low)} to {decimal(self.high)}" if known else "",
+            "odds": decimal(_exp(self.estimate)),
+            "odds_interval": f"{decimal(_exp(self.low))} to {decimal(_exp(self.high))}" if known else "",
+            "p_value": significance(self.p_value),
+            "standardised": decimal(self.standardised),
+        }
+
+
+def coefficients_section(material: ReportData) -> dict[str, Any]:
+    """What the section on the coefficients shows."""
+    if material.model is None:
+        return {"terms": [], "reason": "No fitted model was given to the report."}
+    model = _linear(material.model)
+    if model is None:
+        return {"terms": [], "reason": _without_coefficients(material.winner)}
+    terms, reason = _inferred(model, material)
+    inferred = bool(terms)
+    terms = terms or _plain(model, material)
+    ranked = sorted(terms, key=lambda term: -term.size)
+    return {
+        "terms": ranked[:SHOWN_TERMS],
+        "left_out": max(len(ranked) - SHOWN_TERMS, 0),
+        "inferred": inferred,
+        "with_odds": inferred or _scores_are_log_odds(model),
+        "with_outcomes": len({term.outcome for term in terms}) > 1,
+        "with_standardised": any(not math.isnan(term.standardised) for term in terms),
+        "about": quoted(terms[0].outcome) if terms else "",
+        "reason": reason,
+        "drawing": _drawing(model, material),
+    }
+
+
+def _linear(model: Any) -> Any:
+    """The model, or the one within it that decides, if it has coefficients; else None."""
+    inner = (model, getattr(model, "estimator_", None))
+    return next((one for one in inner if hasattr(one, "coef_")), None)
+
+
+def _without_coefficients(name: str) -> str:
+    return (
+        f"{name} has no coefficients: its boundaries are not linear in the columns, or it combines other models. What "
+        "it does shows in the confusion matrix and in the decision regions."
+    )
+
+
+def _scores_are_log_odds(model: Any) -> bool:
+    """Whether the exponential of a coefficient multiplies the odds of the second of two classes."""
+    return hasattr(model, "predict_proba") and len(np.atleast_2d(model.coef_)) == 1
+
+
+def _inferred(model: Any, material: ReportData) -> tuple[list[Term], str]:
+    """The terms with standard errors, or why there are none."""
+    if not hasattr(model, "summary"):
+        return [], "This kind of model estimates its coefficients without standard errors."
+    try:
+        rows = model.summary(level=material.evaluation.level).rows
+    except DiscriminantError as error:
+        return [], f"There are no intervals: {error}"
+    names = _display_names(model, material)
+    terms = [
+        Term(
+            str(row.outcome),
+            names.get(row.term, row.term),
+            row.estimate,
+            _size(row),
+            row.ci_lower,
+            row.ci_upper,
+            row.p_value,
+        )
+        for row in rows
+        if row.term not in _INTERCEPTS
+    ]
+    return terms, ""
+
+
+def _size(row: Any) -> float:
+    """An estimate in standard errors; infinite ones have none, and come first."""
+    if math.isinf(row.estimate):
+        return math.inf
+    return abs(row.z) if math.isfinite(row.z) else 0.0
+
+
+def _display_names(model: Any, material: ReportData) -> dict[str, str]:
+    """The columns' own names, for a model that was fitted to numbers without names."""
+    if material.rows is None or hasattr(model, "feature_names_in_"):
+        return {}
+    return {f"x{j}": name for j, name in enumerate(material.rows.names)}
+
+
+def _plain(model: Any, material: ReportData) -> list[Term]:
+    values = np.atleast_2d(model.coef_)
+    names = _names(model, material, values.shape[1])
+    deviations = _deviations(material, values.shape[1])
+    classes = [str(label) for label in material.classes]
+    outcomes = classes[1:] if len(values) == 1 else classes
+    terms = []
+    for outcome, row in zip(outcomes, values, strict=False):
+        for name, value, deviation in zip(names, row.tolist(), deviations.tolist(), strict=True):
+            size = abs(value) if math.isnan(deviation) else abs(value * deviation)
+            terms.append(Term(outcome, name, value, size, standardised=value * deviation))
+    return terms
+
+
+def _names(model: Any, material: ReportData, n_columns: int) -> list[str]:
+    if material.rows is not None and len(material.rows.names) == n_columns:
+        return list(material.rows.names)
+    return [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])]
+
+
+def _deviations(material: ReportData, n_columns: int) -> Array:
+    if material.rows is None or len(material.rows.names) != n_columns:
+        return np.full(n_columns, np.nan)
+    return column_moments(material.rows)[1]
+
+
+def _drawing(model: Any, material: ReportData) -> Drawing:
+    from ..figures import coefficients
+
+    return drawing("plot-coefficients", coefficients, _named(model, material), level=material.evaluation.level)
+
+
+def _named(model: Any, material: ReportData) -> Any:
+    """The model as one that was fitted to named columns.
+
+    Its attributes are shared, not copied as `copy` would: what a stored model leaves out, its rows, is needed here.
+    """
+    if hasattr(model, "feature_names_in_"):
+        return model
+    named = object.__new__(type(model))
+    vars(named).update(vars(model))
+    names = _names(model, material, np.atleast_2d(model.coef_).shape[1])
+    named.feature_names_in_ = np.array(names, dtype=object)
+    return named
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(value))
+
+
+#: Remarks of an evaluation that other parts of the report make themselves.
+_SAID_ELSEWHERE = ("not available", "cost is the mean cost")
+CLASS_MEASURES = ("recall", "precision", "f1", "auc")
+_NO_SCORES = "There are no scores to draw it from: the model's probabilities or margins of held-out rows were not kept."
+_NO_PROBABILITIES = (
+    "Calibration is a matter of probabilities, and this model gives none: its scores are distances from the boundary. "
+    "Calibrated probabilities can be learned from held-out rows with DecisionClassifier(calibration=…)."
+)
+
+
+@dataclass(frozen=True)
+class Confused:
+    """Rows of one class that were given another: how many, and of how many."""
+
+    truth: str
+    prediction: str
+    n: float
+    total: float
+
+    @property
+    def words(self) -> str:
+        return (
+            f"{quoted(self.truth)} taken for {quoted(self.prediction)} ({count(self.n)} of {count(self.total)} rows of "
+            f"{quoted(self.truth)})"
+        )
+
+
+def confused(material: ReportData) -> list[Confused]:
+    """All confusions that happened, the most frequent first."""
+    confusion = material.evaluation.confusion
+    assert confusion is not None
+    counts = confusion.counts
+    found = [
+        Confused(str(truth), str(prediction), float(counts[i, j]), float(counts[i].sum()))
+        for i, truth in enumerate(confusion.classes.tolist())
+        for j, prediction in enumerate(confusion.predictions.tolist())
+        if i != j and counts[i, j] > 0
+    ]
+    return sorted(found, key=lambda pair: -pair.n)
+
+
+def confusion_section(material: ReportData) -> dict[str, Any]:
+    """What the section on right and wrong answers shows."""
+    from ..figures import confusion as confusion_figure
+
+    evaluation = material.evaluation
+    return {
+        "evaluated_on": material.evaluated_on,
+        "n_rows": count(evaluation.n_rows),
+        "worst": [pair.words for pair in confused(material)[:3]],
+        "classes": _class_lines(material),
+        "measures": _measures(material),
+        "notes": [note for note in evaluation.notes if not any(said in note for said in _SAID_ELSEWHERE)],
+        "drawing": drawing("plot-confusion", confusion_figure, evaluation.confusion),
+    }
+
+
+def _measures(material: ReportData) -> list[str]:
+    """The measures of each class; the AUC of two classes is the same for both, and told with its curve."""
+    known = {found.metric for found in material.evaluation.estimates}
+    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or len(material.classes) > 2)]
+
+
+def _class_lines(material: ReportData) -> list[dict[str, Any]]:
+    confusion, lines = material.evaluation.confusion, []
+    assert confusion is not None
+    for label, rows in zip(material.classes, confusion.counts.sum(axis=1).tolist(), strict=True):
+        found = [material.evaluation[metric, label] for metric in _measures(material)]
+        cells = [(measured(one.metric, one.value), between(one.metric, one.low, one.high)) for one in found]
+        lines.append({"label": str(label), "rows": count(rows), "cells": cells})
+    return lines
+
+
+def roc_section(material: ReportData) -> dict[str, Any]:
+    """What the section on the ROC curve shows."""
+    from ..figures import roc_curve
+
+    curve = material.evaluation.roc
+    if curve is None:
+        return {"reason": _NO_SCORES, "sentence": ""}
+    auc = material.evaluation["auc"]
+    if math.isnan(auc.value):
+        return {"reason": auc.note, "sentence": ""}
+    ends = between("auc", auc.low, auc.high)
+    known = f"AUC {auc.value:.3f}{f' ({ends})' if ends else ''}"
+    if isinstance(curve, Rocs):
+        pairs = f"A row of a class scores above a row of another class in {percent(auc.value)} of all pairs"
+        sentence = f"{pairs}, averaged over the classes: {known}."
+    else:
+        pairs = f"A row of {quoted(curve.positive)} scores above a row of the other class"
+        sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
+    return {"reason": "", "sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
+
+
+def calibration_section(material: ReportData) -> dict[str, Any]:
+    """What the section on calibration shows."""
+    from ..figures import calibration_curve
+
+    evaluation = material.evaluation
+    if not evaluation.calibration:
+        return {"reason": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES, "sentences": []}
+    bins, curve = evaluation.calibration, evaluation.roc
+    # Of two classes one tells all: the other's probabilities are the complement.
+    shown = bins[curve.positive] if isinstance(curve, Roc) else bins
+    return {
+        "reason": "",
+        "distance": f"{100 * np.mean([found.ece() for found in bins.values()]):.1f}",
+        "sentences": _calibration_sentences(material),
+        "drawing": drawing("plot-calibration", calibration_curve, shown),
+    }
+
+
+def _calibration_sentences(material: ReportData) -> list[str]:
+    bins, line = material.evaluation.calibration, material.evaluation.calibration_line
+    errors = {label: found.ece() for label, found in bins.items()}
+    worst = max(errors, key=lambda label: errors[label])
+    sentences = []
+    if len(errors) > 2:
+        sentences.append(f"It is largest for {quoted(worst)}, {100 * errors[worst]:.1f} points.")
+    if line is not None and math.isfinite(line.slope):
+        sentences.append(_slope_sentence(line.slope, line.slope_error))
+    return sentences
+
+
+def _slope_sentence(slope: float, error: float) -> str:
+    known = f"slope of the log-odds {slope:.2f}, standard error {error:.2f}"
+    if abs(slope - 1) < 2 * error:
+        return f"Probabilities are neither too sure nor too timid, as far as these rows can tell ({known}; 1 is right)."
+    if slope < 1:
+        return f"Probabilities are too sure: extreme ones come true less often than they say ({known}; 1 is right)."
+    return f"Probabilities are too timid: the truth is more clear-cut than they say ({known}; 1 is right)."
+
+
+#: Points across the picture, and points of the regions of all classes together: each is a number in the file.
+_RESOLUTION, _POINTS = 120, 80_000
+
+
+def regions_section(material: ReportData) -> dict[str, Any]:
+    """What the section on decision regions shows."""
+    if material.model is None or material.rows is None:
+        return {"reason": "The fitted model and the rows are needed to draw them, and were not given to the report."}
+    if len(material.rows.names) < 2:
+        return {"reason": "There is only one column: its boundaries are points, not regions."}
+    if sp.issparse(material.rows.X):
+        return {"reason": "The rows are sparse and wide: a picture in two directions would need all of them at once."}
+    return {"reason": "", "drawing": drawing("plot-regions", _regions_figure, material)}
+
+
+def _regions_figure(material: ReportData) -> Any:
+    from ..figures import decision_regions, theme
+
+    rows = material.rows
+    assert rows is not None
+    finest = int(np.sqrt(_POINTS / len(material.classes)))
+    figure = decision_regions(material.model, rows.X, rows.y, resolution=min(_RESOLUTION, finest))
+    if len(rows.names) == 2:
+        figure.update_xaxes(title={"text": theme.written(rows.names[0])})
+        figure.update_yaxes(title={"text": theme.written(rows.names[1])})
+    return figure
+
+
+def reproduction_section(material: ReportData) -> dict[str, Any]:
+    """What the section on reproduction shows."""
+    facts = [("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
+    if material.rows is not None:
+        facts.append(("Fingerprint of the rows", f"sha256:{fingerprint(material.rows)}"))
+    if material.comparison is not None:
+        facts.append(("Splits", f"{material.comparison.cross_validation.n_splits}, the same for every model"))
+    facts.append(("Random state", repr(material.random_state)))
+    return {
+        "command": material.command,
+        "facts": facts,
+        "versions": versions(),
+        "model": None if material.model is None else repr(material.model),
+    }
+
+
+def fingerprint(rows: TrainingRows) -> str:
+    """A hash of every number and label, as the models saw them."""
+    digest = hashlib.sha256()
+    numbers = as_rows(rows.X)
+    for start in range(0, numbers.n_rows, numbers.block_rows):
+        block = numbers.block(start, min(start + numbers.block_rows, numbers.n_rows))
+        for part in (block.data, block.indices, block.indptr) if sp.issparse(block) else (block,):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update("\x00".join(map(str, rows.y.tolist())).encode())
+    return digest.hexdigest()[:32]

@@ -1,0 +1,442 @@
+"""The models to be compared: classifiers with a name each.
+
+Moment models of every training part, without fitting any of them to rows.
+
+The moments of the folds are collected in one pass, those of each training part are merged from the folds before and
+after, and every model is read from them as its own ``fit`` would read it.
+
+
+What models say of held-out rows, and how good it is.
+
+Every model on every split: read from moments or fitted, then scored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
+
+from ..data import LabelledRows
+from ..decision.costs import read_costs
+from ..engine import side_by_side
+from ..errors import InputError, ParameterError
+from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
+from ..evaluation.probabilities import brier_scores, log_losses
+from ..evaluation.ranking import auc, rank
+from ..kernels import scores as kernels
+from ..moments import FoldMoments, Moments, Needs, merged, narrowed, together
+from ..results import plain
+from ..rules import Rule
+from .progress import progress_bar
+from .splits import LabelledTable, Round, Split
+
+Array = np.ndarray[Any, Any]
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """The models by name: as a dict or (name, model) pairs give it, else by class, numbered where it repeats."""
+    if hasattr(models, "fit"):
+        models = [models]
+    if isinstance(models, Mapping):
+        pairs = list(models.items())
+    elif isinstance(models, Iterable) and not isinstance(models, (str, bytes)):
+        pairs = _with_names(list(models))
+    else:
+        raise ParameterError(f"models must be a classifier, a list of them or a dict by name, got {models!r}.")
+    _refuse_unusable(pairs)
+    return dict(pairs)
+
+
+def refuse_weightless_models(models: dict[str, Any]) -> None:
+    """Refuse models that cannot be told of weights."""
+    for name, model in models.items():
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ParameterError(
+                f"sample_weight is given, but the fit of model {name!r} ({type(model).__name__}) takes none. Leave the "
+                "weights or the model out."
+            )
+
+
+def _with_names(models: list[Any]) -> list[tuple[Any, Any]]:
+    if models and all(isinstance(item, tuple) and len(item) == 2 for item in models):
+        return models
+    kinds = [type(model).__name__ for model in models]
+    total, seen, pairs = Counter(kinds), Counter[str](), []
+    for kind, model in zip(kinds, models, strict=True):
+        seen[kind] += 1
+        pairs.append((kind if total[kind] == 1 else f"{kind} {seen[kind]}", model))
+    return pairs
+
+
+def _refuse_unusable(pairs: list[tuple[Any, Any]]) -> None:
+    if not pairs:
+        raise ParameterError("models is empty: give at least one classifier.")
+    for name, model in pairs:
+        if isinstance(model, type):
+            raise ParameterError(f"Model {name!r} is a class, not a model: write {model.__name__}() with brackets.")
+        if not hasattr(model, "fit") or not hasattr(model, "predict"):
+            raise ParameterError(f"Model {name!r} cannot be fitted: expected a classifier, got {model!r}.")
+        if not is_classifier(model):
+            raise ParameterError(f"Model {name!r} is not a classifier: {type(model).__name__}.")
+        if not isinstance(name, str):
+            raise ParameterError(f"Names of models must be text, got {name!r}.")
+    name, count = Counter(name for name, _ in pairs).most_common(1)[0]
+    if count > 1:
+        raise ParameterError(f"{count} models have the name {name!r}. Give each a name of its own.")
+
+
+#: Moments of all folds together may take this many numbers (256 MB); beyond, training parts are passed over one by one.
+_MOST_NUMBERS = 1 << 25
+
+
+def read_from_moments(model: Any) -> bool:
+    """Whether a model is known once the moments of its training rows are.
+
+    Models that choose a parameter by folds of their own look at their rows again, or in other cells.
+    """
+    plain = isinstance(model, MomentClassifier) and model._reads_class_moments
+    return plain and type(model).fit is MomentClassifier.fit and not model._needs().folds
+
+
+def shared_needs(models: dict[str, Any]) -> Needs:
+    """What has to be collected for all the models."""
+    for model in models.values():
+        model._check_parameters()
+    return together(model._needs() for model in models.values())
+
+
+def training_moments(data: LabelledRows, part: Round, needs: Needs, n_jobs: int | None) -> list[Callable[[], Moments]]:
+    """For each split, what gives the moments of its training rows: merged from cells, or by a pass of their own."""
+    count, fewest = len(part.splits), part.fewest_rows
+    if _cell_numbers(data, needs, count + 1) > _MOST_NUMBERS:
+        part = replace(part, fold=None, step=None)
+    if part.fold is not None:
+        cells = _moments_in_cells(data, needs, part.fold, count, fewest, n_jobs)
+        return [partial(_itself, train) for train, _ in cells.splits()]
+    if part.step is not None and fewest >= data.rows.n_columns:
+        *steps, _ = _moments_in_cells(data, needs, part.step, count + 1, fewest, n_jobs).folds()
+        return [partial(_itself, train) for train in accumulate(steps, merged)]
+    return [partial(_moments_of, data, split.train, needs, n_jobs) for split in part.splits]
+
+
+def _itself(moments: Moments) -> Moments:
+    return moments
+
+
+def _moments_in_cells(
+    data: LabelledRows, needs: Needs, cell: Array, n_cells: int, fewest_rows: int, n_jobs: int | None
+) -> FoldMoments:
+    """The moments of the rows of each cell, in one pass over all rows, for models of no fewer rows than these."""
+    n_classes = len(data.classes)
+    empty = replace(needs, folds=n_cells).statistic(fewest_rows, n_classes, data.rows.n_columns)
+    codes = cell.astype(np.int32) * np.int32(n_classes) + data.codes
+    return FoldMoments(collected(replace(data, codes=codes), empty.cells, n_jobs), n_cells)
+
+
+def _moments_of(data: LabelledRows, index: Array, needs: Needs, n_jobs: int | None) -> Moments:
+    """The moments of some rows by themselves."""
+    part = data.take(index)
+    statistic = needs.statistic(part.n_rows, len(data.classes), data.rows.n_columns)
+    try:
+        moments: Moments = collected(part, statistic, n_jobs)
+    except InputError:
+        data.rows.refuse_nonfinite()  # whose message has the row's number among all
+        raise
+    return moments
+
+
+def read_rule(model: Any, moments: Moments, data: LabelledRows, X: Any) -> Rule:
+    """The rule of a model read from moments, over all classes; those without training rows cannot win."""
+    fitted, seen = clone(model), moments.present
+    fitted._check_columns(X, reset=True)
+    fitted._accept(replace(data, classes=data.classes[seen]))
+    fitted._adopt(narrowed(moments.only_present(), fitted._needs()))
+    rule: Rule = fitted.rule_.spread_over(seen)
+    return rule
+
+
+def _cell_numbers(data: LabelledRows, needs: Needs, n_cells: int) -> int:
+    p, per_class = data.rows.n_columns, needs.grain == "class" or needs.fourth
+    wide = p if needs.grain == "diagonal" and not needs.fourth else p * p
+    return n_cells * (len(data.classes) if per_class or wide == p else 1) * wide
+
+
+#: Every measure, and whether more of it is better.
+METRICS = {"accuracy": True, "error": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
+#: Their largest possible value.
+CEILINGS = {"accuracy": 1.0, "error": 1.0, "auc": 1.0}
+_FROM_POSTERIORS = ("log_loss", "brier")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The class codes a model gives some rows, its posteriors, and other scores where it has no posteriors."""
+
+    codes: Array
+    posterior: Array | None = None
+    scores: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MetricValues:
+    """The value of each measure, and its standard error as a mean over rows; NaN where there is none."""
+
+    values: Array
+    errors: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """The measures that are wanted."""
+
+    metrics: tuple[str, ...]
+    costs: Array | None = None
+    posteriors: bool = False  #: posteriors are wanted for themselves
+
+    @property
+    def needs_posteriors(self) -> bool:
+        return self.posteriors or "auc" in self.metrics or any(name in self.metrics for name in _FROM_POSTERIORS)
+
+    def score(self, truth: Array, weight: Array | None, answers: Predictions) -> MetricValues:
+        """Every measure of answers to rows whose classes are ``truth``."""
+        pairs = [self._measure(name, truth, weight, answers) for name in self.metrics]
+        return MetricValues(*np.array(pairs).T)
+
+    def _measure(self, name: str, truth: Array, weight: Array | None, answers: Predictions) -> tuple[float, float]:
+        if name == "auc":
+            return area_under_curve(truth, weight, answers), np.nan
+        if name in _FROM_POSTERIORS and answers.posterior is None:
+            return np.nan, np.nan
+        return mean_and_error(self._of_rows(name, truth, answers), weight)
+
+    def _of_rows(self, name: str, truth: Array, answers: Predictions) -> Array:
+        if name == "cost":
+            assert self.costs is not None
+            return self.costs[truth, answers.codes]
+        if name == "accuracy":
+            return answers.codes == truth
+        if name == "error":
+            return answers.codes != truth
+        posterior: Any = answers.posterior
+        return log_losses(posterior, truth) if name == "log_loss" else brier_scores(posterior, truth)
+
+
+def wanted_scoring(metrics: Any, costs: Any, classes: Array, posteriors: bool = False) -> Scoring:
+    """The measures asked for; by default those that cost no more than a look at each answer."""
+    table = None if costs is None else _cost_table(costs, classes)
+    if metrics is None:
+        return Scoring(("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ())), table, posteriors)
+    names = (metrics,) if isinstance(metrics, str) else tuple(metrics) if isinstance(metrics, Iterable) else ()
+    unknown = [name for name in names if name not in METRICS]
+    if unknown or not names:
+        raise ParameterError(f"metrics must be among {', '.join(METRICS)}; got {unknown[0] if unknown else metrics!r}.")
+    if "cost" in names and table is None:
+        raise ParameterError("The metric 'cost' needs costs: a table with a row for each true class.")
+    return Scoring(tuple(dict.fromkeys(names)), table, posteriors)
+
+
+def _cost_table(costs: Any, classes: Array) -> Array:
+    """The cost of each prediction (column) for each true class (row), both in the order of the classes."""
+    values, actions = read_costs(costs).aligned(classes)
+    names = [plain(label) for label in classes]
+    if values.ndim != 2 or sorted(map(repr, actions)) != sorted(map(repr, names)):
+        raise ParameterError(
+            f"costs must give one cost for each true class and each predicted class, of {names}; got actions {actions} "
+            f"and shape {values.shape}."
+        )
+    return values[:, [actions.index(name) for name in names]]
+
+
+def mean_and_error(values: Array, weight: Array | None) -> tuple[float, float]:
+    """The mean over rows and its standard error, weights read as frequencies."""
+    total = float(len(values) if weight is None else weight.sum())
+    if total == 0:
+        return np.nan, np.nan
+    mean = float(values.sum() if weight is None else weight @ values) / total
+    if total <= 1:
+        return mean, np.nan
+    squares = (values - mean) ** 2
+    return mean, float(np.sqrt((squares.sum() if weight is None else weight @ squares) / (total - 1) / total))
+
+
+def area_under_curve(truth: Array, weight: Array | None, answers: Predictions) -> float:
+    """The area under the ROC curve; of more than two classes, the mean of each against the rest.
+
+    NaN without scores, and where a class has no rows.
+    """
+    scores = answers.scores if answers.posterior is None else answers.posterior
+    if scores is None:
+        return np.nan
+    chosen = [1] if scores.shape[1] == 2 else range(scores.shape[1])
+    return float(np.mean([auc(rank(truth == k, np.ascontiguousarray(scores[:, k]), weight)) for k in chosen]))
+
+
+def rule_answers(
+    rules: dict[str, Rule], models: dict[str, Any], data: LabelledRows, index: Array, posteriors: bool
+) -> dict[str, Predictions]:
+    """What rules say of some rows, each of which is fetched once for all of them."""
+    n, n_classes = len(index), len(data.classes)
+    codes = {name: np.empty(n, dtype=np.int32) for name in rules}
+    scores = {name: np.empty((n, n_classes)) for name in rules} if posteriors else {}
+    step = data.rows.block_rows
+    for start in range(0, n, step):
+        where = slice(start, start + step)
+        block = data.rows.take(index[where])
+        for name, rule in rules.items():
+            found = rule.scores(block)
+            if not kernels.best_classes(found, codes[name][where]):
+                _refuse_unsound(data, name)
+            if posteriors:
+                scores[name][where] = found
+    return {name: _rule_answer(models[name], codes[name], scores.get(name)) for name in rules}
+
+
+def _rule_answer(model: Any, codes: Array, scores: Array | None) -> Predictions:
+    if scores is None or not isinstance(model, PosteriorClassifier):
+        return Predictions(codes, None, scores)
+    return Predictions(codes, softmax(scores, axis=1))
+
+
+def _refuse_unsound(data: LabelledRows, name: str) -> None:
+    data.rows.refuse_nonfinite()
+    raise InputError(f"X has values too large for model {name!r} to score: they overflow. Use other units.")
+
+
+def model_answers(name: str, fitted: Any, table: LabelledTable, index: Array, posteriors: bool) -> Predictions:
+    """What a fitted classifier, of whatever origin, says of some rows."""
+    X = table.rows(index)
+    codes = table.positions(np.asarray(fitted.predict(X)), name)
+    if not posteriors:
+        return Predictions(codes)
+    columns = table.positions(np.asarray(fitted.classes_), name)
+    if hasattr(fitted, "predict_proba"):
+        return Predictions(codes, _spread(np.asarray(fitted.predict_proba(X), dtype=np.float64), columns, table, 0.0))
+    if hasattr(fitted, "decision_function"):
+        margin = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        by_class = np.column_stack((-margin, margin)) if margin.ndim == 1 else margin
+        if by_class.shape[1] == len(columns):
+            return Predictions(codes, None, _spread(by_class, columns, table, -np.inf))
+    return Predictions(codes)
+
+
+def _spread(values: Array, columns: Array, table: LabelledTable, fill: float) -> Array:
+    """The values of the classes a model has seen in the columns of all classes."""
+    if len(columns) == len(table.classes):
+        return values
+    out = np.full((len(values), len(table.classes)), fill)
+    out[:, columns] = values
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """A model on one split: its scores on held-out rows and perhaps on training rows, and what it answered."""
+
+    held_out: MetricValues
+    train: MetricValues | None
+    counts: Array
+    codes: Array | None = None
+    posterior: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Turns the answers of a model on a split into an outcome."""
+
+    table: LabelledTable
+    scoring: Scoring
+    train_scores: bool
+    keep: str | None
+
+    def outcome(self, split: Split, answers: Predictions, train_answers: Predictions | None) -> SplitResult:
+        truth, weight = self.table.codes[split.test], self.table.weights_of(split.test)
+        n_classes = len(self.table.classes)
+        pairs = np.bincount(truth * n_classes + answers.codes, weights=weight, minlength=n_classes**2)
+        train = None
+        if train_answers is not None:
+            rows = split.train
+            train = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), train_answers)
+        return SplitResult(
+            self.scoring.score(truth, weight, answers),
+            train,
+            pairs.reshape(n_classes, n_classes),
+            answers.codes if self.keep else None,
+            answers.posterior if self.keep == "posteriors" else None,
+        )
+
+
+#: Outcomes by model and number of the split, one of which a task finds.
+Found = dict[tuple[str, int], SplitResult]
+
+
+def scored_models(
+    models: dict[str, Any], rounds: list[Round], judge: Judge, progress: bool | None, n_jobs: int | None
+) -> list[list[SplitResult]]:
+    """The outcome of every model on every split, in the order of both."""
+    quick = {name: model for name, model in models.items() if read_from_moments(model)}
+    splits = [split for part in rounds for split in part.splits]
+    tasks: list[Callable[[], Found]] = []
+    if quick:
+        needs, data = shared_needs(quick), judge.table.labelled
+        moments = [give for part in rounds for give in training_moments(data, part, needs, n_jobs)]
+        tasks += [partial(_read_and_judged, judge, quick, moments[i], i, split) for i, split in enumerate(splits)]
+    for name in [name for name in models if name not in quick]:
+        tasks += [partial(_fitted_and_judged, judge, name, models[name], i, split) for i, split in enumerate(splits)]
+    found: Found = {}
+    for part in _done(tasks, progress, n_jobs):
+        found |= part
+    return [[found[name, number] for number in range(len(splits))] for name in models]
+
+
+def _done(tasks: list[Callable[[], Found]], progress: bool | None, n_jobs: int | None) -> list[Found]:
+    with progress_bar("validation", len(tasks), progress) as advance:
+
+        def stepped(task: Callable[[], Found]) -> Found:
+            result = task()
+            advance()
+            return result
+
+        return side_by_side(stepped, tasks, n_jobs)
+
+
+def _read_and_judged(
+    judge: Judge, models: dict[str, Any], moments: Callable[[], Moments], number: int, split: Split
+) -> Found:
+    """The outcomes of moment models on a split."""
+    data, train, rules = judge.table.labelled, moments(), {}
+    for name, model in models.items():
+        with blamed(name, number):
+            rules[name] = read_rule(model, train, data, judge.table.X)
+    wanted = judge.scoring.needs_posteriors
+    held_out = rule_answers(rules, models, data, split.test, wanted)
+    again = rule_answers(rules, models, data, split.train, wanted) if judge.train_scores else {}
+    return {(name, number): judge.outcome(split, held_out[name], again.get(name)) for name in rules}
+
+
+def _fitted_and_judged(judge: Judge, name: str, model: Any, number: int, split: Split) -> Found:
+    """The outcome of any other model on a split."""
+    table, train, wanted = judge.table, split.train, judge.scoring.needs_posteriors
+    with blamed(name, number):
+        fitted = clone(model).fit(table.rows(train), table.labels(train), **table.fitting(train))
+        held_out = model_answers(name, fitted, table, split.test, wanted)
+        again = model_answers(name, fitted, table, train, wanted) if judge.train_scores else None
+    return {(name, number): judge.outcome(split, held_out, again)}
+
+
+@contextmanager
+def blamed(model: str, split: int) -> Iterator[None]:
+    """Note in any error whose fit it comes from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"(model {model!r}, split {split})")
+        raise
