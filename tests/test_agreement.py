@@ -29,8 +29,8 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.moments.covariance import SHRINKAGE_GRID
 from discriminant.moments.folds import fold_of_rows
-from discriminant.moments.shrinkage import SHRINKAGE_GRID
 from helpers import class_moments, normal_classes
 
 PRIORS = [0.2, 0.5, 0.3]

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 
 from discriminant.data import labelled_rows
 from discriminant.losses import Hinge, Logistic, PerceptronLoss, SmoothedHinge, Softmax, Squared, SquaredHinge
-from discriminant.objective import Objective
-from discriminant.penalties import ElasticNet
+from discriminant.objective import ElasticNet, Objective
 
 MARGINS = np.array([-40.3, -3.7, -0.2, 0.4, 0.9, 1.6, 35.1])  # none at a kink
 STEP = 1e-6

@@ -1,6 +1,6 @@
 """Everything public, and where it is defined."""
 
-from . import errors, figures, raster, theory
+from . import errors, figures, raster, solvers, theory
 from .decision.posteriors import Posterior, posterior, top_k
 from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
@@ -91,6 +91,7 @@ __all__ = [
     "roc",
     "save",
     "separability",
+    "solvers",
     "theory",
     "top_k",
     "write_report",

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .kernels import margins
+from .kernels import losses as loss_kernels
 from .kernels import scores as kernels
 
 Array = np.ndarray[Any, Any]
@@ -78,31 +78,31 @@ class CompiledLoss(MarginLoss):
 
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         value, slope = np.empty_like(margin), np.empty_like(margin)
-        margins.values_and_slopes(self.code, self.width, margin, value, slope)
+        loss_kernels.values_and_slopes(self.code, self.width, margin, value, slope)
         return value, slope
 
     def margin_curvature(self, margin: Array) -> Array:
         out = np.empty_like(margin)
-        margins.curvatures(self.code, self.width, margin, out)
+        loss_kernels.curvatures(self.code, self.width, margin, out)
         return out
 
 
 class Logistic(CompiledLoss):
     """``log(1 + e^-m)``."""
 
-    code = margins.LOGISTIC
+    code = loss_kernels.LOGISTIC
 
 
 class SquaredHinge(CompiledLoss):
     """``max(1 - m, 0)^2``."""
 
-    code = margins.SQUARED_HINGE
+    code = loss_kernels.SQUARED_HINGE
 
 
 class SmoothedHinge(CompiledLoss):
     """``(u + sqrt(u^2 + 4 width^2)) / 2`` with u = 1 - m."""
 
-    code = margins.SMOOTHED_HINGE
+    code = loss_kernels.SMOOTHED_HINGE
 
     def __init__(self, width: float) -> None:
         self.width = width

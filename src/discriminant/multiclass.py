@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from .data.parameters import check_integer
-from .engine.blas import one_blas_thread
+from .engine import one_blas_thread
 from .errors import InputError, ParameterError
 from .losses import Hinge, Logistic
 from .rules import LinearRule

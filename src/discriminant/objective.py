@@ -23,12 +23,13 @@ import scipy.sparse as sp
 from scipy.linalg import helmert
 
 from .data import Block, LabelledRows
+from .data.parameters import check_number
 from .engine import reduce as reduce_rows
 from .engine import workspace
-from .kernels import linear as kernels
-from .kernels import margins, moments
+from .kernels import losses as loss_kernels
+from .kernels import moments
+from .kernels import scores as kernels
 from .losses import CompiledLoss, Softmax
-from .penalties import NO_PENALTY, ElasticNet
 
 Array = np.ndarray[Any, Any]
 
@@ -36,6 +37,41 @@ Array = np.ndarray[Any, Any]
 _PART_BYTES = 1_000_000
 #: A centre this many standard deviations away costs digits unless it is subtracted before multiplying.
 _FAR = 1e3
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """``alpha * ((1 - l1_ratio) / 2 * |w|^2 + l1_ratio * |w|_1)`` of the coefficients w, intercepts excepted."""
+
+    alpha: float = 0.0
+    l1_ratio: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, 0)
+        check_number("l1_ratio", self.l1_ratio, 0, 1)
+
+    @property
+    def l2(self) -> float:
+        """Factor of ``|w|^2 / 2``."""
+        return self.alpha * (1 - self.l1_ratio)
+
+    @property
+    def l1(self) -> float:
+        """Factor of ``|w|_1``."""
+        return self.alpha * self.l1_ratio
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        if self.alpha == 0:
+            return "none"
+        return {0.0: "l2", 1.0: "l1"}.get(self.l1_ratio, "elastic net")
+
+    def value(self, coef: Array) -> float:
+        return 0.5 * self.l2 * float(np.vdot(coef, coef)) + self.l1 * float(np.abs(coef).sum())
+
+
+NO_PENALTY = ElasticNet()
 
 
 @dataclass(frozen=True)
@@ -292,7 +328,7 @@ class _Gradient(Pass):
 
     def update(self, block: Block) -> None:
         if isinstance(self.loss, CompiledLoss) and not block.sparse:
-            total, slopes = margins.add_gradient(*self._kernel_inputs(block), self.products[0])
+            total, slopes = loss_kernels.add_gradient(*self._kernel_inputs(block), self.products[0])
             self.value += total
             self.sums += slopes
         else:
@@ -330,7 +366,7 @@ class _Hessian(_Gradient):
         if isinstance(self.loss, CompiledLoss) and not block.sparse:
             scaled = workspace((block.n_rows, self.objective.shape[1]))
             inputs = self._kernel_inputs(block)
-            total, slopes, kept = margins.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
+            total, slopes, kept = loss_kernels.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
             self.value += total
             self.sums += slopes
             self.hessian += scaled[:kept].T @ scaled[:kept]

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant.data import Block
-from discriminant.moments import ClassMoments, Needs, ThinMoments, together
-from discriminant.moments.tables import TableMoments, count_levels, level_log_probabilities
+from discriminant.moments import ClassMoments, Needs, ThinMoments, combined_needs
+from discriminant.moments.statistic import TableMoments, count_levels, level_log_probabilities
 from helpers import class_moments, normal_classes
 
 OFFSETS = [0.0, 1e4, 1e8, -1e8]
@@ -151,10 +151,10 @@ def test_rows_are_kept_only_while_they_are_fewer_than_the_columns():
 
 
 def test_needs_of_several_models_are_met_by_the_smallest_that_holds_them():
-    assert together([Needs("pooled"), Needs("pooled")]) == Needs("pooled")
-    assert together([Needs("pooled"), Needs("diagonal")]) == Needs("class")
-    assert together([Needs("diagonal"), Needs("pooled", folds=5)]) == Needs("class", folds=5)
-    assert together([Needs("pooled", fourth=True), Needs("class")]) == Needs("class", fourth=True)
+    assert combined_needs([Needs("pooled"), Needs("pooled")]) == Needs("pooled")
+    assert combined_needs([Needs("pooled"), Needs("diagonal")]) == Needs("class")
+    assert combined_needs([Needs("diagonal"), Needs("pooled", folds=5)]) == Needs("class", folds=5)
+    assert combined_needs([Needs("pooled", fourth=True), Needs("class")]) == Needs("class", fourth=True)
 
 
 # --- level counts ---------------------------------------------------------------------------------------------------

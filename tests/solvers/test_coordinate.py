@@ -10,11 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from discriminant.data import labelled_rows
 from discriminant.errors import ParameterError
 from discriminant.losses import Logistic, Softmax, SquaredHinge
-from discriminant.objective import Objective
-from discriminant.penalties import ElasticNet
+from discriminant.objective import ElasticNet, Objective
 from discriminant.solvers import coordinate
-from discriminant.solvers.coordinate import minimise, symmetric
-from discriminant.solvers.path import alpha_grid, alpha_max, regularisation_path
+from discriminant.solvers.coordinate import alpha_grid, alpha_max, minimise, regularisation_path, symmetric
 
 TIGHT = 1e-15
 

@@ -29,8 +29,8 @@ from ..errors import (
     warn,
 )
 from ..kernels import scores as kernels
-from ..moments import FoldMoments, Moments, Needs, merged, narrowed, together
-from ..moments.scatter import Covariance
+from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
+from ..moments.covariance import Covariance
 from ..results import shown
 from ..rules import LinearRule
 
@@ -480,7 +480,7 @@ def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jo
         for model in chosen[1:]:
             model._check_columns(X, reset=True)
             model._accept(data)
-        needs = together(model._needs() for model in chosen)
+        needs = combined_needs(model._needs() for model in chosen)
         moments = collected(data, needs.statistic(data.n_rows, len(data.classes), data.rows.n_columns), n_jobs)
         for model in chosen:
             model._adopt(narrowed(moments, model._needs()))

@@ -16,9 +16,16 @@ from ..data.rows import dense_parts
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, NotReadyError, ParameterError
 from ..moments import ClassMoments, Needs
-from ..moments.closed_form import discriminant_directions, gaussian_quadratic_rule, nearest_centroid_rule
-from ..moments.scatter import Covariance, Scatter
-from ..moments.shrinkage import cross_validated, ledoit_wolf, oas
+from ..moments.covariance import (
+    Covariance,
+    Scatter,
+    cross_validated,
+    discriminant_directions,
+    gaussian_quadratic_rule,
+    ledoit_wolf,
+    nearest_centroid_rule,
+    oas,
+)
 from ..results import shown
 from ..rules import LinearRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of

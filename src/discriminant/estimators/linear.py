@@ -13,7 +13,7 @@ from ..data.parameters import check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, ParameterError
 from ..moments import Moments, Needs
-from ..moments.closed_form import indicator_products, least_squares_coefficients
+from ..moments.covariance import indicator_products, least_squares_coefficients
 from ..moments.folds import fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading, constant_columns

@@ -20,9 +20,8 @@ from ..errors import CollinearityWarning, InputError, LabelError, ParameterError
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.separation import Separation, separation
 from ..losses import Logistic, Softmax
-from ..moments.scatter import factorised
-from ..objective import Objective
-from ..penalties import ElasticNet
+from ..moments.covariance import factorised
+from ..objective import ElasticNet, Objective
 from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution

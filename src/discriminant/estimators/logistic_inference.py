@@ -20,8 +20,7 @@ from ..inference.constrained import constrained_minimum
 from ..inference.covariance import information, inverse, penalised_covariance, sandwich_covariance
 from ..inference.firth import firth_profile_intervals
 from ..inference.summary import Summary, coefficient
-from ..objective import Objective
-from ..penalties import NO_PENALTY
+from ..objective import NO_PENALTY, Objective
 from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]

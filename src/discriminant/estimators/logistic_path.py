@@ -14,12 +14,11 @@ from ..data.labels import check_offset
 from ..data.parameters import check_integer
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
-from ..objective import Objective
-from ..penalties import ElasticNet
+from ..objective import ElasticNet, Objective
 from ..results import shown
 from ..solvers import Solution
 from ..solvers.choose import named_solver
-from ..solvers.path import alpha_grid, regularisation_path
+from ..solvers.coordinate import alpha_grid, regularisation_path
 from .base import all_or_nothing
 from .logistic import LogisticRegression, finite_rows, refuse_weightless_classes
 

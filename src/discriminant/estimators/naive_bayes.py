@@ -11,8 +11,8 @@ from ..data import LabelledRows
 from ..data.parameters import check_number
 from ..data.rows import MixedRows, as_table, plan_columns
 from ..moments import Needs
-from ..moments.closed_form import gaussian_diagonal_rule
-from ..moments.tables import TableMoments, level_log_probabilities
+from ..moments.covariance import gaussian_diagonal_rule
+from ..moments.statistic import TableMoments, level_log_probabilities
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns
 from .discriminant import GenerativeMixin

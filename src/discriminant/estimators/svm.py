@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows
 from ..data.parameters import check_integer, check_number
-from ..engine import side_by_side
-from ..engine.blas import one_blas_thread
+from ..engine import one_blas_thread, side_by_side
 from ..errors import (
     DegenerateDataError,
     DiscriminantError,
@@ -33,7 +32,7 @@ from ..results import shown
 from ..rules import LinearRule
 from ..solvers.hard_margin import maximum_margin
 from ..solvers.margin import MarginFit, MarginProblem
-from ..solvers.result import Solution
+from ..solvers.solution import Solution
 from ..solvers.widest import widest_margin
 from ..solvers.witness import CommonPoint
 from .base import all_or_nothing

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..moments.scatter import factorised
+from ..moments.covariance import factorised
 from ..objective import Objective
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data import Block
 from ..engine import reduce
-from ..moments.scatter import Covariance, factorised
+from ..moments.covariance import Covariance, factorised
 from ..objective import Objective, Pass
 
 Array = np.ndarray[Any, Any]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
-from .margins import SMOOTHED_HINGE, terms
+from . import kernel, summing_kernel
+from .losses import SMOOTHED_HINGE, derivatives
 
 #: Curvature less than this share of the largest is left out of the second derivatives.
 _FLAT = 1e-3
@@ -29,7 +29,7 @@ def _evaluate(loss, rows, share, linear, ridge, theta, width, gradient, hessian,
         margin = 0.0
         for j in range(q):
             margin += rows[i, j] * theta[j]
-        cost, slope, curvature = terms(loss, width, margin)
+        cost, slope, curvature = derivatives(loss, width, margin)
         value += share[i] * cost
         pull = share[i] * slope
         for j in range(q):

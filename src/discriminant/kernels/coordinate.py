@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
-from .margins import logistic_terms
+from . import kernel, summing_kernel
+from .losses import logistic_derivatives
 
 
 @kernel
@@ -56,7 +56,7 @@ def logistic(scores, codes, weight, values, slopes):  # type: ignore[no-untyped-
     for i in range(scores.shape[0]):
         sign = 2.0 * codes[i] - 1.0
         for k in range(scores.shape[1]):
-            value, slope, _ = logistic_terms(sign * scores[i, k])
+            value, slope, _ = logistic_derivatives(sign * scores[i, k])
             values[k] += weight[i] * value
             slopes[i, k] = sign * weight[i] * slope
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compile import kernel
+from . import kernel
 
 
 @kernel

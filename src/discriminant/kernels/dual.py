@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 #: Array elements in a cache line of 64 bytes, for numbers of 8 and of 4 bytes.
 _WIDE, _NARROW = 8, 16

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 #: Steps go this part of the way to the point where something positive would become 0.
 _SHORT_OF_ZERO = 0.995

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel
+from . import kernel
 
 
 @kernel

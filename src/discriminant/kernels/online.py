@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 
 @kernel

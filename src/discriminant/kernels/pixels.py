@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 _STRIP = 256
 

@@ -1,4 +1,4 @@
-"""From rows to class scores, and from scores to the best class or to probabilities.
+"""From rows to class scores, from scores to the best class or to probabilities, and products of CSR rows both ways.
 
 Shapes: ``scores`` (rows, K) float64; every loop over classes or columns is the inner, contiguous one.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 
 @summing_kernel
@@ -76,3 +76,51 @@ def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
             total += values[i, k]
         for k in range(values.shape[1]):
             values[i, k] /= total
+
+
+@kernel
+def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def]
+    """Write ``rows @ coef`` (p, C) to ``out`` (rows, C)."""
+    if coef.shape[1] == 1:  # the usual case, without a loop over one column
+        for i in range(indptr.size - 1):
+            total = 0.0
+            for e in range(indptr[i], indptr[i + 1]):
+                total += data[e] * coef[indices[e], 0]
+            out[i, 0] = total
+        return
+    for i in range(indptr.size - 1):
+        for c in range(coef.shape[1]):
+            out[i, c] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            value = data[e]
+            j = indices[e]
+            for c in range(coef.shape[1]):
+                out[i, c] += value * coef[j, c]
+
+
+@kernel
+def csr_add_products(data, indices, indptr, residual, out):  # type: ignore[no-untyped-def]
+    """Add ``rows' @ residual`` (rows, C) to ``out`` (p, C)."""
+    if residual.shape[1] == 1:
+        for i in range(indptr.size - 1):
+            pull = residual[i, 0]
+            for e in range(indptr[i], indptr[i + 1]):
+                out[indices[e], 0] += data[e] * pull
+        return
+    for i in range(indptr.size - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            value = data[e]
+            j = indices[e]
+            for c in range(residual.shape[1]):
+                out[j, c] += value * residual[i, c]
+
+
+@kernel
+def csr_add_squares(data, indices, indptr, weight, out):  # type: ignore[no-untyped-def]
+    """Add the weighted squares (rows, C) of each column to ``out`` (p, C)."""
+    for i in range(indptr.size - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            square = data[e] * data[e]
+            j = indices[e]
+            for c in range(weight.shape[1]):
+                out[j, c] += square * weight[i, c]

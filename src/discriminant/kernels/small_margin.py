@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import kernel, summing_kernel
 from .bent import follow
-from .compile import kernel, summing_kernel
 from .interior import step
-from .margins import SMOOTHED_HINGE
+from .losses import SMOOTHED_HINGE
 
 _MOST_STEPS, _MOST_ROUNDS = 100, 30
 #: Rows for each unknown from which on the search begins with every fourth of them.

@@ -1,9 +1,8 @@
 """Class moments in one pass, and the models that are read from them."""
 
-from .folds import FoldMoments
-from .needs import Needs, merged, narrowed, together
+from .folds import FoldMoments, Needs, combined_needs, merged, narrowed
 from .regression import LinearFit, linear_regression
-from .statistic import ClassMoments, Moments, ThinMoments
+from .statistic import ClassMoments, Moments, TableMoments, ThinMoments
 
 __all__ = [
     "ClassMoments",
@@ -11,9 +10,10 @@ __all__ = [
     "LinearFit",
     "Moments",
     "Needs",
+    "TableMoments",
     "ThinMoments",
+    "combined_needs",
     "linear_regression",
     "merged",
     "narrowed",
-    "together",
 ]

@@ -11,8 +11,7 @@ from ..data import LabelledRows, as_rows, check_weights
 from ..data.rows import dense_rows
 from ..engine import reduce
 from ..errors import InputError
-from .closed_form import least_squares_coefficients
-from .scatter import DenseScatter
+from .covariance import DenseScatter, least_squares_coefficients
 from .statistic import ClassMoments
 
 Array = np.ndarray[Any, Any]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..decision.rules import Decision
-from ..engine.threads import in_order
+from ..engine import in_order
 from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
 from ..results import shown
 from ..validation.progress import progress_bar

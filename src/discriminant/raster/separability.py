@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, InputError
-from ..moments.scatter import CholeskyCovariance, factorised
+from ..moments.covariance import CholeskyCovariance, factorised
 from ..results import aligned, frame_of, plain, shortened, shown
 from ..tables.learning import Finding
 from ..theory.distances import ClassDistances, class_distances

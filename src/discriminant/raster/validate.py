@@ -10,7 +10,7 @@ from sklearn.base import clone
 from ..data.parameters import check_integer
 from ..decision.posteriors import label_array
 from ..decision.rules import Decision
-from ..engine.threads import in_order
+from ..engine import in_order
 from ..errors import LabelError, ParameterError
 from ..results import shown
 from ..validation.cross_validation import CrossValidation, cross_validate

@@ -1,6 +1,31 @@
-"""Ways to the minimum of an objective; they see the objective only, and report what they reached."""
+"""Solvers that ``solver=`` accepts, and what they report.
 
-from .choose import SOLVERS, choose_solver
-from .result import Solution
+======================================================  ===========
+problem                                                 ``"auto"``
+======================================================  ===========
+an L1 part in the penalty                               coordinate
+more than 2,000 columns                                 lbfgs
+up to 600 parameters ((K - 1) (p + 1))                  newton
+more parameters                                         lbfgs
+early stopping asked for                                sgd
+======================================================  ===========
 
-__all__ = ["SOLVERS", "Solution", "choose_solver"]
+================  ====  ==  ==  ===========  ======================================================
+solver            none  L2  L1  elastic net  an iteration costs
+================  ====  ==  ==  ===========  ======================================================
+newton            yes   yes no  no           a pass; a Hessian of a sample first
+lbfgs             yes   yes no  no           a pass
+newton-cg         yes   yes no  no           a pass for each product with the Hessian
+coordinate        yes   yes yes yes          a pass; weighted products of the active columns
+gradient          yes   yes no  no           a pass
+sgd               yes   yes no  no           a pass, and two over the mini-batches
+================  ====  ==  ==  ===========  ======================================================
+
+``"gradient"`` and ``"sgd"`` stand for `GradientDescent` and `StochasticGradient` as they are by default; objects with
+other settings can be given instead of a name. Any object with a ``minimise(objective, theta, tol, max_iter, trace)``
+that returns a `Solution` is a solver.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

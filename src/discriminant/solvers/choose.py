@@ -1,26 +1,4 @@
-"""Which solver for which problem.
-
-======================================================  ===========
-problem                                                 solver
-======================================================  ===========
-an L1 part in the penalty                               coordinate
-more than 2,000 columns                                 lbfgs
-up to 600 parameters ((K - 1) (p + 1))                  newton
-more parameters                                         lbfgs
-early stopping asked for                                sgd
-======================================================  ===========
-
-================  ====  ==  ==  ===========  ======================================================
-solver            none  L2  L1  elastic net  an iteration costs
-================  ====  ==  ==  ===========  ======================================================
-newton            yes   yes no  no           a pass; a Hessian of a sample first
-lbfgs             yes   yes no  no           a pass
-newton-cg         yes   yes no  no           a pass for each product with the Hessian
-coordinate        yes   yes yes yes          a pass; weighted products of the active columns
-gradient          yes   yes no  no           a pass
-sgd               yes   yes no  no           a pass, and two over the mini-batches
-================  ====  ==  ==  ===========  ======================================================
-"""
+"""Which solver for which problem; the tables are in the package's docstring."""
 
 from __future__ import annotations
 
@@ -31,10 +9,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..objective import Objective
-from . import coordinate, newton, newton_cg, quasi_newton
+from . import coordinate, descent, newton
 from .gradient import GradientDescent, StochasticGradient
-from .metric import moment_metric
-from .result import Solution
+from .solution import Solution
 
 Array = np.ndarray[Any, Any]
 Minimise = Callable[..., Solution]
@@ -44,13 +21,13 @@ _MOST_DENSE_COLUMNS = 2_000
 
 
 def _lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
-    return quasi_newton.minimise(objective, theta, moment_metric(objective, theta), tol, max_iter, trace)
+    return descent.minimise(objective, theta, descent.moment_preconditioner(objective, theta), tol, max_iter, trace)
 
 
 SOLVERS: dict[str, Minimise] = {
     "newton": newton.minimise,
     "lbfgs": _lbfgs,
-    "newton-cg": newton_cg.minimise,
+    "newton-cg": newton.minimise_cg,
     "coordinate": coordinate.minimise,
     "gradient": GradientDescent().minimise,
     "sgd": StochasticGradient().minimise,

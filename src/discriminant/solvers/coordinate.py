@@ -11,32 +11,34 @@ a few points in the time of one.
 
 The penalty is that of all K coefficient vectors, which for L1 depends on the basis of the scores: softmax is solved
 here in its K scores (`symmetric`), not in contrasts.
+
+On a path of decreasing strengths (`regularisation_path`) each starts from its stronger neighbour's solution, as far as
+that has come: a few of them are under way at the same time and share every pass. Columns are screened by the sequential
+strong rule (Tibshirani et al. 2012): a column joins when its slope at the neighbour's point says it could matter. The
+rule may err; whether it did is seen in the next exact gradient, and columns left out wrongly join then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-from ..data import Block
-from ..engine import workspace
-from ..engine.blas import one_blas_thread
+from ..engine import one_blas_thread
+from ..errors import ParameterError
 from ..kernels import coordinate as kernels
 from ..losses import Logistic, Softmax
 from ..objective import Objective, Pass
-from .result import Solution, Trace
+from .solution import Solution, Trace
+from .working_set import WorkingHessian
 
 Array = np.ndarray[Any, Any]
 
 _SUFFICIENT = 1e-4
-#: After this many sweeps of coordinate descent, a jump to the minimum over the support; and so on.
-_MOST_SWEEPS, _MOST_JUMPS = 50, 40
 #: A working set starts with at most this many columns and then at most doubles, if it is not known better.
 _FIRST_MEMBERS = 256
 #: On a path it grows by at least one in this many.
@@ -45,8 +47,8 @@ _GROWTH = 4
 _CAUTION = 2.0
 #: What a fresh Hessian gains: the excess shrinks to this share in a round.
 _USUAL_GAIN = 0.01
-#: A Gram matrix costs this many passes for a column's worth of columns (dense), from a measurement on 20,000 x 500.
-_GRAM_COST = 0.009
+#: Strengths under way at the same time.
+_WINDOW = 5
 
 
 class SymmetricObjective(Objective):
@@ -89,7 +91,7 @@ def _in_scores(objective: Objective, theta: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Point:
+class LossPoint:
     """Parameters with the mean loss and its gradient there, penalties left out."""
 
     theta: Array
@@ -101,13 +103,13 @@ class Point:
         return bool(np.isfinite(self.loss) and np.isfinite(self.slope).all())
 
 
-def evaluate(objective: Objective, thetas: list[Array]) -> list[Point]:
+def evaluate(objective: Objective, thetas: list[Array]) -> list[LossPoint]:
     """The points at these parameters, all in one pass."""
     coefs, intercepts = zip(*(objective.linear(theta) for theta in thetas), strict=True)
     total = objective.reduce(_Points(objective, np.concatenate(coefs), np.concatenate(intercepts)))
     products, sums = np.split(total.products, len(thetas)), np.split(total.sums, len(thetas))
     return [
-        Point(theta, float(value) / objective.total_weight, objective.to_parameters(product, total_slope))
+        LossPoint(theta, float(value) / objective.total_weight, objective.to_parameters(product, total_slope))
         for theta, value, product, total_slope in zip(thetas, total.value, products, sums, strict=True)
     ]
 
@@ -136,226 +138,16 @@ class _Points(Pass):
         self.add_products(part, slopes)
 
 
-class WorkingHessian:
-    """The Hessian of the mean loss in the parameters of the working set, at a point not too long ago.
-
-    Parameters are numbered as in ``theta.ravel()``; intercepts are always members.
-    """
-
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
-        self.waste = np.inf
-        self.theta = np.full(objective.shape, np.nan)
-        is_intercept = np.zeros(objective.shape, dtype=bool)
-        is_intercept[:, objective.n_columns :] = True
-        self.is_intercept = is_intercept.ravel()
-        self.is_member = self.is_intercept.copy()
-
-    @cached_property
-    def members(self) -> Array:
-        return np.flatnonzero(self.is_member)
-
-    @property
-    def cost(self) -> float:
-        """What a fresh one costs, in passes."""
-        data, size = self.objective.data.rows, len(self.members)
-        entries = getattr(getattr(data, "values", None), "nnz", None)
-        if entries is None:
-            return 1 + size / self.objective.shape[1] + _GRAM_COST * size**2 / self.objective.shape[1]
-        per_row = max(entries / data.n_rows, 1.0)
-        return 1 + (size / self.objective.shape[1]) ** 2 * per_row
-
-    def renew(self, theta: Array, members: Array) -> None:
-        """Compute it afresh at ``theta`` for these members (a mask) and the intercepts."""
-        self.theta, self.waste = theta.copy(), 0.0
-        self._set_members(members | self.is_intercept)
-        self._keep(self._gram(self.is_member))
-
-    def extend(self, members: Array) -> None:
-        """Add members, with the curvature they had at the point of the last renewal."""
-        before, old = self.members, self.matrix
-        new = members & ~self.is_member
-        self._set_members(self.is_member | new)
-        place_old, place_new = np.searchsorted(self.members, before), np.flatnonzero(new[self.members])
-        matrix = np.empty((len(self.members), len(self.members)))
-        matrix[np.ix_(place_old, place_old)] = old
-        cross = self._gram(new)
-        matrix[place_new] = cross
-        matrix[:, place_new] = cross.T
-        self._keep(matrix)
-
-    def _set_members(self, members: Array) -> None:
-        self.is_member = members
-        self.__dict__.pop("members", None)
-
-    def _gram(self, rows: Array) -> Array:
-        """Rows of the Hessian: second derivatives in these parameters (a mask) and all members."""
-        objective = self.objective
-        total: _Gram = objective.reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
-        return total.finished()
-
-    def _keep(self, matrix: Array) -> None:
-        """Keep the matrix, and what is left of it once intercepts follow their optimum (the Schur complement)."""
-        self.matrix = matrix
-        self.free = self.is_intercept[self.members]
-        self.inverse = np.linalg.pinv(matrix[np.ix_(self.free, self.free)], rcond=1e-10, hermitian=True)
-        border = matrix[np.ix_(~self.free, self.free)]
-        self.follow = border @ self.inverse
-        self.reduced = matrix[np.ix_(~self.free, ~self.free)] - self.follow @ border.T
-        # A column that the intercepts explain has no curvature of its own, only rounding.
-        own = matrix.diagonal()[~self.free]
-        flat = self.reduced.diagonal() <= 1e-12 * own
-        self.reduced[flat] = 0.0
-        self.reduced[:, flat] = 0.0
-
-    def step(self, descent: Descent) -> tuple[Array, float, float]:
-        """Where the penalised model at the descent's point is least, how much is gained there, and its curvature.
-
-        The curvature is that along the step, of the matrix as it is; the model's is ``descent.bend`` times the matrix.
-        """
-        columns, free, bend = self.members[~self.free], self.members[self.free], descent.bend
-        theta, slope = descent.point.theta.ravel(), descent.point.slope.ravel()
-        ridge, l1 = descent.ridge.ravel()[columns] / bend, descent.l1.ravel()[columns] / bend
-        origin = theta[columns]
-        slope, rise = slope[columns] / bend, slope[free] / bend
-        before = slope + ridge * origin - self.follow @ rise
-        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.tol * abs(descent.value) / bend)
-        change = x - origin
-        own = float(rise @ self.inverse @ rise)
-        gain = 0.5 * own - 0.5 * float(change @ (before + after)) - float(l1 @ (np.abs(x) - np.abs(origin)))
-        curvature = own + float(change @ (after - before - ridge * change))
-        new = theta.copy()
-        new[columns] = x
-        new[free] -= self.inverse @ rise + self.follow.T @ change
-        return new.reshape(descent.point.theta.shape), gain * bend, curvature
-
-    def _least(self, before: Array, origin: Array, ridge: Array, l1: Array, enough: float) -> tuple[Array, Array]:
-        """Coefficients that minimise the model, and its gradient there."""
-        x = origin.copy()
-        for _ in range(_MOST_JUMPS):
-            after = before.copy()
-            sweeps = kernels.minimise_quadratic(self.reduced, ridge, l1, origin, after, x, enough, 1e-4, _MOST_SWEEPS)
-            if sweeps < _MOST_SWEEPS:
-                break
-            x = self._jump(after, ridge, l1, x)
-        return x, after
-
-    def _jump(self, gradient: Array, ridge: Array, l1: Array, x: Array) -> Array:
-        """The minimum over the coefficients that are not 0, or the first point on the way there where one becomes 0.
-
-        Sweeps creep where columns are nearly collinear; once they have settled the signs, this is what is left to do.
-        """
-        support = np.flatnonzero(x)
-        matrix = self.reduced[np.ix_(support, support)] + np.diag(ridge[support])
-        slope = gradient[support] + l1[support] * np.sign(x[support])
-        try:
-            change = -cho_solve(cho_factor(matrix), slope)
-        except np.linalg.LinAlgError:
-            return x
-        part = np.where(change * x[support] < 0, -x[support] / np.where(change == 0, 1.0, change), np.inf)
-        length = min(1.0, part.min(initial=np.inf))
-        new = x.copy()
-        new[support] = np.where(part <= length, 0.0, x[support] + length * change)
-        return new
-
-
-class _Gram(Pass):
-    """Second derivatives of the loss in some parameters and the members, in standardised columns."""
-
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, rows: Array, members: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.rows, self.members = rows, members
-        self.matrix = np.zeros((rows.sum(), members.sum()))
-        shape = objective.shape
-        #: Place of each parameter in the matrix, -1 where it has none.
-        self.row_of = np.where(rows, np.cumsum(rows) - 1, -1).reshape(shape)
-        self.column_of = np.where(members, np.cumsum(members) - 1, -1).reshape(shape)
-        self.columns = np.flatnonzero(members.reshape(shape).any(axis=0))
-        self.unscaled = False
-
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept, self.rows, self.members)
-
-    def merge(self, other: Self) -> None:
-        self.matrix += other.matrix
-
-    def update(self, block: Block) -> None:
-        self.factors: list[Array] = []
-        super().update(block)
-        factor = np.concatenate(self.factors)
-        if sp.issparse(block.X):
-            self._add_sparse(block.X, factor)
-        elif self.objective.n_functions == 1:
-            self._add_square(block.X, np.sqrt(factor[:, 0, 0]))
-        else:
-            self._add_pairs(block.X, factor)
-
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        """Note the rows' factors; products are taken of whole blocks, which matrix products like better."""
-        self.factors.append(self._factors(self.scores(part, self.coef, self.intercept, offset), codes, weight))
-
-    def _factors(self, scores: Array, codes: Array, weight: Array) -> Array:
-        """Weighted second derivatives of each row's loss in its scores, (rows, C, C)."""
-        if not isinstance(self.loss, Softmax):
-            return (weight * self.loss.curvature(scores, codes))[:, None, None]
-        probability = self.loss.probabilities(scores)
-        factor = np.eye(probability.shape[1]) - probability[:, None, :]
-        return factor * (probability * weight[:, None])[:, :, None]
-
-    def _gathered(self, X: Array, factor: Array) -> Array:
-        out = workspace((len(X), len(self.columns)))
-        kernels.gather(X, self.columns, self.standard.centre, self.standard.scale, factor, out)
-        return out
-
-    def _add_square(self, X: Array, root: Array) -> None:
-        gathered = self._gathered(X, root)
-        if len(self.matrix) == len(self.columns):
-            self.matrix += gathered.T @ gathered
-        else:
-            self.matrix += gathered[:, self.rows[self.columns]].T @ gathered
-
-    def _add_pairs(self, X: Array, factor: Array) -> None:
-        gathered = self._gathered(X, np.ones(len(X)))
-        for a, row_of in enumerate(self.row_of[:, self.columns]):
-            mine = gathered[:, row_of >= 0]
-            for b, column_of in enumerate(self.column_of[:, self.columns]):
-                others = gathered[:, column_of >= 0]
-                here = np.ix_(row_of[row_of >= 0], column_of[column_of >= 0])
-                self.matrix[here] += (mine * factor[:, a, b, None]).T @ others
-
-    def _add_sparse(self, X: Any, factor: Array) -> None:
-        for a, row_of in enumerate(self._padded(self.row_of)):
-            for b, column_of in enumerate(self._padded(self.column_of)):
-                weight = np.ascontiguousarray(factor[:, a, b])
-                kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
-        self.unscaled = True
-
-    def finished(self) -> Array:
-        """The matrix in standardised columns, divided by the total weight."""
-        if self.unscaled:
-            scale = np.append(self.standard.scale, 1.0)[: self.objective.shape[1]]
-            scale = np.broadcast_to(scale, self.objective.shape).ravel()
-            self.matrix /= scale[self.rows][:, None]
-            self.matrix /= scale[self.members]
-        self.matrix /= self.objective.total_weight
-        return self.matrix
-
-    def _padded(self, places: Array) -> Array:
-        """Places with one for the intercept, even where there is none."""
-        short = self.objective.n_columns + 1 - places.shape[1]
-        return np.pad(places, ((0, 0), (0, short)), constant_values=-1)
-
-
 class Descent:
     """The way to the minimum for one penalty: where it is, where it wants to go next."""
 
     def __init__(
         self,
         objective: Objective,
-        start: Point,
+        start: LossPoint,
         tol: float,
         max_iter: int,
-        anchors: list[Point],
+        anchors: list[LossPoint],
         steps: Trace,
         bend: float = 1.0,
     ) -> None:
@@ -370,11 +162,11 @@ class Descent:
         self.aim = start.theta
         self._stand_at(start)
 
-    def _stand_at(self, point: Point) -> None:
+    def _stand_at(self, point: LossPoint) -> None:
         self.point, self.value = point, self._value(point)
         self.steps.note(point.theta, self.value, self.subgradient)
 
-    def _value(self, point: Point) -> float:
+    def _value(self, point: LossPoint) -> float:
         penalty = 0.5 * (self.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
         return point.loss + float(penalty)
 
@@ -423,7 +215,7 @@ class Descent:
     def next_theta(self) -> Array:
         return self.aim if self.length == 1 else self.point.theta + self.length * (self.aim - self.point.theta)
 
-    def arrive(self, point: Point) -> bool:
+    def arrive(self, point: LossPoint) -> bool:
         """Move to an evaluated point if it descends enough; otherwise shorten the step."""
         self.iterations += 1
         rounding = 4 * np.finfo(float).eps * abs(self.value)
@@ -435,7 +227,7 @@ class Descent:
         self.length *= 0.25
         return False
 
-    def _learn(self, point: Point) -> None:
+    def _learn(self, point: LossPoint) -> None:
         """Take the model's curvature from what the step has shown: an old Hessian is mostly too large or too small."""
         shown = float(np.vdot(point.theta - self.point.theta, point.slope - self.point.slope))
         if self.curvature > 0 and shown > 0:
@@ -574,3 +366,134 @@ def _without_intercept_slopes(descent: Descent) -> tuple[float, Array | None]:
     levels = [point.loss - float(np.vdot(point.slope, point.theta)) for point in points]
     slopes = [point.slope[:, :p] for point in points]
     return float(share @ levels), np.tensordot(share, slopes, axes=1)
+
+
+def alpha_max(objective: Objective) -> float:
+    """The smallest strength at which all coefficients are 0."""
+    _refuse_ridge(objective)
+    return _strength(objective, null_point(symmetric(objective)))
+
+
+def alpha_grid(objective: Objective, n: int = 50, ratio: float = 1e-3) -> Array:
+    """``n`` strengths in equal proportions, from `alpha_max` down to ``ratio`` times it."""
+    return np.geomspace(1.0, ratio, n) * alpha_max(objective)
+
+
+def regularisation_path(
+    objective: Objective | Callable[[float], Objective],
+    alphas: Sequence[float] | Array,
+    tol: float = 1e-7,
+    max_iter: int = 100,
+    window: int = _WINDOW,
+) -> list[Solution]:
+    """The solutions for ``alphas`` in decreasing order.
+
+    Parameters
+    ----------
+    objective : Objective or function from a strength to one
+        What is minimised; of its penalty only ``l1_ratio`` matters.
+    alphas : sequence of float
+        Decreasing strengths.
+    tol : float
+        Each solution's estimated relative excess.
+    max_iter : int
+        Rounds for each strength.
+    window : int
+        Strengths under way at the same time.
+
+    Returns
+    -------
+    list of Solution
+        ``passes`` counts from the start of the path. With softmax ``theta`` has K rows (see `coordinate.symmetric`).
+    """
+    alphas = np.asarray(alphas, dtype=np.float64)
+    if alphas.size == 0 or (np.diff(alphas) > 0).any():
+        raise ParameterError("alphas must be a decreasing sequence of at least one strength.")
+    base = symmetric(objective(alphas[0]) if callable(objective) else objective)
+    with one_blas_thread():
+        return _Path(base, alphas, tol, max_iter, window).run()
+
+
+class _Path:
+    """The descents of a path, those under way and those that are done."""
+
+    def __init__(self, objective: Objective, alphas: Array, tol: float, max_iter: int, window: int) -> None:
+        self.alphas, self.tol, self.max_iter, self.window = alphas, tol, max_iter, window
+        self.objective = replace(objective, standard=objective.standardised)
+        anchors = anchor_points(self.objective)
+        self.start = null_point(self.objective)
+        self.anchors = evaluate(self.objective, anchors) if anchors else []
+        self.hessian = WorkingHessian(self.objective)
+        self.descents: list[Descent] = []
+
+    def run(self) -> list[Solution]:
+        while True:
+            self._admit()
+            going = [descent for descent in self.descents if descent.solution is None]
+            if not going:
+                break
+            advance(going, self.hessian, self._strong())
+        return [descent.solution for descent in self.descents if descent.solution is not None]
+
+    def _admit(self) -> None:
+        """Let the next strength start, if there is room and its neighbour has a point of its own."""
+        n, going = len(self.descents), sum(descent.solution is None for descent in self.descents)
+        if n == len(self.alphas) or going >= self.window:
+            return
+        if n and self.descents[-1].solution is None and self.descents[-1].iterations == 0:
+            return
+        start = self.descents[-1].point if n else self.start
+        penalty = replace(self.objective.penalty, alpha=float(self.alphas[n]))
+        objective = replace(self.objective, penalty=penalty)
+        self.descents.append(
+            Descent(
+                objective,
+                start,
+                self.tol,
+                self.max_iter,
+                self.anchors,
+                Trace(False),
+                self.descents[-1].bend if n else 1.0,
+            )
+        )
+
+    def _strong(self) -> Array:
+        """A mask of the parameters that the strong rule would not discard for the strength to come."""
+        newest, n = self.descents[-1], len(self.descents)
+        here, ahead = self.alphas[n - 1], self.alphas[min(n, len(self.alphas) - 1)]
+        bound = max(2 * ahead - here, 0.0) / max(here, 1e-300)
+        return np.asarray(np.abs(newest.gradient) > bound * newest.l1).ravel()
+
+
+def null_point(objective: Objective) -> LossPoint:
+    """The best point without coefficients."""
+    theta = np.zeros(objective.shape)
+    if not objective.fit_intercept:
+        return evaluate(objective, [theta])[0]
+    theta[:, -1] = null_intercepts(objective)
+    (point,) = evaluate(objective, [theta])
+    hessian = WorkingHessian(objective)
+    nobody = np.zeros_like(hessian.is_member)
+    for _ in range(100):
+        steepest = np.abs(point.slope[:, -1]).max()
+        if steepest <= 1e-14:
+            break
+        hessian.renew(point.theta, nobody)
+        theta = point.theta.copy()
+        theta[:, -1] -= hessian.inverse @ point.slope[:, -1]
+        (new,) = evaluate(objective, [theta])
+        if not new.loss <= point.loss * (1 + 1e-15) or not np.abs(new.slope[:, -1]).max() < steepest:
+            break
+        point = new
+    return point
+
+
+def _strength(objective: Objective, null: LossPoint) -> float:
+    p = objective.n_columns
+    slopes = np.abs(null.slope[:, :p]) * objective.standardised.scale
+    return float(slopes.max() / objective.penalty.l1_ratio)
+
+
+def _refuse_ridge(objective: Objective) -> None:
+    if objective.penalty.l1_ratio == 0:
+        raise ParameterError("With l1_ratio=0 no strength makes coefficients 0: give the strengths (alphas) yourself.")

@@ -12,11 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data import Block, LabelledRows
-from ..objective import Objective
-from ..penalties import NO_PENALTY
-from .metric import moment_metric
-from .quasi_newton import finished, search
-from .result import Solution, Trace
+from ..objective import NO_PENALTY, Objective
+from .descent import finished, moment_preconditioner, search
+from .solution import Solution, Trace
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +36,7 @@ class GradientDescent:
 
     def minimise(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
         """Minimise a smooth objective."""
-        metric, steps, length = moment_metric(objective, theta), Trace(trace), self.rate
+        metric, steps, length = moment_preconditioner(objective, theta), Trace(trace), self.rate
         value, gradient = objective.value_and_gradient(theta)
         for iteration in range(max_iter + 1):
             steps.note(theta, value, gradient)
@@ -109,7 +107,7 @@ class StochasticGradient:
     ) -> Solution:  # fmt: skip
         """Minimise a smooth objective; with ``held_out``, stop when its loss stops falling and return the best."""
         rng = np.random.default_rng(rng)
-        metric, steps = moment_metric(objective, theta), Trace(trace)
+        metric, steps = moment_preconditioner(objective, theta), Trace(trace)
         n_batches = -(-objective.data.n_rows // self.batch)
         best, waited, reason = (np.inf, theta), 0, "max_iter"
         for epoch in range((self.epochs or max_iter) + 1):
@@ -195,7 +193,7 @@ class Stream:
         """The stream after the rows of another chunk."""
         objective = replace(self.objective, data=data)
         theta, average, steps = self.theta, self.average, self.steps
-        metric = moment_metric(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
+        metric = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
         for batch in batches(objective, self.batch, np.random.default_rng(rng)):
             steps += 1
             theta = theta - self.rate / np.sqrt(1 + steps / 10) * metric(batch_gradient(objective, batch, theta))

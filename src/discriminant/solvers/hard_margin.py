@@ -15,7 +15,7 @@ import numpy as np
 
 from ..data import LabelledRows, as_rows
 from ..data.rows import SparseRows
-from ..engine.blas import one_blas_thread
+from ..engine import one_blas_thread
 from ..errors import DegenerateDataError, LabelError, NotSeparableError
 from .active_set import Search
 from .centred import CentredRows, centred, points_of

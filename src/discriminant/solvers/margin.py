@@ -19,9 +19,8 @@ import numpy as np
 
 from ..data import LabelledRows
 from ..losses import Hinge, SquaredHinge
-from ..objective import Objective
-from ..penalties import ElasticNet
-from .result import Solution
+from ..objective import ElasticNet, Objective
+from .solution import Solution
 
 Array = np.ndarray[Any, Any]
 

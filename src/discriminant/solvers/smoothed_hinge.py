@@ -17,7 +17,7 @@ import numpy as np
 from ..kernels.bent import follow
 from ..kernels.small_margin import solve
 from ..losses import SmoothedHinge, SquaredHinge
-from ..moments.scatter import factorised
+from ..moments.covariance import factorised
 from ..objective import Objective
 from . import newton
 from .margin import MarginFit, MarginProblem, balanced, finished

@@ -30,12 +30,11 @@ _RECORDS = {
     "inference.firth": ("FirthFit",),
     "inference.separation": ("Separation",),
     "multiclass": ("CodebookRule", "Codebook"),
-    "objective": ("Standardisation",),
-    "penalties": ("ElasticNet",),
+    "objective": ("ElasticNet", "Standardisation"),
     "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),
     "solvers.gradient": ("GradientDescent", "StochasticGradient"),
     "solvers.perceptron": ("Walk",),
-    "solvers.result": ("Solution", "Step"),
+    "solvers.solution": ("Solution", "TracePoint"),
 }
 
 #: By the name that stands in files. Classes may move and be renamed; these names stay.
@@ -51,7 +50,7 @@ FORMS: dict[str, Form] = {
     "RowsLeftOut": plain(f"{_PACKAGE}.storage.forms", "RowsLeftOut"),
     "Softmax": plain(f"{_PACKAGE}.losses", "Softmax"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
-    "TableMoments": table_moments(f"{_PACKAGE}.moments.tables", "TableMoments"),
+    "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
 }
 
 

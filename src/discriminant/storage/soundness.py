@@ -15,7 +15,7 @@ from ..data.rows import DISTRIBUTIONS
 from ..errors import ModelFileError
 from ..estimators.multiclass import BinaryClassifiers
 from ..moments import ClassMoments, FoldMoments
-from ..moments.tables import TableMoments
+from ..moments.statistic import TableMoments
 from ..multiclass import DECODINGS, LOSSES, Codebook, CodebookRule
 from ..objective import Standardisation
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dtrtri
 from ..data.rows import as_rows, is_missing
 from ..decision.posteriors import class_array, label_array
 from ..errors import DegenerateDataError, InputError, ParameterError
-from ..moments.scatter import CholeskyCovariance, factorised
+from ..moments.covariance import CholeskyCovariance, factorised
 from ..results import plain
 
 Array = np.ndarray[Any, Any]

@@ -33,7 +33,7 @@ from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..evaluation.ranking import auc, rank
 from ..kernels import scores as kernels
-from ..moments import FoldMoments, Moments, Needs, merged, narrowed, together
+from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..results import plain
 from ..rules import Rule
 from .progress import progress_bar
@@ -111,7 +111,7 @@ def shared_needs(models: dict[str, Any]) -> Needs:
     """What has to be collected for all the models."""
     for model in models.values():
         model._check_parameters()
-    return together(model._needs() for model in models.values())
+    return combined_needs(model._needs() for model in models.values())
 
 
 def training_moments(data: LabelledRows, part: Round, needs: Needs, n_jobs: int | None) -> list[Callable[[], Moments]]:

@@ -12,14 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import reduce
+from ..moments import ClassMoments
+from ..moments.covariance import factorised
 from ..objective import Objective
-from .result import Solution, Trace
+from .solution import Solution, Trace
 
 Array = np.ndarray[Any, Any]
-Metric = Callable[[Array], Array]
+Preconditioner = Callable[[Array], Array]
 
 _MEMORY = 12
 _SUFFICIENT = 1e-4
+#: Up to this many columns a p x p matrix is worth its factorisation.
+_MOST_COLUMNS = 2_000
+_SAMPLE_ROWS = 20_000
 #: A loss this small has no minimum but 0, at infinity: the classes are separated.
 VANISHING = 1e-9
 #: Beyond this many numbers a pass only to confirm a step is not worth its time.
@@ -29,7 +35,7 @@ _LARGE = 2_000_000
 class Corrections:
     """The last pairs (step, change of gradient), and the inverse Hessian they imply."""
 
-    def __init__(self, metric: Metric, memory: int = _MEMORY) -> None:
+    def __init__(self, metric: Preconditioner, memory: int = _MEMORY) -> None:
         self.metric = metric
         self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
 
@@ -55,12 +61,12 @@ class Corrections:
 def minimise(
     objective: Objective,
     theta: Array,
-    metric: Metric,
+    metric: Preconditioner,
     tol: float,
     max_iter: int,
     trace: bool = False,
     solver: str = "lbfgs",
-    slow: Callable[[Array], Metric] | None = None,
+    slow: Callable[[Array], Preconditioner] | None = None,
 ) -> Solution:
     """Minimise a smooth objective from ``theta``.
 
@@ -151,3 +157,47 @@ def finished(
         solver=solver,
         trace=steps.steps,
     )
+
+
+def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """Inverse of ``A x S + ridge``: S the covariance of the rows, A the curvature of the loss at the class shares.
+
+    Where S would be too large, the inverse of the Hessian's diagonal.
+    """
+    p = objective.n_columns
+    if p > _MOST_COLUMNS:
+        diagonal = objective.column_curvatures(theta)
+        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
+        return lambda gradient: gradient / diagonal
+    values, turn = np.linalg.eigh(_curvature_at_shares(objective))
+    spread = np.zeros((objective.shape[1], objective.shape[1]))
+    spread[:p, :p] = _covariance(objective)
+    spread[p:, p:] = 1.0
+    ridge = np.diag(objective.ridge[0])
+    factors = [factorised(max(value, 1e-8) * spread + ridge) for value in values]
+
+    def metric(gradient: Array) -> Array:
+        turned = turn.T @ gradient
+        return turn @ np.concatenate([f.solve(row[None]) for f, row in zip(factors, turned, strict=True)])
+
+    return metric
+
+
+def _curvature_at_shares(objective: Objective) -> Array:
+    """The loss's second derivatives where every row has the probabilities of the class shares."""
+    data = objective.data
+    shares = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes)) / objective.total_weight
+    if objective.n_functions == 1:
+        return np.array([[shares[0] * shares[1]]])
+    contrasts = objective.contrasts
+    return contrasts @ (np.diag(shares) - np.outer(shares, shares)) @ contrasts.T
+
+
+def _covariance(objective: Objective) -> Array:
+    """Covariance of the standardised rows, from a sample."""
+    data, scale = objective.data, objective.standardised.scale
+    step = max(1, data.n_rows // max(_SAMPLE_ROWS, 10 * data.rows.n_columns))
+    sample = data.every(step)
+    moments = reduce(sample, ClassMoments(len(data.classes), data.rows.n_columns), objective.n_jobs)
+    objective.passes[0] += objective.share / step
+    return moments.total().as_matrix() / moments.total_weight / np.outer(scale, scale)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, summing_kernel
+from . import kernel, summing_kernel
 
 LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE = 0, 1, 2
 
 
 @kernel
-def logistic_terms(margin):  # type: ignore[no-untyped-def]
+def logistic_derivatives(margin):  # type: ignore[no-untyped-def]
     """Value, first and second derivative of ``log(1 + e^-m)``; nothing overflows."""
     decay = np.exp(-abs(margin))
     share = 1.0 / (1.0 + decay)
@@ -23,7 +23,7 @@ def logistic_terms(margin):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def smoothed_hinge_terms(margin, width):  # type: ignore[no-untyped-def]
+def smoothed_hinge_derivatives(margin, width):  # type: ignore[no-untyped-def]
     """The same of ``(u + sqrt(u^2 + 4 width^2)) / 2``, u = 1 - m: the hinge, bent within ``width`` of its corner."""
     short = 1.0 - margin
     root = np.sqrt(short * short + 4.0 * width * width)
@@ -33,12 +33,12 @@ def smoothed_hinge_terms(margin, width):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def terms(loss, width, margin):  # type: ignore[no-untyped-def]
+def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
     """Value, first and second derivative of a loss in the margin."""
     if loss == LOGISTIC:
-        return logistic_terms(margin)
+        return logistic_derivatives(margin)
     if loss == SMOOTHED_HINGE:
-        return smoothed_hinge_terms(margin, width)
+        return smoothed_hinge_derivatives(margin, width)
     short = max(1.0 - margin, 0.0)
     return short * short, -2.0 * short, 2.0 if margin < 1.0 else 0.0
 
@@ -47,14 +47,14 @@ def terms(loss, width, margin):  # type: ignore[no-untyped-def]
 def values_and_slopes(loss, width, margins, values, slopes):  # type: ignore[no-untyped-def]
     """Write the value and the first derivative at each margin."""
     for i in range(margins.size):
-        values[i], slopes[i], _ = terms(loss, width, margins[i])
+        values[i], slopes[i], _ = derivatives(loss, width, margins[i])
 
 
 @kernel
 def curvatures(loss, width, margins, out):  # type: ignore[no-untyped-def]
     """Write the second derivative at each margin."""
     for i in range(margins.size):
-        _, _, out[i] = terms(loss, width, margins[i])
+        _, _, out[i] = derivatives(loss, width, margins[i])
 
 
 @summing_kernel
@@ -66,7 +66,7 @@ def add_gradient(loss, width, X, centre, coef, intercept, codes, weight, offset,
         for j in range(X.shape[1]):
             score += (X[i, j] - centre[j]) * coef[j]
         sign = 2.0 * codes[i] - 1.0
-        value, slope, _ = terms(loss, width, sign * score)
+        value, slope, _ = derivatives(loss, width, sign * score)
         total += weight[i] * value
         pull = sign * weight[i] * slope
         slopes += pull
@@ -87,7 +87,7 @@ def add_newton(loss, width, X, centre, coef, intercept, codes, weight, offset, g
         for j in range(p):
             score += (X[i, j] - centre[j]) * coef[j]
         sign = 2.0 * codes[i] - 1.0
-        value, slope, curvature = terms(loss, width, sign * score)
+        value, slope, curvature = derivatives(loss, width, sign * score)
         total += weight[i] * value
         pull = sign * weight[i] * slope
         slopes += pull

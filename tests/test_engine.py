@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.data import as_rows, labelled_rows
-from discriminant.engine import map_rows, quiet_blas, reduce, worker_count, workspace
-from discriminant.engine.blas import blas_threads, one_blas_thread
+from discriminant.engine import blas_threads, map_rows, one_blas_thread, quiet_blas, reduce, worker_count, workspace
 from discriminant.errors import ParameterError
 from helpers import normal_classes
 

@@ -1,24 +1,34 @@
-"""The reductions on threads.
+"""Reductions over row blocks on threads: the same answer, bit for bit, on any number of them.
 
 Rows are cut into spans by their shape alone. A worker reduces whole spans, and the spans' statistics are merged in
 order: which worker did which span, and how many there were, leaves no trace in the result.
+
+BLAS is held to one thread while the engine's own threads run. OpenBLAS and MKL have one thread count for the whole
+process, and several callers may hold it at the same time: the first one lowers it, the last one restores it.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
-from ..data import Block, LabelledRows, Rows
-from ..errors import ParameterError
-from .blas import blas_threads, one_blas_thread
+from .data import Block, LabelledRows, Rows
+from .errors import ParameterError
+
+#: Many small tasks are handed out in about so many runs.
+_MOST_TURNS = 64
+#: BLAS itself uses one thread for matrices up to the first size, and is better with several above the second.
+_TINY, _SMALL = 16, 256
 
 
 class Statistic(Protocol):
@@ -33,9 +43,6 @@ class Statistic(Protocol):
     def merge(self, other: Self) -> None:
         """Add what another one has seen."""
 
-
-#: Many small tasks are handed out in about so many runs.
-_MOST_TURNS = 64
 
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
@@ -144,3 +151,67 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 # A forked process inherits the pool but not its threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+_lock = threading.Lock()
+_holders = 0
+_limit: Any = None
+_threads_before = 1
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def blas_threads() -> int:
+    """How many threads BLAS would use now if nobody held it; 1 where there is none to ask."""
+    with _lock:
+        return _threads_before if _holders else _configured()
+
+
+def _configured() -> int:
+    return max((library["num_threads"] for library in _controller().info()), default=1)
+
+
+def quiet_blas(n_columns: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread for algebra on small matrices, let it have its threads for large ones.
+
+    Small matrices gain nothing from them, and OpenBLAS's idle threads then spin for tens of milliseconds in the way of
+    ours.
+    """
+    return one_blas_thread() if _TINY < n_columns <= _SMALL else nullcontext()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread."""
+    global _holders, _limit, _threads_before
+    with _lock:
+        if _holders == 0:
+            _threads_before = _configured()
+            _limit = _controller().limit(limits=1)
+        _holders += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders -= 1
+            if _holders == 0:
+                _limit.restore_original_limits()
+                _limit = None
+
+
+_held_by_thread = threading.local()
+
+
+def workspace(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A float64 array of this shape with arbitrary content, the thread's own until its next call.
+
+    Used again and again instead of asking the system for fresh pages for every block.
+    """
+    size = math.prod(shape)
+    held = getattr(_held_by_thread, "array", None)
+    if held is None or held.size < size:
+        held = _held_by_thread.array = np.empty(size)
+    return held[:size].reshape(shape)

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Step:
+class TracePoint:
     """One iteration, for pictures of the way to the optimum."""
 
     theta: Array
@@ -41,7 +41,7 @@ class Solution:
     reason : str
         Why it stopped.
     solver : str
-    trace : list of Step
+    trace : list of TracePoint
         The way there, if asked for.
     """
 
@@ -55,7 +55,7 @@ class Solution:
     reason: str
     solver: str
     duality_gap: float | None = None
-    trace: list[Step] = field(default_factory=list, repr=False)
+    trace: list[TracePoint] = field(default_factory=list, repr=False)
 
 
 class Trace:
@@ -63,8 +63,8 @@ class Trace:
 
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
-        self.steps: list[Step] = []
+        self.steps: list[TracePoint] = []
 
     def note(self, theta: Array, value: float, gradient: Array) -> None:
         if self.wanted:
-            self.steps.append(Step(theta.copy(), value, float(np.abs(gradient).max())))
+            self.steps.append(TracePoint(theta.copy(), value, float(np.abs(gradient).max())))

@@ -1,22 +1,33 @@
-"""Scatter as a matrix or as its thin root, and the covariance that is read from it.
+"""Scatter, the covariance read from it, how far to shrink it, and the rules that follow in closed form.
 
 A `Covariance` is a factorisation ``covariance = (W W')^-1`` behind two maps: rows go ``to_sphere`` (``x W``, where
 the covariance is the identity) and directions come back ``from_sphere`` (``W u``). Everything LDA, QDA, Fisher and
 least squares need from a covariance goes through these two.
 
 Whether columns are collinear is decided on the correlation scale, so it does not depend on the units of the columns.
+
+A covariance S = scatter / n may be shrunk towards ``(tr S / p) I``: by the formula of Ledoit & Wolf (2004), by that of
+Chen, Wiesel, Eldar & Hero (2010), or by held-out likelihood. All of it is algebra on p x p matrices, O(p^3).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
+
+from ..errors import InputError
+from ..rules import DiagonalRule, LinearRule, QuadraticRule
+
+if TYPE_CHECKING:
+    from .folds import FoldMoments
+    from .statistic import ClassMoments, Moments
 
 Array = np.ndarray[Any, Any]
 
@@ -24,6 +35,8 @@ Array = np.ndarray[Any, Any]
 _SMALL_FACTOR = 64
 
 _EPS = float(np.finfo(np.float64).eps)
+#: The values of shrinkage that "cv" tries.
+SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 
 
 class Covariance(ABC):
@@ -293,3 +306,146 @@ def _principal_axes(root: Array) -> tuple[Array, Array]:
     _, singular, axes = np.linalg.svd(root, full_matrices=False)
     kept = singular > singular[0] * _EPS * max(root.shape) if singular[0] > 0 else np.zeros(len(singular), bool)
     return axes[kept].T, singular[kept] ** 2
+
+
+def oas(scatter: Scatter, n: float) -> float:
+    """Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero 2010), as scikit-learn computes it."""
+    p = scatter.n_columns
+    mean_square = scatter.relative_norm() / p**2  # in units of the squared trace, which cancels
+    squared_mean = 1 / p**2
+    distance = (n + 1) * (mean_square - squared_mean / p)
+    return 1.0 if distance <= 0 else min((mean_square + squared_mean) / distance, 1.0)
+
+
+def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
+    """Ledoit & Wolf (2004); ``mean_fourth_power`` is the mean of ``|z|^4`` over the centred rows."""
+    p, trace = scatter.n_columns, scatter.trace() / n
+    fourth = mean_fourth_power / trace / trace if trace > 0 else 0.0
+    if trace > 0 and not 0 < fourth < np.inf:
+        raise InputError(
+            "Ledoit-Wolf shrinkage needs fourth powers of the values, which are too large or too small to be "
+            "represented. Use other units."
+        )
+    noise = (fourth - scatter.relative_norm()) / (n * p)
+    distance = scatter.relative_norm() / p - 1 / p**2
+    return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)
+
+
+def cross_validated(folds: FoldMoments, per_class: bool) -> tuple[float, Array]:
+    """The shrinkage with the best held-out Gaussian likelihood, and the mean loss at each value of the grid.
+
+    Needs nothing but the moments of the folds: a held-out fold's likelihood under a normal distribution is a function
+    of the fold's own moments.
+    """
+    losses, weight = np.zeros(len(SHRINKAGE_GRID)), 0.0
+    for train, held in folds.splits():
+        for fitted, divisor, unseen, n in _scatters(train, held, per_class):
+            losses += _gaussian_losses(fitted, divisor, unseen, n)
+            weight += n
+    losses /= max(weight, 1.0)
+    return float(SHRINKAGE_GRID[int(np.argmin(losses))]), losses
+
+
+def _scatters(train: Any, held: Any, per_class: bool) -> Iterable[tuple[Scatter, float, Scatter, float]]:
+    """Training scatter with its divisor, held-out scatter about the training means with its weight."""
+    known = train.present & held.present
+    steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
+    if per_class:
+        yield from _class_scatters(train.at("class"), held.at("class"), steps)
+        return
+    divisor = train.total_weight - np.count_nonzero(train.present)
+    if divisor > 0 and held.total_weight > 0:
+        yield train.within(), divisor, held.within().plus(steps), held.total_weight
+
+
+def _class_scatters(
+    train: ClassMoments, held: ClassMoments, steps: Array
+) -> Iterator[tuple[Scatter, float, Scatter, float]]:
+    for k in np.flatnonzero(held.present & (train.weight > 1)):
+        unseen = held.of_class(int(k)).plus(steps[k : k + 1])
+        yield train.of_class(int(k)), float(train.weight[k]) - 1, unseen, float(held.weight[k])
+
+
+def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float) -> Array:
+    """Minus log-likelihood (up to a constant) of the unseen rows at each value of the grid."""
+    target = fitted.mean_variance(divisor)
+    if target <= 0:
+        return np.zeros(len(SHRINKAGE_GRID))
+    basis, values = fitted.spectrum()
+    along = unseen.along(basis)
+    across = max(unseen.trace() - float(along.sum()), 0.0)
+    missing = fitted.n_columns - len(values)
+    rest = SHRINKAGE_GRID * target
+    variances = (1 - SHRINKAGE_GRID)[:, None] * values / divisor + rest[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_determinant = np.log(variances).sum(axis=1) + (missing * np.log(rest) if missing else 0.0)
+        distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
+        losses = 0.5 * (n * log_determinant + distance)
+    if fitted.covariance(divisor).rank < fitted.n_columns:
+        losses[SHRINKAGE_GRID == 0] = np.inf  # a flat distribution gives rows outside it no likelihood at all
+    return losses
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Discriminant directions, best first, in MASS's normalisation: within-class covariance is the identity.
+
+    ``singular[l]**2`` is the variance of the class means along direction l, in units of the variance within, weighted
+    by N * prior / (K - 1).
+    """
+
+    centre: Array
+    scalings: Array
+    singular: Array
+
+    def coordinates(self, rows: Array, rank: int | None = None) -> Array:
+        return (rows - self.centre) @ self.scalings[:, :rank]
+
+
+def discriminant_directions(means: Array, centre: Array, priors: Array, n: float, covariance: Covariance) -> Directions:
+    """The directions in which the class means differ most, compared with the spread within classes."""
+    factor = np.sqrt(n * priors / (len(means) - 1))
+    between = covariance.to_sphere(factor[:, None] * (means - centre))
+    left, singular, axes = np.linalg.svd(between, full_matrices=False)
+    tolerance = 1e-12 * singular[0] + np.finfo(float).tiny
+    kept = np.flatnonzero(singular > tolerance)[: len(means) - 1]
+    # A direction has no sign of its own: the class that lies farthest out shall lie on the positive side.
+    farthest = left[np.abs(left[:, kept]).argmax(axis=0), kept]
+    scalings = covariance.from_sphere((axes[kept] * np.sign(farthest)[:, None]).T)
+    return Directions(centre, scalings, singular[kept])
+
+
+def nearest_centroid_rule(means: Array, log_priors: Array, directions: Directions, rank: int | None) -> LinearRule:
+    """The class whose mean is nearest in the first ``rank`` directions, the prior taken into account."""
+    centroids = directions.coordinates(means, rank)
+    coef = centroids @ directions.scalings[:, :rank].T
+    return LinearRule(directions.centre, coef, log_priors - 0.5 * np.einsum("kr,kr->k", centroids, centroids))
+
+
+def gaussian_quadratic_rule(
+    means: Array, covariances: list[Covariance], log_priors: Array, centre: Array
+) -> QuadraticRule:
+    """The class of highest log-density plus log-prior, each class with its own covariance."""
+    constants = log_priors - 0.5 * np.array([c.log_determinant for c in covariances])
+    spheres = np.stack([c.from_sphere(np.eye(len(centre))) for c in covariances])
+    return QuadraticRule(centre, means - centre, spheres, constants)
+
+
+def gaussian_diagonal_rule(means: Array, variances: Array, log_priors: Array) -> DiagonalRule:
+    """The same with independent columns."""
+    return DiagonalRule(means, variances, log_priors - 0.5 * np.log(2 * np.pi * variances).sum(axis=1))
+
+
+def least_squares_coefficients(total: Scatter, cross: Array, ridge: float = 0.0) -> tuple[Array, Covariance]:
+    """Rows of B' in ``min |Y - X B|^2 + ridge |B|^2`` (columns centred), and the factorised ``X'X + ridge I``.
+
+    ``total`` is the scatter of X, ``cross`` the centred products ``Y'X``, one row per response.
+    """
+    factor = total.covariance(ridge=ridge)
+    return factor.solve(cross), factor
+
+
+def indicator_products(moments: Moments) -> Array:
+    """``Y'X`` for the one-hot responses, centred: row k is ``N_k (mean_k - mean)``."""
+    steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
+    return moments.weight[:, None] * steps
