@@ -9,7 +9,7 @@ from commands import write_rows
 
 import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
-from discriminant.cli.showing import number
+from discriminant.results import number
 from discriminant.storage import read_model_file
 
 

@@ -1,7 +1,9 @@
 """The parts of the command line that decide something: warnings, costs, options."""
 
 import hashlib
+import inspect
 import io
+import warnings
 from threading import Event
 
 import pytest
@@ -9,26 +11,47 @@ from commands import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discriminant.cli import reading
+from discriminant import errors
+from discriminant.cli import options
+from discriminant.cli.console import Run, running, visible
 from discriminant.cli.costs import costs_in_words, read_cost_file, read_priors
-from discriminant.cli.reading import Asked, pairs
-from discriminant.cli.running import Run
-from discriminant.cli.showing import visible
-from discriminant.errors import InputError, ParameterError
+from discriminant.cli.fit import fit
+from discriminant.cli.options import Labelled, TrainingOptions, pairs
+from discriminant.errors import DiscriminantWarning, InputError, Model, ParameterError, Setting
 
 
-def test_warnings_that_differ_in_numbers_are_told_once(capsys):
-    run = Run(["age", "sex=male"], ["stopped after 3 iterations", "stopped after 17 iterations", "Column 1 is odd"])
-    run.tell_warnings()
-    told = capsys.readouterr().err.splitlines()
-    assert told == [
+def test_warnings_of_one_origin_are_told_once(capsys):
+    with running(debug=False):
+        for iterations in (3, 17):
+            errors.warn(f"stopped after {iterations} iterations", DiscriminantWarning)
+        errors.warn("something else", DiscriminantWarning)
+        for value in "ab":
+            warnings.warn(f"not our own: {value}", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err.splitlines() == [
         "Warning: stopped after 3 iterations (and 1 more like this)",
-        "Warning: Column 'sex=male' is odd",
+        "Warning: something else",
+        "Warning: not our own: a (and 1 more like this)",
     ]
 
 
-def test_columns_without_a_name_keep_their_number():
-    assert Run(["age"]).named("column 0 and column 7") == "column 'age' and column 7"
+@pytest.mark.parametrize(
+    ("part", "spelled"),
+    [
+        (Setting("on_ragged", "skip"), "--ragged skip"),
+        (Setting("max_levels"), "--max-levels"),
+        (Setting("header", False), "--no-header"),
+        (Setting("overwrite", True), "--overwrite"),
+        (Setting("firth", True), "--set firth=true"),
+        (Setting("alpha", 0.5), "--set alpha=0.5"),
+        (Setting("quote", ""), "another --delimiter"),
+        (Model("LinearDiscriminantAnalysis"), "lda"),
+        (Model("OneVsRest"), "OneVsRest"),
+    ],
+    ids=str,
+)
+def test_settings_and_models_are_spelled_as_options(part, spelled):
+    run = Run(options=frozenset(inspect.signature(fit).parameters))
+    assert run.told(InputError("Give ", part, ".")) == f"Give {spelled}."
 
 
 @given(st.text())
@@ -53,14 +76,14 @@ def test_priors_and_pairs():
 
 
 def test_a_table_can_be_asked_for_again_by_its_words():
-    asked = Asked("my data.csv", "y", drop=["a", "b"], types=["c=category"], rare=3, header=False, groups="g")
-    assert asked.words() == [
-        *("my data.csv", "--target", "y", "--drop", "a", "--drop", "b", "--types", "c=category"),
-        *("--drop", "g", "--rare", "3", "--no-header"),
+    reading = TrainingOptions(drop=["a", "b"], types=["c=category"], rare=3, header=False)
+    assert Labelled("my data.csv", {"target": "y", "groups": "g"}, reading, None, None, "").words() == [
+        *("my data.csv", "--target", "y", "--drop", "g", "--no-header"),
+        *("--drop", "a", "--drop", "b", "--types", "c=category", "--rare", "3"),
     ]
 
 
-@pytest.mark.parametrize("wrong", [{"target": "nobody"}, {"target": "survived", "missing": "refuse"}], ids=str)
+@pytest.mark.parametrize("wrong", [("nobody", "indicator"), ("survived", "refuse")], ids=str)
 def test_an_error_does_not_wait_for_what_is_loaded_beside(monkeypatch, titanic, wrong):
     """The error of the table comes out while the model is being loaded, and loading is told to stop."""
     released, told = Event(), []
@@ -69,19 +92,19 @@ def test_an_error_does_not_wait_for_what_is_loaded_beside(monkeypatch, titanic, 
         released.wait()
         told.append((model, unwanted.is_set()))
 
-    monkeypatch.setattr(reading, "_load", load)
-    monkeypatch.setattr(reading, "_file_hash", load)
+    monkeypatch.setattr(options, "_load", load)
+    monkeypatch.setattr(options, "_file_hash", load)
     with pytest.raises(InputError):
-        Asked(str(titanic), **wrong).training("lda")
+        TrainingOptions(missing=wrong[1]).training(str(titanic), wrong[0], model="lda")
     assert not told
     released.set()
 
 
 def test_what_is_hashed_for_nobody_is_not_hashed(titanic):
     unwanted = Event()
-    assert reading._file_hash(str(titanic), unwanted) == hashlib.sha256(titanic.read_bytes()).hexdigest()
+    assert options._file_hash(str(titanic), unwanted) == hashlib.sha256(titanic.read_bytes()).hexdigest()
     unwanted.set()
-    assert reading._file_hash(str(titanic), unwanted) is None
+    assert options._file_hash(str(titanic), unwanted) is None
 
 
 def test_a_stream_is_no_reason_to_fail_for_rare_levels(monkeypatch, titanic):
@@ -89,5 +112,5 @@ def test_a_stream_is_no_reason_to_fail_for_rare_levels(monkeypatch, titanic):
         buffer = io.BytesIO(titanic.read_bytes())
 
     monkeypatch.setattr("sys.stdin", Standard)
-    labelled = Asked("-", "survived").training()
+    labelled = TrainingOptions().training("-", "survived")
     assert len(labelled.training.y) == 400

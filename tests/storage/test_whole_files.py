@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 from stored_models import fitted, training
 
-from discriminant.storage import export, load, save, writing
-from discriminant.storage.writing import write_whole
+from discriminant import files
+from discriminant.files import write_whole
+from discriminant.storage import export, load, save
 
 #: Ways to write: with a file that has no name until it is whole, where the system can, and without.
-WAYS = {"unnamed": writing._open_unnamed, "named": lambda folder: None}
+WAYS = {"unnamed": files._open_unnamed, "named": lambda folder: None}
 
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
-    monkeypatch.setattr(writing, "_open_unnamed", WAYS[request.param])
+    monkeypatch.setattr(files, "_open_unnamed", WAYS[request.param])
     return request.param
 
 
@@ -78,7 +79,7 @@ def test_a_full_disk_leaves_the_old_model_whole(step, way, tmp_path, monkeypatch
     save(before, tmp_path / "model.dsc")
 
     if step == "write":
-        monkeypatch.setattr(writing, "open", FullDisk, raising=False)
+        monkeypatch.setattr(files, "open", FullDisk, raising=False)
     else:
         monkeypatch.setattr(os, step, no_space)
     with pytest.raises(OSError, match="No space left"):
@@ -93,14 +94,14 @@ def test_a_killed_process_leaves_the_old_file_and_no_other(tmp_path):
     write_whole(tmp_path / "model.dsc", b"old")
     code = f"""
         import os, signal
-        from discriminant.storage import writing
+        from discriminant import files
 
         def killed(descriptor):
             assert os.fstat(descriptor).st_size > 0
             os.kill(os.getpid(), signal.SIGKILL)
 
         os.fsync = killed
-        writing.write_whole({str(tmp_path / "model.dsc")!r}, bytes(1_000_000))
+        files.write_whole({str(tmp_path / "model.dsc")!r}, bytes(1_000_000))
         """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, check=False)
     assert run.returncode == -signal.SIGKILL, run.stderr

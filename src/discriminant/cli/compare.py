@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import check_output
-from .reading import Asked, Labelled, told_findings
-from .running import Run, command_line, running, say
-from .showing import Page, grid, number, show
+from .console import Page, check_output, command_line, grid, name_columns, say, show, told
+from .options import Labelled, TrainingOptions, command, told_findings
 
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
@@ -22,6 +20,7 @@ _MOST_FOLDS = 10
 _BASELINE = "baseline"
 
 
+@command
 def compare(
     data: options.Data,
     target: options.Target = None,
@@ -42,19 +41,9 @@ def compare(
     report: options.Report = None,
     groups: options.Groups = None,
     weights: options.Weights = None,
-    drop: options.Drop = None,
-    types: options.Types = None,
-    missing: options.Missing = "indicator",
-    rare: options.Rare = 5,
-    max_levels: options.MaxLevels = 50,
-    delimiter: options.Delimiter = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    ragged: options.Ragged = "refuse",
+    reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Find the best model, and whether it is really better.
 
@@ -69,34 +58,16 @@ def compare(
       discriminant compare data.csv -t y --models lda,qda,logistic --folds 5 --repeats 4 --metric log-loss
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
     """
-    with running(debug) as run:
-        check_output(report, overwrite)
-        asked = Asked(
-            data,
-            target,
-            drop=drop or (),
-            types=types or (),
-            missing=missing,
-            weights=weights,
-            groups=groups,
-            rare=rare,
-            max_levels=max_levels,
-            delimiter=delimiter,
-            header=header,
-            encoding=encoding,
-            decimal=decimal,
-            ragged=ragged,
-        )
-        labelled = asked.training()
-        for message in told_findings(labelled.findings) if not json else ():
-            say(f"Note: {message}")
-        found = compared(labelled, run, models, folds, repeats, metric, costs, report)
-        show(found, comparison_page, json)
+    check_output(report, overwrite)
+    labelled = reading.training(data, target, weights, groups)
+    for message in told_findings(labelled.findings) if not json else ():
+        say(f"Note: {message}")
+    found = compared(labelled, models, folds, repeats, metric, costs, report)
+    show(found, comparison_page, json)
 
 
 def compared(
     labelled: Labelled,
-    run: Run,
     models: str | None = None,
     folds: int | None = None,
     repeats: int = 1,
@@ -107,7 +78,7 @@ def compared(
     """Compare, write the report if one is wanted, and give what is shown."""
     from .costs import costs_in_words, read_cost_file
 
-    run.names = labelled.names
+    name_columns(labelled.names)
     table = read_cost_file(costs, list(labelled.class_rows))
     if table is not None:
         say(costs_in_words(table))
@@ -122,7 +93,7 @@ def compared(
         "folds": contest.folds,
         "repeats": repeats,
         "ranking": list(comparison.ranking),
-        "left_out": {name: run.named(reason) for name, reason in left_out.items()},
+        "left_out": {name: told(reason) for name, reason in left_out.items()},
         "findings": labelled.findings,
         "report": report,
         "fit_command": _fit_command(labelled, contest.models[name], name),
@@ -157,7 +128,7 @@ class Contest:
         self.labelled, self.folds, self.repeats, self.metric, self.costs = labelled, folds, repeats, metric, costs
         self.models: dict[str, Any] = {}
 
-    def held(self, asked: str | None) -> tuple[Comparison, dict[str, str]]:
+    def held(self, asked: str | None) -> tuple[Comparison, dict[str, Any]]:
         """The comparison, and why models were left out: those not asked for by name that cannot be fitted."""
         from .models import compared_models
 
@@ -167,17 +138,17 @@ class Contest:
             del self.models[name]
         return self._compare(), left_out
 
-    def _unfit(self) -> dict[str, str]:
+    def _unfit(self) -> dict[str, Any]:
         """Models that need more variation than some training part has: they cost little to try."""
         from ..errors import DegenerateDataError
         from ..validation.cross_validation import cross_validate
 
-        reasons: dict[str, str] = {}
+        reasons: dict[str, Any] = {}
         for name in [name for name in ("lda", "qda", "naive-bayes", "least-squares") if name in self.models]:
             try:
                 cross_validate(self.models[name], metrics="accuracy", progress=False, **self._splits())
             except DegenerateDataError as error:
-                reasons[name] = str(error)
+                reasons[name] = error
         return reasons
 
     def _compare(self) -> Comparison:
@@ -230,7 +201,7 @@ def _best_model(comparison: Comparison) -> str:
 
 def _fit_command(labelled: Labelled, model: Any, name: str) -> str:
     settings = ["--set", f"alpha={model.alpha:g}"] if name == "logistic" else []
-    return shlex.join(["discriminant", "fit", *labelled.asked.words(), "--model", name, *settings, "-o", "model.dsc"])
+    return shlex.join(["discriminant", "fit", *labelled.words(), "--model", name, *settings, "-o", "model.dsc"])
 
 
 def comparison_page(found: dict[str, Any]) -> Page:
@@ -251,4 +222,6 @@ def comparison_page(found: dict[str, Any]) -> Page:
 
 
 def _cells(summary: dict[str, Any]) -> list[str]:
+    from ..results import number
+
     return [number(summary["mean"]), number(summary["lower"]), number(summary["upper"])]

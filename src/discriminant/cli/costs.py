@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InputError, ParameterError
-from .reading import class_named, pairs
+from .options import class_named, pairs
 
 Costs = dict[Any, dict[Any, float]]
 

@@ -13,24 +13,24 @@ import typer
 
 from . import options
 from .compare import compare
+from .console import say, show
 from .describe import describe
 from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
+from .options import command
 from .predict import predict
-from .running import running, say
-from .showing import show
 
 _TARGET = "diagnosis"
 _COSTS: list[list[Any]] = [[_TARGET, "malignant", "benign"], ["malignant", 0, 10], ["benign", 1, 0]]
 
 
+@command
 def demo(
     folder: Annotated[
         str | None, typer.Argument(metavar="[FOLDER]", help="Where files go; a new temporary folder if not given.")
     ] = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """See the whole journey on a table of tumours.
 
@@ -41,18 +41,17 @@ def demo(
       discriminant demo
       discriminant demo my-folder
     """
-    with running(debug):
-        place = Path(tempfile.mkdtemp(prefix="discriminant-demo-") if folder is None else folder)
-        place.mkdir(parents=True, exist_ok=True)
-        files = {name: str(place / file) for name, file in _FILES.items()}
-        _write_tables(files)
-        with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            _journey(files, debug)
-        show(
-            {"folder": str(place), "files": files},
-            lambda found: [f"All files are in {found['folder']}. Open the report in a browser: {files['report']}"],
-            json,
-        )
+    place = Path(tempfile.mkdtemp(prefix="discriminant-demo-") if folder is None else folder)
+    place.mkdir(parents=True, exist_ok=True)
+    files = {name: str(place / file) for name, file in _FILES.items()}
+    _write_tables(files)
+    with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
+        _journey(files)
+    show(
+        {"folder": str(place), "files": files},
+        lambda found: [f"All files are in {found['folder']}. Open the report in a browser: {files['report']}"],
+        json,
+    )
 
 
 _FILES = {
@@ -83,20 +82,20 @@ def _write(path: str, rows: list[list[Any]]) -> None:
         csv.writer(file).writerows(rows)
 
 
-def _journey(files: dict[str, str], debug: bool) -> None:
+def _journey(files: dict[str, str]) -> None:
     train, test, model, costs = files["train"], files["test"], files["model"], files["costs"]
     _say_command("describe", train, "--target", _TARGET)
-    describe(train, _TARGET, debug=debug)
+    describe(train, _TARGET)
     _say_command("compare", train, "--target", _TARGET, "--report", files["report"])
-    compare(train, _TARGET, report=files["report"], overwrite=True, debug=debug)
+    compare(train, _TARGET, report=files["report"], overwrite=True)
     _say_command("fit", train, "--target", _TARGET, "--set alpha=0.01", "-o", model)
-    fit(train, _TARGET, settings=["alpha=0.01"], output=model, overwrite=True, debug=debug)
+    fit(train, _TARGET, settings=["alpha=0.01"], output=model, overwrite=True)
     _say_command("predict", model, test, "--costs", costs, "--proba", "-o", files["predictions"])
-    predict(model, test, output=files["predictions"], costs=costs, proba=True, overwrite=True, debug=debug)
+    predict(model, test, output=files["predictions"], costs=costs, proba=True, overwrite=True)
     _say_command("evaluate", model, test, "--costs", costs)
-    evaluate(model, test, costs=costs, debug=debug)
+    evaluate(model, test, costs=costs)
     _say_command("explain", model, test, "--row 0", "--costs", costs)
-    explain(model, test, row="0", costs=costs, debug=debug)
+    explain(model, test, row="0", costs=costs)
 
 
 def _say_command(*words: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import options
-from .reading import Asked, Labelled, told_findings
-from .running import Run, running
-from .showing import Page, number, share, shortened, show
+from .console import Page, name_columns, shortened, show, told
+from .options import Labelled, TrainingOptions, command, told_findings
 
 if TYPE_CHECKING:
     from ..tables import Column
@@ -20,21 +19,12 @@ _CLOSE = 2.56
 _SHOWN_LEVELS = 4
 
 
+@command
 def describe(
     data: options.Data,
     target: options.Target = None,
-    drop: options.Drop = None,
-    types: options.Types = None,
-    missing: options.Missing = "indicator",
-    rare: options.Rare = 5,
-    max_levels: options.MaxLevels = 50,
-    delimiter: options.Delimiter = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    ragged: options.Ragged = "refuse",
+    reading: TrainingOptions = TrainingOptions(),
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what is in a table, and what to beware of.
 
@@ -46,27 +36,12 @@ def describe(
       discriminant describe data.csv -t species --drop id --types zip=category
       zcat data.csv.gz | discriminant describe - -t y --json
     """
-    with running(debug) as run:
-        asked = Asked(
-            data,
-            target,
-            drop=drop or (),
-            types=types or (),
-            missing=missing,
-            rare=rare,
-            max_levels=max_levels,
-            delimiter=delimiter,
-            header=header,
-            encoding=encoding,
-            decimal=decimal,
-            ragged=ragged,
-        )
-        show(described(asked.training(), run), _page, json)
+    show(described(reading.training(data, target)), _page, json)
 
 
-def described(labelled: Labelled, run: Run) -> dict[str, Any]:
+def described(labelled: Labelled) -> dict[str, Any]:
     """What is to know about a table, as plain values."""
-    run.names = labelled.names
+    name_columns(labelled.names)
     training, rows = labelled.training, len(labelled.training.y)
     return {
         **labelled.source,
@@ -112,7 +87,7 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
         model = LinearDiscriminantAnalysis().fit(labelled.training.X, labelled.training.y)
         mahalanobis = pdist(model.sphere(model.means_))
     except DiscriminantError as error:
-        return {"skipped": str(error)}
+        return {"skipped": told(error)}
     first, second = np.triu_indices(n_classes, 1)
     labels = model.classes_.tolist()
     found = [
@@ -150,10 +125,12 @@ def _separability(labelled: Labelled) -> dict[str, Any]:
 
 
 def _page(found: dict[str, Any]) -> Page:
+    from ..results import percent
+
     left_out = f", {found['rows_left_out']:,} left out" if found["rows_left_out"] else ""
     skipped = f", {found['lines_skipped']:,} ragged lines skipped" if found["lines_skipped"] else ""
     head = f"{found['data']}: {found['rows']:,} rows{left_out}{skipped}, {found['columns']:,} columns once coded"
-    classes = [[row["class"], f"{row['rows']:,}", share(row["share"])] for row in found["classes"]]
+    classes = [[row["class"], f"{row['rows']:,}", percent(row["share"])] for row in found["classes"]]
     columns = [
         [row["name"], _kind(row), _values(row), f"{row['missing']:,}" if row["missing"] else ""]
         for row in found["table_columns"]
@@ -174,6 +151,8 @@ def _kind(row: dict[str, Any]) -> str:
 
 
 def _values(row: dict[str, Any]) -> str:
+    from ..results import number
+
     if row["left_out"]:
         return row["left_out"]
     if row["kind"] != "category":
@@ -185,6 +164,8 @@ def _values(row: dict[str, Any]) -> str:
 
 
 def _distance_page(found: dict[str, Any]) -> Page:
+    from ..results import number
+
     if "skipped" in found:
         return [f"Distances between classes were not measured: {found['skipped']}."]
     rows = [
@@ -196,15 +177,19 @@ def _distance_page(found: dict[str, Any]) -> Page:
 
 
 def _closeness(pair: dict[str, Any]) -> str:
+    from ..results import percent
+
     first, second = pair["classes"]
     verdict = "are close" if pair["mahalanobis"] < _CLOSE else "are well apart"
     return (
         f"{first} and {second} {verdict}: if the columns were normal, the best linear rule would err in "
-        f"{share(pair['error'])} of rows."
+        f"{percent(pair['error'])} of rows."
     )
 
 
 def _separability_page(found: dict[str, Any]) -> Page:
+    from ..results import number
+
     if "skipped" in found:
         return [f"Separability was not decided: {found['skipped']}."]
     lines = []

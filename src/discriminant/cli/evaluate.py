@@ -5,30 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import options
+from .console import Page, check_output, command_line, name_columns, say, show
 from .modelfile import Answering, opened
-from .output import check_output
-from .reading import Asked
-from .running import command_line, running, say
-from .showing import Page, show
+from .options import TableOptions, command
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
 
+@command
 def evaluate(
     model: options.ModelPath,
     data: options.Data,
     costs: options.Costs = None,
     report: options.Report = None,
     absent: options.Absent = "refuse",
-    delimiter: options.Delimiter = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    ragged: options.Ragged = "refuse",
+    reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Measure a model on rows it was not fitted to.
 
@@ -39,28 +33,26 @@ def evaluate(
       discriminant evaluate model.dsc test.csv
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
-    with running(debug) as run:
-        from ..evaluation import evaluate as measured
-        from .costs import costs_in_words, read_cost_file
+    from ..evaluation import evaluate as measured
+    from .costs import costs_in_words, read_cost_file
 
-        check_output(report, overwrite)
-        answering = opened(model)
-        run.names = answering.schema.names
-        costed = read_cost_file(costs, answering.classes)
-        if costed is not None:
-            say(costs_in_words(costed))
-        asked = Asked(data, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal, ragged=ragged)
-        table = answering.table(asked, absent)
-        if answering.training.get("sha256") == table.fingerprint:
-            say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
-        X, y = labelled_rows(answering, table, absent)
-        evaluation = measured(answering.model, X, y, costs=costed)
-        for message in answering.told_report():
-            say(message)
-        if report is not None:
-            _write_report(report, answering, evaluation, X, y, costed)
-        values = {"model": model, "data": table.label, "report": report, "baseline": _baseline(y)}
-        show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
+    check_output(report, overwrite)
+    answering = opened(model)
+    name_columns(answering.schema.names)
+    costed = read_cost_file(costs, answering.classes)
+    if costed is not None:
+        say(costs_in_words(costed))
+    table = answering.table(reading, data, absent)
+    if answering.training.get("sha256") == table.fingerprint:
+        say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
+    X, y = labelled_rows(answering, table, absent)
+    evaluation = measured(answering.model, X, y, costs=costed)
+    for message in answering.told_report():
+        say(message)
+    if report is not None:
+        _write_report(report, answering, evaluation, X, y, costed)
+    values = {"model": model, "data": table.label, "report": report, "baseline": _baseline(y)}
+    show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
 
 
 def labelled_rows(answering: Answering, table: Any, absent: str) -> tuple[Any, Any]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
+from .console import Page, name_columns, say, shortened, show
 from .modelfile import Answering, batches, opened
-from .reading import Asked
-from .running import running, say
-from .showing import Page, number, shortened, show
+from .options import TableOptions, command
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -21,6 +20,7 @@ _MOST_VALUES = 50_000_000
 _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
 
 
+@command
 def explain(
     model: options.ModelPath,
     data: Annotated[
@@ -36,7 +36,6 @@ def explain(
         str | None, typer.Option(metavar="A=0.3,B=0.7", help="Shares of the classes where the row comes from.")
     ] = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Explain a model, or its decision on one row.
 
@@ -48,17 +47,16 @@ def explain(
       discriminant explain model.dsc new.csv --row 17 --costs costs.csv
       discriminant explain model.dsc --row "age=41,sex=female"
     """
-    with running(debug) as run:
-        from .costs import read_cost_file
+    from .costs import read_cost_file
 
-        answering = opened(model)
-        run.names = answering.schema.names
-        if row is None:
-            show(_explained_model(answering), _model_page, json)
-            return
-        decision = answering.decision(read_cost_file(costs, answering.classes), reject_cost, priors)
-        X, shown = _coded_row(answering, data, row)
-        show(_explained_row(answering, decision, X, shown), _row_page, json)
+    answering = opened(model)
+    name_columns(answering.schema.names)
+    if row is None:
+        show(_explained_model(answering), _model_page, json)
+        return
+    decision = answering.decision(read_cost_file(costs, answering.classes), reject_cost, priors)
+    X, shown = _coded_row(answering, data, row)
+    show(_explained_row(answering, decision, X, shown), _row_page, json)
 
 
 def _explained_model(answering: Answering) -> dict[str, Any]:
@@ -117,7 +115,7 @@ def _coded_row(answering: Answering, data: str | None, row: str) -> tuple[Any, d
 def _row_of_table(answering: Answering, data: str, wanted: int) -> Any:
     from ..errors import InputError
 
-    table = answering.table(Asked(data), "refuse")
+    table = answering.table(TableOptions(), data, "refuse")
     rows = 0
     for first, batch in batches(table):
         rows = first + batch.num_rows
@@ -217,6 +215,8 @@ def _value(given: Any) -> str:
 
 
 def _row_page(found: dict[str, Any]) -> Page:
+    from ..results import number
+
     page: Page = [f"Prediction: {found['prediction']}"]
     if found["contributions"] is None:
         page.append("What each column adds is not shown: there are too many, or the file does not hold their means.")

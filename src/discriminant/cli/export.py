@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import check_output
-from .running import running
-from .showing import put, show
+from .console import check_output, put, show
+from .options import command
 
 
+@command
 def export(
     model: options.ModelPath,
     to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="python, sql, json or onnx.")],
@@ -25,7 +25,6 @@ def export(
     ] = None,
     overwrite: options.Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="With -o, what was written as JSON.")] = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write a model as Python, SQL, JSON or ONNX.
 
@@ -37,17 +36,16 @@ def export(
       discriminant export model.dsc --to python -o model.py
       discriminant export model.dsc --to onnx -o model.onnx
     """
-    with running(debug):
-        from ..storage import export as exported
-        from ..storage import read_model_file
+    from ..storage import export as exported
+    from ..storage import read_model_file
 
-        check_output(output, overwrite)
-        file = read_model_file(model)
-        written = exported(file.model, to, output, file.schema, table, keep or ())  # type: ignore[arg-type]
-        if output is not None:
-            show({"model": model, "to": to, "file": output}, lambda found: [f"Written to {found['file']}."], json)
-        elif isinstance(written, bytes):
-            sys.stdout.buffer.write(written)
-            sys.stdout.buffer.flush()
-        else:
-            put(written if written.endswith("\n") else written + "\n")
+    check_output(output, overwrite)
+    file = read_model_file(model)
+    written = exported(file.model, to, output, file.schema, table, keep or ())  # type: ignore[arg-type]
+    if output is not None:
+        show({"model": model, "to": to, "file": output}, lambda found: [f"Written to {found['file']}."], json)
+    elif isinstance(written, bytes):
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+    else:
+        put(written if written.endswith("\n") else written + "\n")

@@ -8,10 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options
-from .output import check_output
-from .reading import Asked, Labelled, told_findings
-from .running import Run, running, say
-from .showing import Page, share, show
+from .console import Page, check_output, name_columns, say, show
+from .options import Labelled, TrainingOptions, command, told_findings
 
 Settings = Annotated[
     list[str] | None,
@@ -22,6 +20,7 @@ Settings = Annotated[
 _BLOCK_VALUES = 1 << 16
 
 
+@command
 def fit(
     data: options.Data,
     target: options.Target = None,
@@ -35,19 +34,9 @@ def fit(
     settings: Settings = None,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
     weights: options.Weights = None,
-    drop: options.Drop = None,
-    types: options.Types = None,
-    missing: options.Missing = "indicator",
-    rare: options.Rare = 5,
-    max_levels: options.MaxLevels = 50,
-    delimiter: options.Delimiter = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    ragged: options.Ragged = "refuse",
+    reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Fit a model and write it to a file.
 
@@ -58,27 +47,11 @@ def fit(
       discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --set firth=true
     """
-    with running(debug) as run:
-        check_output(output, overwrite)
-        asked = Asked(
-            data,
-            target,
-            drop=drop or (),
-            types=types or (),
-            missing=missing,
-            weights=weights,
-            rare=rare,
-            max_levels=max_levels,
-            delimiter=delimiter,
-            header=header,
-            encoding=encoding,
-            decimal=decimal,
-            ragged=ragged,
-        )
-        labelled = asked.training(model)
-        for message in told_findings(labelled.findings) if not json else ():
-            say(f"Note: {message}")
-        show(fitted(labelled, model, _settings(settings or []), output, run), _page, json)
+    check_output(output, overwrite)
+    labelled = reading.training(data, target, weights, model=model)
+    for message in told_findings(labelled.findings) if not json else ():
+        say(f"Note: {message}")
+    show(fitted(labelled, model, _settings(settings or []), output), _page, json)
 
 
 def _settings(given: list[str]) -> dict[str, str]:
@@ -90,14 +63,15 @@ def _settings(given: list[str]) -> dict[str, str]:
     return {text.partition("=")[0].strip(): text.partition("=")[2] for text in given}
 
 
-def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None, run: Run) -> dict[str, Any]:
+def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
     from ..results import jsonable
     from ..storage import save
     from .models import made_model
     from .summary import learned
 
-    run.names, training = labelled.names, labelled.training
+    name_columns(labelled.names)
+    training = labelled.training
     model = made_model(name, labelled, settings)
     model.fit(training.X, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
     values = learned(model, labelled.names)
@@ -160,6 +134,7 @@ def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _page(found: dict[str, Any]) -> Page:
+    from ..results import percent
     from .summary import learned_page
 
     metrics = found["training_metrics"]
@@ -168,8 +143,8 @@ def _page(found: dict[str, Any]) -> Page:
         f"{found['model']} of {found['target'] or 'the labels'}, fitted to {found['rows']:,} rows and "
         f"{found['columns']:,} columns of {found['data']}",
         *learned_page(found),
-        f"Accuracy on these rows: {share(metrics['accuracy'])} (the most frequent class alone: "
-        f"{share(metrics['baseline_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
+        f"Accuracy on these rows: {percent(metrics['accuracy'])} (the most frequent class alone: "
+        f"{percent(metrics['baseline_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
         "and discriminant evaluate measure it on rows it has not.",
         *written,
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .reading import Asked
+from .options import TableOptions
 
 if TYPE_CHECKING:
     from ..decision import Decision, Posterior
@@ -44,13 +44,13 @@ class Answering:
     def name(self) -> str:
         return str(self.metadata.get("name") or type(self.model).__name__)
 
-    def table(self, asked: Asked, absent: str) -> TableReader:
+    def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
         """The table to answer, its columns read as those of the training were."""
         types = self.schema.types
         if absent == "missing":
-            there = set() if asked.data == "-" else set(asked.table().columns)
+            there = set() if data == "-" else set(reading.table(data).columns)
             types = {name: kind for name, kind in types.items() if name in there}
-        return asked.table(types if self.schema.width is None else None)
+        return reading.table(data, types if self.schema.width is None else None)
 
     def coded(self, batch: Any, absent: str, first_row: int = 0) -> tuple[Any, Any]:
         """The coded rows of a batch, and which of its rows they are (None: all)."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParameterError
-from .reading import Labelled, class_named
+from .options import Labelled, class_named
 
 if TYPE_CHECKING:
     from ..tables import Schema

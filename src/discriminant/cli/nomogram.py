@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .console import Page, grid, shortened
 from .modelfile import Answering
-from .showing import Page, grid, number, shortened
 
 if TYPE_CHECKING:
     from ..tables import Column
@@ -76,6 +76,8 @@ def _totals(model: Any, scale: float, least: float, most: float) -> list[dict[st
 
 def nomogram_page(found: dict[str, Any]) -> Page:
     """The points to read."""
+    from ..results import number
+
     rows = [[row["column"], row["value"], f"{row['points']:.1f}"] for row in found["columns"]]
     title = f"Points for {found['of']}; numbers between the ends of a range get points in proportion"
     points = shortened(title, ["column", "value", "points"], rows, names=2)

@@ -1,10 +1,30 @@
-"""Arguments and options that several commands share."""
+"""Options that several commands share, and the way from them to a labelled table.
+
+A command is a function with typer's annotations and the decorator `command`. A parameter of it whose type is a class
+of options, such as `TableOptions`, stands for all of them: each field is an option of the command.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
 
 import typer
+
+from ..errors import ParameterError
+from .console import running, told
+
+if TYPE_CHECKING:
+    from ..tables import TableReader, TrainingTable
+
+#: Large blocks: between two of them a thread has to wait for its turn.
+_HASHED_BYTES = 1 << 24
 
 Data = Annotated[
     str,
@@ -75,3 +95,251 @@ Report = Annotated[str | None, typer.Option(metavar="FILE", help="Also write a r
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A function as a command: with its classes of options spread out, and ``--debug``; errors become messages."""
+    parameters = list(_options(function))
+
+    @wraps(function)
+    def run(*arguments: Any, debug: bool = False, **given: Any) -> None:
+        bound = signature.bind(*arguments, **given)
+        bound.apply_defaults()
+        values = {**bound.arguments}
+        values.pop("debug")
+        for name, kind in _groups(function).items():
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        with running(debug, frozenset(signature.parameters)):
+            function(**values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    debugging = inspect.Parameter("debug", keyword, default=False, annotation=Debug)
+    signature = inspect.Signature([*parameters, debugging])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    return run
+
+
+def _groups(function: Callable[..., None]) -> dict[str, Any]:
+    hints = get_type_hints(function, include_extras=True)
+    return {name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)}
+
+
+def _options(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
+    """The parameters of a command, those of a class of options one by one: first its own, then inherited ones."""
+    hints, groups = get_type_hints(function, include_extras=True), _groups(function)
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name not in groups:
+            yield parameter.replace(annotation=hints[parameter.name])
+            continue
+        kind = groups[parameter.name]
+        declared = get_type_hints(kind, include_extras=True)
+        own = [name for base in kind.__mro__ for name in inspect.get_annotations(base)]
+        for name in own:
+            yield parameter.replace(name=name, annotation=declared[name], default=getattr(kind, name))
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is read."""
+
+    delimiter: Delimiter = None
+    header: Header = None
+    encoding: Encoding = None
+    decimal: Decimal = None
+    ragged: Ragged = "refuse"
+
+    def table(self, data: str, types: dict[str, str] | None = None) -> TableReader:
+        """The table itself; ``types`` say what its columns are."""
+        from ..tables import open_table
+
+        return open_table(
+            data,
+            delimiter=self.delimiter,
+            header=self.header,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            types=types or None,
+            on_ragged=self.ragged,
+        )
+
+
+@dataclass(frozen=True)
+class TrainingOptions(TableOptions):
+    """How a labelled table is read, and its columns made numbers."""
+
+    drop: Drop = None
+    types: Types = None
+    missing: Missing = "indicator"
+    rare: Rare = 5
+    max_levels: MaxLevels = 50
+
+    def training(
+        self,
+        data: str,
+        target: str | None,
+        weights: str | None = None,
+        groups: str | None = None,
+        model: str | None = None,
+    ) -> Labelled:
+        """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
+        from .models import known_model
+
+        if model is not None:
+            known_model(model)
+        with _Beside() as beside:
+            # While this thread loads libraries the file is hashed, while it reads the file the model is loaded.
+            hashed = beside.begin(_file_hash, data)
+            from ..tables import read_training
+
+            table = self.table(data, pairs("--types", self.types or ()))
+            beside.begin(_load, model)
+            training = read_training(
+                table,
+                target,
+                missing=self.missing,  # type: ignore[arg-type]
+                drop=list(self.drop or ()),
+                weights=weights,
+                groups=groups,
+                max_levels=self.max_levels,
+                rare=self.rare,
+            )
+            roles = {"target": target, "weights": weights, "groups": groups}
+            columns = {role: name for role, name in roles.items() if name is not None}
+            return Labelled(data, columns, self, table, training, hashed.result() or table.fingerprint)
+
+    def words(self) -> list[str]:
+        """The options that ask for the same, where they differ from what is taken without them."""
+        words: list[str] = []
+        for given in fields(self):
+            value, option = getattr(self, given.name), f"--{given.name.replace('_', '-')}"
+            if value == given.default:
+                continue
+            if isinstance(value, bool):
+                words.append(option if value else f"--no-{given.name}")
+                continue
+            for one in value if isinstance(value, (list, tuple)) else [str(value)]:
+                words += [option, one]
+        return words
+
+
+class _Beside:
+    """Work on other threads that an error of this one does not wait for: it is told to stop, and left alone."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(2)
+        self._unwanted = Event()
+
+    def begin(self, work: Callable[[Any, Event], Any], about: Any) -> Future[Any]:
+        return self._threads.submit(work, about, self._unwanted)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self._unwanted.set()
+        self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A table and what was read from it."""
+
+    data: str
+    columns: dict[str, str]  #: the target, weights and groups, where there are any
+    options: TrainingOptions
+    table: TableReader
+    training: TrainingTable
+    sha256: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.training.schema.names
+
+    def words(self) -> list[str]:
+        """The arguments that ask for this table again, to fit a model to it."""
+        words = [self.data]
+        for role, name in self.columns.items():  # a model is fitted to all groups, and not to their names
+            words += ["--drop" if role == "groups" else f"--{role}", name]
+        return words + self.options.words()
+
+    @property
+    def class_rows(self) -> dict[Any, int]:
+        """Rows of each class."""
+        import numpy as np
+
+        target, codes = self.training.schema.target, self.training.codes
+        assert target is not None
+        return dict(zip(target.classes, np.bincount(codes, minlength=len(target.classes)).tolist(), strict=True))
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What table it was: values that go with results and into model files."""
+        target = self.training.schema.target
+        return {
+            "data": self.table.label,
+            "sha256": self.sha256,
+            "rows": len(self.training.y),
+            "rows_left_out": self.training.n_dropped,
+            "lines_skipped": self.table.skipped,
+            "target": None if target is None else target.name,
+            "columns": len(self.names),
+        }
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What is worth knowing about the table."""
+        return [{**finding.to_dict(), "message": told(finding.message)} for finding in self.training.findings]
+
+
+def _file_hash(data: str, unwanted: Event) -> str | None:
+    """The SHA-256 of a file; None for standard input, for what cannot be read and when nobody wants it any more."""
+    digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
+    try:
+        with open(data, "rb", buffering=0) as file:
+            while size := file.readinto(block):
+                if unwanted.is_set():
+                    return None
+                digest.update(memoryview(block)[:size])
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def _load(model: str | None, unwanted: Event) -> None:
+    """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
+    import numpy as np
+
+    import discriminant.storage
+
+    from .models import MODELS
+
+    if model is None or unwanted.is_set():
+        return
+    kind = getattr(discriminant, MODELS[model])
+    if not unwanted.is_set():
+        angle = np.arange(60.0)
+        kind().fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
+
+
+def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """Options of the form ``NAME=VALUE`` as a dict; the value is what follows the last ``=``."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name:
+            raise ParameterError(f"{option} takes NAME=VALUE, got {text!r}.")
+        found[name] = value
+    return found
+
+
+def class_named(text: Any, classes: Sequence[Any]) -> Any:
+    """The class that is written like this, or the text itself where none is."""
+    return next((label for label in classes if str(label) == str(text)), text)
+
+
+def told_findings(findings: Sequence[dict[str, Any]]) -> list[str]:
+    """Findings in words, the grave ones first."""
+    ordered = sorted(findings, key=lambda finding: finding["severity"] != "warning")
+    return [finding["message"] for finding in ordered]

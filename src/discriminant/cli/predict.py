@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
+from .console import Page, check_output, name_columns, say, shortened, show, table_writer
 from .modelfile import Answering, batches, opened
-from .output import check_output, table_writer
-from .reading import Asked
-from .running import running, say
-from .showing import Page, show
+from .options import TableOptions, command
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 8192
 
 
+@command
 def predict(
     model: options.ModelPath,
     data: options.Data,
@@ -45,14 +44,9 @@ def predict(
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass on all columns.")] = False,
     absent: options.Absent = "refuse",
-    delimiter: options.Delimiter = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    ragged: options.Ragged = "refuse",
+    reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="With -o, what was counted on the way as JSON.")] = False,
-    debug: options.Debug = False,
 ) -> None:
     """Predict the rows of a table, however long it is.
 
@@ -66,30 +60,28 @@ def predict(
       discriminant predict model.dsc new.csv --costs costs.csv --reject-cost 0.5 -o out.csv
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
-    with running(debug) as run:
-        from ..errors import ParameterError
-        from .costs import costs_in_words, read_cost_file
+    from ..errors import ParameterError
+    from .costs import costs_in_words, read_cost_file
 
-        check_output(output, overwrite)
-        if json and output is None:
-            raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
-        answering = opened(model)
-        run.names = answering.schema.names
-        costed = read_cost_file(costs, answering.classes)
-        if costed is not None:
-            say(costs_in_words(costed))
-        decision = answering.decision(costed, reject_cost, priors)
-        asked = Asked(data, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal, ragged=ragged)
-        table = answering.table(asked, absent)
-        kept = _kept_columns(table, keep or [], keep_all)
-        answers = _Answers(answering, decision, proba, kept, absent)
-        with table_writer(output) as write:
-            for part in answers.of(table):
-                write(part)
-        for message in answering.told_report():
-            say(message)
-        if output is not None:
-            show(_counted(answering, answers, output), _page, json)
+    check_output(output, overwrite)
+    if json and output is None:
+        raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
+    answering = opened(model)
+    name_columns(answering.schema.names)
+    costed = read_cost_file(costs, answering.classes)
+    if costed is not None:
+        say(costs_in_words(costed))
+    decision = answering.decision(costed, reject_cost, priors)
+    table = answering.table(reading, data, absent)
+    kept = _kept_columns(table, keep or [], keep_all)
+    answers = _Answers(answering, decision, proba, kept, absent)
+    with table_writer(output) as write:
+        for part in answers.of(table):
+            write(part)
+    for message in answering.told_report():
+        say(message)
+    if output is not None:
+        show(_counted(answering, answers, output), _page, json)
 
 
 def _kept_columns(table: Any, keep: Sequence[str], everything: bool) -> list[str]:
@@ -236,8 +228,6 @@ def _counted(answering: Answering, answers: _Answers, output: str) -> dict[str, 
 
 
 def _page(found: dict[str, Any]) -> Page:
-    from .showing import shortened
-
     rows = [[label, f"{count:,}"] for label, count in found["predictions"].items()]
     return [
         *shortened("Predictions", ["prediction", "rows"], rows),

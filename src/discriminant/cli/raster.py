@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import check_output
+from .console import Page, check_output, command_line, say, shortened, show, told
+from .options import command, pairs
 from .raster_check import AreasSystem, ClassField, Layer, Names, accuracy, read_areas, sample_design
-from .reading import pairs
-from .running import command_line, running, say
-from .showing import Page, share, shortened, show
 
 if TYPE_CHECKING:
     from ..raster.classify import ClassMap
@@ -45,6 +43,7 @@ Images = Annotated[
 
 
 @app.command()
+@command
 def samples(
     images: Images,
     areas: Annotated[
@@ -64,7 +63,6 @@ def samples(
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Look at the pixels of training areas, and at how well their classes can be told apart.
 
@@ -74,25 +72,25 @@ def samples(
       discriminant raster samples b2.tif b3.tif b4.tif areas.geojson -c cover --report samples.html
       discriminant raster samples photo.png painted.png --name "#ff0000=roof" --name "#00ff00=grass"
     """
-    with running(debug):
-        from ..raster import draw_samples, save_samples
+    from ..raster import draw_samples, save_samples
 
-        for path in (output, report):
-            check_output(path, overwrite)
-        marked = read_areas(areas, class_field, layer, crs, pairs("--name", name or ()))
-        drawn = draw_samples(_image(images), marked, n_jobs=-1)
-        found = _separability(drawn)
-        _tell_findings(drawn, found)
-        if output is not None:
-            save_samples(drawn, output)
-        if report is not None:
-            _write_report(report, _image(images), drawn, found)
-        values = {**drawn.statistics.to_dict(), "separability": None if found is None else found.to_dict()}
-        values |= {"image": images, "areas": areas, "file": output, "report": report}
-        show(values, lambda _: _samples_page(drawn, found, output, report), json)
+    for path in (output, report):
+        check_output(path, overwrite)
+    marked = read_areas(areas, class_field, layer, crs, pairs("--name", name or ()))
+    drawn = draw_samples(_image(images), marked, n_jobs=-1)
+    found = _separability(drawn)
+    _tell_findings(drawn, found)
+    if output is not None:
+        save_samples(drawn, output)
+    if report is not None:
+        _write_report(report, _image(images), drawn, found)
+    values = {**drawn.statistics.to_dict(), "separability": None if found is None else found.to_dict()}
+    values |= {"image": images, "areas": areas, "file": output, "report": report}
+    show(values, lambda _: _samples_page(drawn, found, output, report), json)
 
 
 @app.command()
+@command
 def classify(
     images: Images,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The class map (.tif).")],
@@ -152,7 +150,6 @@ def classify(
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Give every pixel of an image a class.
 
@@ -165,45 +162,44 @@ def classify(
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
     """
-    with running(debug) as run:
-        from ..raster.classify import classify_image
-        from .raster_models import Wanted, Where, trained
+    from ..raster.classify import classify_image
+    from .raster_models import Wanted, Where, trained
 
-        for path in (save_model, report):
-            check_output(path, overwrite)
-        where = Where(areas, class_field, layer, crs, pairs("--name", name or ()))
-        wanted = Wanted(_image(images), where, samples, model_file, model, priors)
-        known = trained(wanted, run)
-        if known.samples is not None:
-            _tell_findings(known.samples, None)
-        decision = known.decision(costs, reject_cost)
-        made = classify_image(
-            known.model,
-            wanted.image,
-            output,
-            trained_on=known.bands,
-            decision=decision,
-            reject=reject,
-            probability=probability,
-            probabilities=probabilities,
-            probability_type=probability_type,  # type: ignore[arg-type]
-            colours=pairs("--colour", colour or ()),
-            overviews=overviews,
-            overwrite=overwrite,
-            progress=None,
-        )
-        judged = known.judged(decision, reject) if validate else None
-        if save_model is not None:
-            known.save(save_model)
-        if report is not None:
-            found = None if known.samples is None else _separability(known.samples)
-            _write_report(report, wanted.image, known.samples, found, made, known.model, judged)
-        values = {**made.to_dict(), "model": known.name, "model_file": save_model, "report": report}
-        show(
-            {**values, "held_out_areas": None if judged is None else judged.to_dict()},
-            lambda shown: _map_page(made, judged, shown),
-            json,
-        )
+    for path in (save_model, report):
+        check_output(path, overwrite)
+    where = Where(areas, class_field, layer, crs, pairs("--name", name or ()))
+    wanted = Wanted(_image(images), where, samples, model_file, model, priors)
+    known = trained(wanted)
+    if known.samples is not None:
+        _tell_findings(known.samples, None)
+    decision = known.decision(costs, reject_cost)
+    made = classify_image(
+        known.model,
+        wanted.image,
+        output,
+        trained_on=known.bands,
+        decision=decision,
+        reject=reject,
+        probability=probability,
+        probabilities=probabilities,
+        probability_type=probability_type,  # type: ignore[arg-type]
+        colours=pairs("--colour", colour or ()),
+        overviews=overviews,
+        overwrite=overwrite,
+        progress=None,
+    )
+    judged = known.judged(decision, reject) if validate else None
+    if save_model is not None:
+        known.save(save_model)
+    if report is not None:
+        found = None if known.samples is None else _separability(known.samples)
+        _write_report(report, wanted.image, known.samples, found, made, known.model, judged)
+    values = {**made.to_dict(), "model": known.name, "model_file": save_model, "report": report}
+    show(
+        {**values, "held_out_areas": None if judged is None else judged.to_dict()},
+        lambda shown: _map_page(made, judged, shown),
+        json,
+    )
 
 
 app.command()(accuracy)
@@ -222,7 +218,7 @@ def _separability(drawn: Samples) -> Any:
     try:
         return class_separability(drawn)
     except DegenerateDataError as error:
-        say(f"Note: {error}")
+        say(f"Note: {told(error)}")
         return None
 
 
@@ -239,13 +235,15 @@ def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | 
 
 
 def _map_page(made: ClassMap, judged: Any, values: dict[str, Any]) -> Page:
+    from ..results import percent
+
     total = sum(made.pixels.values())
     head = ["class", "code", "pixels", "share", *(["hectares"] if made.areas is not None else [])]
     rows = []
     for entry in made.legend.entries:
         n = made.pixels[entry.label]
         area = [] if made.areas is None else [f"{made.areas[entry.label]:,.2f}"]
-        rows.append([entry.name, entry.code, f"{n:,}", share(n / total if total else None), *area])
+        rows.append([entry.name, entry.code, f"{n:,}", percent(n / total if total else None), *area])
     files = ", ".join(str(path) for path in made.files)
     return [
         *shortened(f"{values['model']}: {total:,} pixels with values, {made.n_nodata:,} without", head, rows),

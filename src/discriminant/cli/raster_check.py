@@ -10,10 +10,8 @@ import typer
 
 from ..errors import ParameterError
 from . import options
-from .output import check_output
-from .reading import pairs
-from .running import command_line, running, say
-from .showing import Page, show
+from .console import Page, check_output, command_line, say, show
+from .options import command, pairs
 
 if TYPE_CHECKING:
     from ..raster.class_map import Legend
@@ -50,6 +48,7 @@ def read_areas(path: str, class_field: str | None, layer: str | None, crs: str |
     return open_areas(path, class_field, layer, crs, dict(names) or None)
 
 
+@command
 def accuracy(
     class_map: MapPath,
     reference: Annotated[
@@ -72,7 +71,6 @@ def accuracy(
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Hold a class map against places whose class is known.
 
@@ -81,27 +79,27 @@ def accuracy(
       discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
     """
-    with running(debug):
-        from ..raster.accuracy import assess_map
-        from ..raster.areas import is_raster
+    from ..raster.accuracy import assess_map
+    from ..raster.areas import is_raster
 
-        check_output(report, overwrite)
-        legend, given = _legend(class_map), pairs("--name", name or ())
-        truth = read_areas(reference, class_field, layer, crs, given if is_raster(reference) else {})
-        others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
-        found = assess_map(class_map, truth, None, _names(legend, given), others, n_jobs=-1)
-        adjusted = found.area_adjusted(level) if stratified else None
-        for finding in found.findings:
-            say(f"{finding.severity.capitalize()}: {finding.message}")
-        unit = "pixels" if found.hectares is None else "hectares"
-        if report is not None:
-            _write_report(report, class_map, found.accuracy, adjusted, unit)
-        values = {**found.accuracy.to_dict(), "area_adjusted": None, "area_unit": unit, "report": report}
-        if adjusted is not None:
-            values["area_adjusted"] = adjusted.to_dict()
-        show(values, lambda _: _accuracy_page(found.accuracy, adjusted, unit, report), json)
+    check_output(report, overwrite)
+    legend, given = _legend(class_map), pairs("--name", name or ())
+    truth = read_areas(reference, class_field, layer, crs, given if is_raster(reference) else {})
+    others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
+    found = assess_map(class_map, truth, None, _names(legend, given), others, n_jobs=-1)
+    adjusted = found.area_adjusted(level) if stratified else None
+    for finding in found.findings:
+        say(f"{finding.severity.capitalize()}: {finding.message}")
+    unit = "pixels" if found.hectares is None else "hectares"
+    if report is not None:
+        _write_report(report, class_map, found.accuracy, adjusted, unit)
+    values = {**found.accuracy.to_dict(), "area_adjusted": None, "area_unit": unit, "report": report}
+    if adjusted is not None:
+        values["area_adjusted"] = adjusted.to_dict()
+    show(values, lambda _: _accuracy_page(found.accuracy, adjusted, unit, report), json)
 
 
+@command
 def sample_design(
     class_map: MapPath,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The points (.gpkg or .geojson).")],
@@ -119,7 +117,6 @@ def sample_design(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Draw pixels of a class map to be checked, at random within each class.
 
@@ -131,30 +128,29 @@ def sample_design(
       discriminant raster sample-design map.tif -o check.gpkg
       discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
     """
-    with running(debug):
-        from ..raster.design import draw_design, points_driver
+    from ..raster.design import draw_design, points_driver
 
-        check_output(output, overwrite)
-        points_driver(output)
-        legend = _legend(class_map)
-        design = draw_design(
-            class_map,
-            total,
-            at_least,
-            users_accuracy,
-            standard_error,
-            names=_names(legend, pairs("--name", name or ())),
-            random_state=seed,
-            n_jobs=-1,
-        )
-        design.save(output)
-        rows = zip(design.strata, design.pixels.tolist(), design.allocation.tolist(), strict=True)
-        strata = [{"class": label, "pixels": pixels, "to_check": n} for label, pixels, n in rows]
-        show(
-            {"map": class_map, "strata": strata, "file": output},
-            lambda _: _design_page(design, class_map, output),
-            json,
-        )
+    check_output(output, overwrite)
+    points_driver(output)
+    legend = _legend(class_map)
+    design = draw_design(
+        class_map,
+        total,
+        at_least,
+        users_accuracy,
+        standard_error,
+        names=_names(legend, pairs("--name", name or ())),
+        random_state=seed,
+        n_jobs=-1,
+    )
+    design.save(output)
+    rows = zip(design.strata, design.pixels.tolist(), design.allocation.tolist(), strict=True)
+    strata = [{"class": label, "pixels": pixels, "to_check": n} for label, pixels, n in rows]
+    show(
+        {"map": class_map, "strata": strata, "file": output},
+        lambda _: _design_page(design, class_map, output),
+        json,
+    )
 
 
 def _legend(path: str) -> Legend | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ParameterError
+from .console import name_columns, say, told
 from .raster_check import read_areas
-from .running import Run, say
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -76,7 +76,7 @@ class Trained:
         try:
             return held_out_accuracy(self.model, self.samples, decision=decision, reject=reject, n_jobs=-1)
         except DiscriminantError as error:
-            say(f"Note: the model was not judged on areas it has not seen. {error}")
+            say(f"Note: the model was not judged on areas it has not seen. {told(error)}")
             return None
 
     def save(self, path: str) -> None:
@@ -89,16 +89,16 @@ class Trained:
         save(self.model, path, training=training, bands=[band.to_dict() for band in self.bands], name=self.name)
 
 
-def trained(wanted: Wanted, run: Run) -> Trained:
+def trained(wanted: Wanted) -> Trained:
     """The model of a command, fitted where it has to be; from then on the run knows the bands by name."""
     given = sum(one is not None for one in (wanted.where.areas, wanted.samples, wanted.model_file))
     if given != 1:
         told = f"{given or 'none'} {'was' if not given else 'were'} given"
         raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {told}.")
-    return _from_file(wanted) if wanted.model_file is not None else _fitted(wanted, run)
+    return _from_file(wanted) if wanted.model_file is not None else _fitted(wanted)
 
 
-def _fitted(wanted: Wanted, run: Run) -> Trained:
+def _fitted(wanted: Wanted) -> Trained:
     from ..raster import draw_samples, load_samples
     from ..raster.models import image_model
     from .costs import read_priors
@@ -114,7 +114,8 @@ def _fitted(wanted: Wanted, run: Run) -> Trained:
                 "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
             )
         samples = load_samples(wanted.samples)
-    run.names, classes = samples.band_names, samples.classes.tolist()
+    name_columns(samples.band_names)
+    classes = samples.classes.tolist()
     model = image_model(wanted.name, classes, read_priors(wanted.priors, classes))
     model.fit(samples.X, samples.y)
     return Trained(model, wanted.name, samples.bands, samples)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .showing import Page, number, shortened
+from .console import Page, shortened
 
 #: Standard errors of more parameters than this cost more than they tell.
 _MOST_TESTED = 600
@@ -96,6 +96,8 @@ def _exp(value: float) -> float:
 
 def learned_page(values: dict[str, Any]) -> Page:
     """The same to read."""
+    from ..results import number
+
     page: Page = []
     if "priors" in values:
         rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
@@ -144,6 +146,8 @@ _COLUMNS = {
 
 
 def _cell(key: str, row: dict[str, Any]) -> str:
+    from ..results import number
+
     value, direction = row[key], row.get("infinite")
     if direction is not None:  # which JSON cannot hold
         ends = {"coefficient": f"{direction}inf", "odds_ratio": "inf" if direction == "+" else "0"}

@@ -15,9 +15,9 @@ import numpy as np
 from ..data import LabelledRows, as_rows, encode_labels
 from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
+from ..files import write_whole
 from ..moments import ClassMoments
 from ..results import aligned, frame_of, plain, shortened, shown
-from ..storage.writing import write_whole
 from ..tables.learning import Finding
 from .areas import AreaPixels, TrainingAreas, area_finding, open_areas
 from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette

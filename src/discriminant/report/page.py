@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DiscriminantError
-from ..storage.writing import write_whole
+from ..files import write_whole
 
 #: Measures that are shares of rows and read best in percent.
 SHARES = {

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..errors import InputError, ModelFileError
+from ..files import write_whole
 from .archive import pack, unpack
 from .encoding import Decoder, Encoder
-from .writing import write_whole
 
 FORMAT, VERSION = "discriminant model file", 1
 _UNREADABLE: dict[type[OSError], str] = {

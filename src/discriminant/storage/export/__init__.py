@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...errors import ParameterError
-from ..writing import write_whole
+from ...files import write_whole
 from .coefficients import json_text
 from .onnx import onnx_file
 from .python import python_module

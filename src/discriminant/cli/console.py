@@ -1,0 +1,362 @@
+"""What every command does around its work: messages, warnings told once, exit codes, results, files."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import DiscriminantError, DiscriminantWarning, Message, Model, ParameterError, Setting
+from ..files import check_target, whole_file
+
+REFUSED, OWN_ERROR, INTERRUPTED = 1, 3, 130
+
+#: What the package advises in Python, as it is written on the command line.
+_ADVICE = {
+    "Calibrate it: DecisionClassifier(model, calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV": (
+        "Take a model with probabilities, such as lda or logistic"
+    ),
+    "on_ragged='skip'": "--ragged skip",
+    "absent='missing'": "--absent missing",
+    "missing='indicator'": "--missing indicator",
+    "header=False": "--no-header",
+    "quote=''": "another --delimiter",
+    "firth=True": "--set firth=true",
+    "average=True": "--set average=true",
+    "shrinkage='oas'": "--set shrinkage=oas",
+    "calibration='sigmoid'": "--set calibration=sigmoid",
+    "Raise max_levels": "Raise --max-levels",
+    ", or set stratify=False": "",
+    "(drop=[...], on the command line --drop)": "(--drop)",
+    "or LinearDiscriminantAnalysis": "or lda",
+    "use LinearDiscriminantAnalysis": "use lda",
+    "Name the target,": "Name the target with --target,",
+    "with types=": "with --types",
+    "with drop=": "with --drop",
+}
+#: Parameters that are options under another name, or their own, where a message begins with them.
+_PARAMETER = re.compile(r"^(rare|max_levels|missing|on_ragged|absent|delimiter|encoding|decimal|drop) must be")
+_COLUMN = re.compile(r"\b([Cc])olumn (\d+)\b")
+
+#: Options that have another name than the parameter of the package they stand for.
+_RENAMED = {"on_ragged": "ragged", "cv": "folds"}
+#: Parameters that no command has an option for, and what to do instead.
+_INSTEAD = {"quote": "another --delimiter"}
+
+
+@dataclass
+class Run:
+    """A command on its way: what its options are, and the warnings so far by the line of code they came from."""
+
+    options: frozenset[str] = frozenset()
+    debug: bool = False
+    names: Sequence[str] = ()
+    warned: dict[Any, list[Warning]] = field(default_factory=dict)
+
+    def spelled(self, part: Setting | Model) -> str:
+        """A setting or model of a message as this command takes it: an option, or a parameter for ``fit --set``."""
+        if isinstance(part, Model):
+            from .models import MODELS
+
+            return next((name for name, known in MODELS.items() if known == part.name), part.name)
+        if part.parameter in _INSTEAD:
+            return _INSTEAD[part.parameter]
+        name = _RENAMED.get(part.parameter, part.parameter)
+        value = _written(part.value) if part.has_value else None
+        if name not in self.options:
+            return f"--set {part.parameter}" + ("" if value is None else f"={value}")
+        option = name.replace("_", "-")
+        if value in ("true", "false"):
+            return f"--{option}" if part.value else f"--no-{option}"
+        return f"--{option}" + ("" if value is None else f" {value}")
+
+    def told(self, message: Any) -> str:
+        """An error, a warning or another message of the package as this command tells it."""
+        text = message.told(self.spelled) if isinstance(message, Message) else str(message)
+        return _COLUMN.sub(self._name, " ".join(in_options(text).split("\n")))
+
+    def _name(self, found: re.Match[str]) -> str:
+        j = int(found[2])
+        return f"{found[1]}olumn {self.names[j]!r}" if j < len(self.names) else found[0]
+
+    def warn(
+        self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+    ) -> None:
+        """Keep a warning, with others from the same line of code."""
+        kept = message if isinstance(message, Warning) else category(message)
+        origin = kept.origin if isinstance(kept, DiscriminantWarning) else None
+        self.warned.setdefault(origin or (category, filename, lineno), []).append(kept)
+
+    def tell_warnings(self) -> None:
+        """Tell the first warning of every line of code, and how many more there were."""
+        for first, *others in self.warned.values():
+            more = f" (and {len(others)} more like this)" if others else ""
+            say(f"Warning: {self.told(first)}{more}")
+        self.warned.clear()
+
+
+#: Commands that are running, each started by the one before.
+_RUNNING: list[Run] = [Run()]
+
+
+def told(message: Any) -> str:
+    """A message of the package, with settings and models as the running command takes them."""
+    return _RUNNING[-1].told(message)
+
+
+def name_columns(names: Sequence[str]) -> None:
+    """From here on the running command calls columns by these names."""
+    _RUNNING[-1].names = names
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def in_options(message: str) -> str:
+    """The message with advice as it is written on the command line."""
+    for advice, option in _ADVICE.items():
+        message = message.replace(advice, option)
+    return _PARAMETER.sub(lambda found: f"--{_RENAMED.get(found[1], found[1]).replace('_', '-')} must be", message)
+
+
+def say(message: str) -> None:
+    """A paragraph on standard error."""
+    typer.echo(message, err=True)
+
+
+def command_line() -> str:
+    """The command as it was written, for those who want to repeat it."""
+    return shlex.join(["discriminant", *sys.argv[1:]])
+
+
+@contextmanager
+def running(debug: bool, options: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Whatever goes wrong inside becomes a paragraph on standard error and an exit code."""
+    run = Run(options, debug or _RUNNING[-1].debug)
+    _RUNNING.append(run)
+    try:
+        with _kept_warnings(run):
+            yield
+        run.tell_warnings()
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        run.tell_warnings()
+        raise
+    except KeyboardInterrupt:
+        say("Interrupted. Files are as they were before.")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        _give_up_output()
+        raise typer.Exit(0) from None
+    except Exception as error:
+        run.tell_warnings()
+        if run.debug:
+            traceback.print_exc()
+        raise typer.Exit(_exit_code(error, run)) from None
+    finally:
+        _RUNNING.pop()
+
+
+@contextmanager
+def _kept_warnings(run: Run) -> Iterator[None]:
+    """Collect what the package and scikit-learn warn of; other libraries' advice to programmers is not for users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = run.warn
+        yield
+
+
+def _exit_code(error: Exception, run: Run) -> int:
+    """Say what went wrong; gives the exit code."""
+    if isinstance(error, DiscriminantError):
+        say("Error: " + " ".join([run.told(error), *getattr(error, "__notes__", ())]))
+        return REFUSED
+    if isinstance(error, (OSError, MemoryError)):
+        say(f"Error: {_reason(error)}.")
+        return REFUSED
+    say(
+        f"Error: discriminant failed with {type(error).__name__}: {error}. This should not happen; --debug shows where "
+        "it comes from. Please report it with the command."
+    )
+    return OWN_ERROR
+
+
+def _reason(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table. Use fewer columns or rows"
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _give_up_output() -> None:
+    """Nobody reads standard output any more: what is left in its buffer goes nowhere, quietly."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # not a real stream
+        return
+
+
+#: Wide enough for any table where no terminal cuts lines.
+_WIDE = 1000
+#: Tables on a page show this many rows; JSON has all.
+MOST_ROWS = 40
+
+Page = list[Any]  #: paragraphs and rich tables
+
+
+def show(values: dict[str, Any], page: Callable[[dict[str, Any]], Page], as_json: bool) -> None:
+    """Write a result to standard output."""
+    from ..results import jsonable
+
+    plain = jsonable(values)
+    if as_json:
+        put(json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    else:
+        put(_rendered(page(plain)))
+
+
+def put(text: str) -> None:
+    """Write to standard output at once, so that a closed pipe shows here."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def grid(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], names: int = 1) -> Any:
+    """A table; the first columns hold names and stand to the left, numbers to the right."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for j, name in enumerate(head):
+        table.add_column(Text(visible(name), style="dim"), justify="left" if j < names else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return Group(Text(visible(title), style="bold"), table)
+
+
+def shortened(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], names: int = 1) -> Page:
+    """The first rows of a table, and a word on the others."""
+    left = len(rows) - MOST_ROWS
+    more = [f"... and {left:,} more; --json has all."] if left > 0 else []
+    return [grid(title, head, rows[:MOST_ROWS], names), *more]
+
+
+def visible(cell: Any) -> str:
+    """A value as text that cannot move the cursor or colour the terminal."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(cell))
+
+
+def _rendered(page: Page) -> str:
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    console = Console(
+        file=io.StringIO(),
+        width=None if terminal else _WIDE,
+        force_terminal=terminal,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    for part in page:
+        console.print(visible_lines(part) if isinstance(part, str) else part)
+        console.print()
+    written: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in written.rstrip().splitlines()) + "\n"
+
+
+def visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+Write = Callable[[Any], None]  #: takes one pyarrow table after the other
+
+
+def check_output(path: str | None, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, or that exists and may not be replaced, before any work."""
+    if path is not None:
+        check_target(path, overwrite)
+
+
+@contextmanager
+def table_writer(output: str | None) -> Iterator[Write]:
+    """What writes tables one after the other: to standard output, or to a file that appears when it is whole."""
+    if output is None:
+        with _csv_writer(sys.stdout.buffer) as write:
+            yield write
+        sys.stdout.buffer.flush()
+        return
+    kind = _kind(output)
+    with whole_file(output) as part, kind(str(part)) as write:
+        yield write
+
+
+def _kind(output: str) -> Any:
+    kinds = {".csv": _csv_file, ".parquet": _parquet, ".pq": _parquet, ".feather": _arrow, ".arrow": _arrow}
+    ending = Path(output).suffix.lower()
+    if ending not in kinds:
+        raise ParameterError(f"The ending of {output!r} must say its format: {', '.join(kinds)}.")
+    return kinds[ending]
+
+
+@contextmanager
+def _csv_file(path: str) -> Iterator[Write]:
+    with open(path, "wb") as file, _csv_writer(file) as write:
+        yield write
+
+
+@contextmanager
+def _csv_writer(file: Any) -> Iterator[Write]:
+    import pyarrow.csv as arrow_csv
+
+    headed = False
+
+    def write(part: Any) -> None:
+        nonlocal headed
+        arrow_csv.write_csv(part, file, arrow_csv.WriteOptions(include_header=not headed, quoting_style="needed"))
+        headed = True
+
+    yield write
+
+
+def _parquet(path: str) -> Any:
+    import pyarrow.parquet as parquet
+
+    return _opened_by_first(lambda schema: parquet.ParquetWriter(path, schema))
+
+
+def _arrow(path: str) -> Any:
+    import pyarrow as pa
+
+    return _opened_by_first(lambda schema: pa.ipc.new_file(path, schema))
+
+
+@contextmanager
+def _opened_by_first(make: Callable[[Any], Any]) -> Iterator[Write]:
+    """What writes through a writer made for the form of the first table."""
+    writers: list[Any] = []
+
+    def write(part: Any) -> None:
+        if not writers:
+            writers.append(make(part.schema))
+        writers[0].write_table(part)
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()
