@@ -19,7 +19,7 @@ from .evaluation.curves import compare_auc, precision_recall, roc
 from .evaluation.evaluate import evaluate, evaluation_of
 from .evaluation.probabilities import CalibrationBins, calibration_line, risk_coverage
 from .evaluation.streaming import Evaluator, ScoreHistogram
-from .inference.separability import separability
+from .inference.linear_separability import linear_separability
 from .multiclass import Codebook
 from .report.table_report import write_report
 from .storage.export import export
@@ -79,6 +79,7 @@ __all__ = [
     "figures",
     "fit_all",
     "learning_curve",
+    "linear_separability",
     "load",
     "mcnemar",
     "open_table",
@@ -90,7 +91,6 @@ __all__ = [
     "risk_coverage",
     "roc",
     "save",
-    "separability",
     "solvers",
     "theory",
     "top_k",

@@ -27,7 +27,7 @@ from discriminant.errors import (
     ParameterError,
 )
 from discriminant.estimators.perceptron import Perceptron
-from discriminant.solvers import perceptron as solver
+from discriminant.margins import perceptron as solver
 from helpers import fitted_state, normal_classes
 
 FORMS, RULES = ["primal", "dual"], ["sign", "nonpositive"]
@@ -488,7 +488,7 @@ def test_the_dual_form_reads_sparse_rows():
 def test_rows_in_blocks_have_the_products_of_the_whole():
     """Wide rows come in blocks of some hundred."""
     X = np.random.default_rng(0).normal(size=(700, 4000)).astype(np.float32)
-    table = solver.Table(solver.DenseRows(np.asfortranarray(X)))
+    table = solver.RowBlocks(solver.DenseRows(np.asfortranarray(X)))
     assert table.rows.block_rows < 700
     whole = X.astype(float)
     assert_allclose(solver.gram_matrix(table, True), whole @ whole.T + 1, rtol=1e-9, atol=1e-9)

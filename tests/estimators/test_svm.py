@@ -32,7 +32,7 @@ from discriminant.errors import (
     WeightError,
 )
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.solvers import settle
+from discriminant.margins import interior_point
 from discriminant.storage import load, save
 from helpers import REFERENCE, assert_reference, fitted_state, normal_classes, reference
 from margin_problems import assert_optimal, problem
@@ -705,7 +705,7 @@ def test_a_fit_forgets_the_one_before():
 
 
 def test_what_is_not_reached_is_told_with_a_bound(monkeypatch):
-    monkeypatch.setattr(settle, "_MOST_WORK", 0)
+    monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
     with pytest.warns(ConvergenceWarning, match=r"max_iter.* class 1 against class 0, at most .* above the minimum"):
         model = fitted(C=1e3, solver="dual", max_iter=5)
     assert not model.solution_.converged

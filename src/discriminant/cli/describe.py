@@ -104,14 +104,14 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
 
 def _separability(labelled: Labelled) -> dict[str, Any]:
     """Whether a hyperplane tells two classes apart without error, for each two."""
-    from ..inference.separability import separability
-    from ..solvers.witness import Hyperplane
+    from ..inference.linear_separability import linear_separability
+    from ..margins.convex_hulls import Hyperplane
 
     X, n_classes = labelled.training.X, len(labelled.class_rows)
     n_pairs = n_classes * (n_classes - 1) // 2
     if X.shape[0] * X.shape[1] > _MOST_VALUES or n_pairs > _MOST_PAIRS:
         return {"skipped": f"{X.shape[0]:,} rows, {X.shape[1]:,} columns and {n_pairs:,} pairs would take long"}
-    found = separability(X, labelled.training.y)
+    found = linear_separability(X, labelled.training.y)
     return {
         "pairs": [
             {

@@ -18,7 +18,7 @@ from ..data.rows import dense_rows
 from ..engine import quiet_blas
 from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
 from ..inference.firth import firth_binary, firth_multinomial
-from ..inference.separation import Separation, separation
+from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..losses import Logistic, Softmax
 from ..moments.covariance import factorised
 from ..objective import ElasticNet, Objective
@@ -78,7 +78,7 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         form, in which each column's coefficients sum to 0 over the classes
     solution_ : Solution
         What the solver reached and why it stopped.
-    separation_ : Separation or None
+    separation_ : LogisticSeparation or None
         Found when maximum likelihood has no finite solution.
 
     Examples
@@ -289,12 +289,12 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
             self.separation_ = self._separation(objective)
         return replace(solution, theta=theta)
 
-    def _separation(self, objective: Objective) -> Separation | None:
+    def _separation(self, objective: Objective) -> LogisticSeparation | None:
         """Whether maximum likelihood has no finite solution, decided by a linear programme."""
         data = objective.data
         counted = slice(None) if data.weight is None else data.weight > 0
         X = dense_rows(data.rows.block(0, data.n_rows))[counted]
-        found = separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
+        found = detect_separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
         if found.kind == "none":
             return None
         warn(

@@ -16,10 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.rows import dense_rows
 from ..errors import NotReadyError, ParameterError
-from ..inference.constrained import constrained_minimum
-from ..inference.covariance import information, inverse, penalised_covariance, sandwich_covariance
 from ..inference.firth import firth_profile_intervals
-from ..inference.summary import Summary, coefficient
+from ..inference.likelihood import (
+    Summary,
+    coefficient,
+    constrained_minimum,
+    information,
+    inverse,
+    penalised_covariance,
+    sandwich_covariance,
+)
 from ..objective import NO_PENALTY, Objective
 from ..results import plain, shown
 

@@ -14,22 +14,23 @@ from ..data import LabelledRows
 from ..data.parameters import check_integer, check_number
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, NotReadyError, warn
-from ..results import shown
-from ..solvers.perceptron import (
-    Dual,
-    Form,
-    Plan,
-    Primal,
-    Problem,
-    Step,
-    Table,
-    Trained,
-    Walk,
+from ..margins.perceptron import (
+    DualPerceptron,
+    PerceptronCertificate,
+    PerceptronForm,
+    PerceptronRun,
+    PerceptronSettings,
+    PerceptronState,
+    PerceptronUpdate,
+    PrimalPerceptron,
+    RowBlocks,
+    TwoSides,
+    certified,
     gram_matrix,
     one_pass,
     train,
 )
-from ..solvers.perceptron_bound import PerceptronCertificate, certified
+from ..results import shown
 from .base import all_or_nothing
 from .multiclass import BinaryProblems
 
@@ -106,10 +107,10 @@ class Perceptron(BinaryProblems):
     alpha_ : array of shape (n,) for two classes, else one row for each binary problem (dual form)
         Updates caused by each row on the way to the weights kept: ``coef_ = eta sum alpha_i y_i x_i``. With ``average``
         all updates are counted.
-    trace_ : list of `Step`, or one list for each binary problem
+    trace_ : list of `PerceptronUpdate`, or one list for each binary problem
     codebook_ : Codebook
         Which classes each binary problem tells apart.
-    walks_ : list of `Walk`
+    walks_ : list of `PerceptronState`
         Where each binary problem stands, for `partial_fit` to go on from.
 
     Examples
@@ -124,7 +125,7 @@ class Perceptron(BinaryProblems):
     cosine with the direction of the widest margin 1.0000, at least 0.3162
     """
 
-    walks_: list[Walk]
+    walks_: list[PerceptronState]
     _training: LabelledRows
     _own_state = ("_training",)
     _zero_is_second = True  # sign(0) = 1
@@ -174,7 +175,7 @@ class Perceptron(BinaryProblems):
             self._check_parameters()
             data = self._training = self._labelled(X, y, None)
             self.codebook_ = self._codebook()
-            form = self._form(Table(data.rows))
+            form = self._form(RowBlocks(data.rows))
             columns = list(range(self.codebook_.n_columns))
             trained = side_by_side(lambda column: train(form(self._problem(data, column))), columns, self.n_jobs)
             self._keep(trained)
@@ -234,8 +235,8 @@ class Perceptron(BinaryProblems):
         check_number("eta", self.eta, 0, open_below=True)
         check_integer("max_epochs", self.max_epochs, 1)
 
-    def _plan(self) -> Plan:
-        return Plan(
+    def _settings(self) -> PerceptronSettings:
+        return PerceptronSettings(
             nonpositive=self.rule == "nonpositive",
             eta=float(self.eta),
             fit_intercept=bool(self.fit_intercept),
@@ -246,32 +247,34 @@ class Perceptron(BinaryProblems):
             seed=self._seed() if self.shuffle else 0,
         )
 
-    def _problem(self, data: LabelledRows, column: int) -> Problem:
+    def _problem(self, data: LabelledRows, column: int) -> TwoSides:
         """The binary problem of a column of the codebook."""
         chosen, sides = self.codebook_.targets(data.codes, column)
-        return Problem(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
+        return TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
 
-    def _form(self, table: Table) -> Callable[[Problem], Form]:
+    def _form(self, table: RowBlocks) -> Callable[[TwoSides], PerceptronForm]:
         """What makes the form in which a binary problem is trained."""
-        plan = self._plan()
+        settings = self._settings()
         if self.form == "primal":
-            return lambda problem: Primal(table, problem, plan)
+            return lambda problem: PrimalPerceptron(table, problem, settings)
         if table.rows.n_rows > _MOST_DUAL_ROWS:
             raise InputError(
                 f"form='dual' keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
                 f"{table.rows.n_rows:,}. Use form='primal', which makes the same updates."
             )
-        gram = gram_matrix(table, plan.fit_intercept)
-        return lambda problem: Dual(table, problem, plan, gram)
+        gram = gram_matrix(table, settings.fit_intercept)
+        return lambda problem: DualPerceptron(table, problem, settings, gram)
 
-    def _passed(self, data: LabelledRows, walks: Sequence[Walk | None]) -> list[tuple[Walk, list[Step]]]:
+    def _passed(
+        self, data: LabelledRows, walks: Sequence[PerceptronState | None]
+    ) -> list[tuple[PerceptronState, list[PerceptronUpdate]]]:
         """Each binary problem after one more pass."""
-        table, plan = Table(data.rows), self._plan()
+        table, settings = RowBlocks(data.rows), self._settings()
 
-        def go_on(task: tuple[int, Walk | None]) -> tuple[Walk, list[Step]]:
+        def go_on(task: tuple[int, PerceptronState | None]) -> tuple[PerceptronState, list[PerceptronUpdate]]:
             column, walk = task
             epoch = 1 if walk is None else walk.epochs + 1
-            return one_pass(Primal(table, self._problem(data, column), plan, walk), epoch)
+            return one_pass(PrimalPerceptron(table, self._problem(data, column), settings, walk), epoch)
 
         passed = side_by_side(go_on, list(enumerate(walks)), self.n_jobs)
         finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)
@@ -279,7 +282,7 @@ class Perceptron(BinaryProblems):
             table.refuse_column(int(np.argmin(finite)))
         return passed
 
-    def _keep(self, trained: list[Trained]) -> None:
+    def _keep(self, trained: list[PerceptronRun]) -> None:
         self._keep_walks([one.walk for one in trained], [one.steps for one in trained])
         self.mistakes_ = self._one_or_each([one.mistakes for one in trained])
         self.converged_ = all(one.converged for one in trained)
@@ -287,7 +290,7 @@ class Perceptron(BinaryProblems):
             self.alpha_ = self._one_or_each([one.alpha for one in trained])
         self._set_rule(np.array([one.weights for one in trained]))
 
-    def _keep_walks(self, walks: list[Walk], traces: list[list[Step]]) -> None:
+    def _keep_walks(self, walks: list[PerceptronState], traces: list[list[PerceptronUpdate]]) -> None:
         self.walks_ = walks
         self.n_iter_ = max(walk.epochs for walk in walks)
         self.updates_ = self._one_or_each([walk.updates for walk in walks])
@@ -306,10 +309,10 @@ class Perceptron(BinaryProblems):
     def _question(self, column: int) -> str:
         """The call that decides whether a binary problem can be solved."""
         if len(self.classes_) == 2 or not self.codebook_.matrix.all():
-            return "separability(X, y)"
-        return f"separability(X, y == {shown(self.classes_[column])})"
+            return "linear_separability(X, y)"
+        return f"linear_separability(X, y == {shown(self.classes_[column])})"
 
-    def _warn_of_mistakes(self, trained: list[Trained]) -> None:
+    def _warn_of_mistakes(self, trained: list[PerceptronRun]) -> None:
         failed = [column for column, one in enumerate(trained) if not one.converged]
         worst = max(failed, key=lambda column: trained[column].mistakes)
         outcome, circle = trained[worst], ""

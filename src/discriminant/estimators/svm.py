@@ -28,13 +28,13 @@ from ..errors import (
     ParameterError,
     warn,
 )
+from ..margins.convex_hulls import CommonPoint
+from ..margins.hard_margin import maximum_margin
+from ..margins.problem import MarginFit, MarginProblem
+from ..margins.soft_margin import soft_margin
 from ..results import shown
 from ..rules import LinearRule
-from ..solvers.hard_margin import maximum_margin
-from ..solvers.margin import MarginFit, MarginProblem
 from ..solvers.solution import Solution
-from ..solvers.widest import widest_margin
-from ..solvers.witness import CommonPoint
 from .base import all_or_nothing
 from .logistic import finite_rows, refuse_weightless_classes
 from .multiclass import BinaryProblems
@@ -290,7 +290,7 @@ class SupportVectorClassifier(BinaryProblems):
         squared, fit_intercept = self.loss == "squared_hinge", bool(self.fit_intercept)
         problem = MarginProblem(data, float(self.C), squared, fit_intercept, self.n_jobs)
         with np.errstate(all="ignore"):  # what overflows shows in the result
-            return widest_margin(
+            return soft_margin(
                 problem, self.solver, self.tol, self.max_iter, 0 if self.random_state is None else self._seed()
             )
 

@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from ..errors import DegenerateDataError
-from .separation import standard_design
+from .ml_existence import standard_design
 
 Array = np.ndarray[Any, Any]
 

@@ -28,12 +28,10 @@ _RECORDS = {
     "decision.rules": ("Decision",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
-    "inference.separation": ("Separation",),
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
     "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),
     "solvers.gradient": ("GradientDescent", "StochasticGradient"),
-    "solvers.perceptron": ("Walk",),
     "solvers.solution": ("Solution", "TracePoint"),
 }
 
@@ -46,11 +44,13 @@ FORMS: dict[str, Form] = {
     "FoldMoments": plain(f"{_PACKAGE}.moments.folds", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),
     "Logistic": plain(f"{_PACKAGE}.losses", "Logistic"),
-    "PerceptronStep": record(f"{_PACKAGE}.solvers.perceptron", "Step"),
+    "PerceptronStep": record(f"{_PACKAGE}.margins.perceptron", "PerceptronUpdate"),
     "RowsLeftOut": plain(f"{_PACKAGE}.storage.forms", "RowsLeftOut"),
+    "Separation": record(f"{_PACKAGE}.inference.ml_existence", "LogisticSeparation"),
     "Softmax": plain(f"{_PACKAGE}.losses", "Softmax"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
     "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
+    "Walk": record(f"{_PACKAGE}.margins.perceptron", "PerceptronState"),
 }
 
 

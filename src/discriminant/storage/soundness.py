@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from ..data.rows import DISTRIBUTIONS
 from ..errors import ModelFileError
 from ..estimators.multiclass import BinaryClassifiers
+from ..margins.perceptron import PerceptronState
 from ..moments import ClassMoments, FoldMoments
 from ..moments.statistic import TableMoments
 from ..multiclass import DECODINGS, LOSSES, Codebook, CodebookRule
 from ..objective import Standardisation
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
 from ..solvers.gradient import Stream
-from ..solvers.perceptron import Walk
 from .forms import RowsLeftOut
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ _SHAPES: dict[type, dict[str, str]] = {
     QuadraticRule: {"centre": "p", "offsets": "Kp", "spheres": "Kpp", "constants": "K"},
     DiagonalRule: {"means": "Kp", "variances": "Kp", "constants": "K"},
     LevelRule: {"table": "lK"},
-    Walk: {"weights": "q", "lag": "q"},
+    PerceptronState: {"weights": "q", "lag": "q"},
     Standardisation: {"centre": "p", "scale": "p"},
     ClassMoments: {"weight": "K", "mean": "Kp"},
     TableMoments: {"weight": "K", "mean": "Kp", "scatter": "Kp"},

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from discriminant.inference import separation as module
-from discriminant.inference.separation import separation
+from discriminant.inference import ml_existence as module
+from discriminant.inference.ml_existence import detect_separation
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 
@@ -89,7 +89,7 @@ def assert_agrees(found, X, codes, n_classes, fit_intercept=True):
 class TestTwoClasses:
     def test_complete(self):
         X, codes = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         assert found.kind == "complete"
         np.testing.assert_array_equal(found.infinite, [[1, -1]])
         assert found.rows.all()
@@ -97,13 +97,13 @@ class TestTwoClasses:
 
     def test_touching_in_one_point_is_quasi_complete(self):
         X, codes = np.array([[1.0], [2.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         assert found.kind == "quasi-complete"
         np.testing.assert_array_equal(found.rows, [True, False, False, True])
         np.testing.assert_array_equal(found.infinite, [[1, -1]])
 
     def test_overlap_of_one_point_is_none(self):
-        found = separation(np.array([[1.0], [3.0], [2.0], [4.0]]), np.array([0, 0, 1, 1]), 2)
+        found = detect_separation(np.array([[1.0], [3.0], [2.0], [4.0]]), np.array([0, 0, 1, 1]), 2)
         assert found.kind == "none"
         assert found.direction is None
         assert len(found.columns) == 0
@@ -113,12 +113,12 @@ class TestTwoClasses:
 
     def test_equal_rows_of_both_classes_are_none(self):
         X = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 5.0], [2.0, 5.0], [3.0, 1.0], [3.0, 1.0]])
-        assert separation(X, np.array([0, 1] * 3), 2).kind == "none"
+        assert detect_separation(X, np.array([0, 1] * 3), 2).kind == "none"
 
     def test_endometrial(self):
         expected = json.loads((REFERENCE / "endometrial.json").read_text())["expected"]
         X, codes = endometrial()
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         assert expected["ml_separated"]
         assert expected["ml_infinite"] == {"NV": "+Inf"}
         assert found.kind == "quasi-complete"
@@ -129,34 +129,34 @@ class TestTwoClasses:
 
     def test_recoded_dummy_takes_the_intercept_along(self):
         X, codes = endometrial()
-        found = separation(X + np.array([1, 0, 0]), codes, 2)
+        found = detect_separation(X + np.array([1, 0, 0]), codes, 2)
         np.testing.assert_array_equal(found.infinite, [[1, 0, 0, -1]])
         np.testing.assert_array_equal(found.columns, [0])
 
     def test_a_class_without_rows(self):
-        found = separation(np.array([[1.0], [2.0]]), np.array([1, 1]), 2)
+        found = detect_separation(np.array([[1.0], [2.0]]), np.array([1, 1]), 2)
         assert found.kind == "complete"
 
     def test_no_columns(self):
-        assert separation(np.empty((4, 0)), np.array([0, 0, 0, 1]), 2).kind == "none"
-        only_one = separation(np.empty((4, 0)), np.zeros(4, int), 2)
+        assert detect_separation(np.empty((4, 0)), np.array([0, 0, 0, 1]), 2).kind == "none"
+        only_one = detect_separation(np.empty((4, 0)), np.zeros(4, int), 2)
         assert only_one.kind == "complete"
         np.testing.assert_array_equal(only_one.infinite, [[-1]])
         assert len(only_one.columns) == 0
 
     def test_no_columns_and_no_intercept(self):
-        assert separation(np.empty((4, 0)), np.array([0, 0, 0, 1]), 2, fit_intercept=False).kind == "none"
+        assert detect_separation(np.empty((4, 0)), np.array([0, 0, 0, 1]), 2, fit_intercept=False).kind == "none"
 
     def test_without_intercept_origin_matters(self):
         X, codes = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-        assert separation(X, codes, 2, fit_intercept=False).kind == "none"
-        found = separation(X - 2.5, codes, 2, fit_intercept=False)
+        assert detect_separation(X, codes, 2, fit_intercept=False).kind == "none"
+        found = detect_separation(X - 2.5, codes, 2, fit_intercept=False)
         assert found.kind == "complete"
         np.testing.assert_array_equal(found.infinite, [[1, 0]])
 
     def test_fewer_rows_than_columns(self):
         X = np.random.default_rng(0).normal(size=(6, 20))
-        found = separation(X, np.array([0, 1, 0, 1, 1, 0]), 2)
+        found = detect_separation(X, np.array([0, 1, 0, 1, 1, 0]), 2)
         assert found.kind == "complete"
         assert_is_recession_direction(found, X, np.array([0, 1, 0, 1, 1, 0]))
 
@@ -165,17 +165,17 @@ class TestCollinearColumns:
     def test_null_directions_are_not_separation(self):
         x = np.array([1.0, 3.0, 2.0, 4.0, 0.3, 0.7])
         X = np.column_stack((x, 1.8 * x + 32, np.full(6, 7.0), x))
-        assert separation(X, np.array([0, 0, 1, 1, 0, 1]), 2).kind == "none"
+        assert detect_separation(X, np.array([0, 0, 1, 1, 0, 1]), 2).kind == "none"
 
     def test_later_copies_are_left_out(self):
         X, codes = endometrial()
         twice = np.column_stack((X, X @ [1, 2, 3], np.full(len(X), 5.0), X[:, 0] * 1e5))
-        found = separation(twice, codes, 2)
+        found = detect_separation(twice, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[1, 0, 0, 0, 0, 0, 0]])
 
     def test_constant_column_stands_for_a_missing_intercept(self):
         X, codes = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-        found = separation(np.column_stack((X, np.ones(4))), codes, 2, fit_intercept=False)
+        found = detect_separation(np.column_stack((X, np.ones(4))), codes, 2, fit_intercept=False)
         np.testing.assert_array_equal(found.infinite, [[1, -1, 0]])
 
 
@@ -185,7 +185,7 @@ class TestManyClasses:
     def test_one_class_apart(self):
         x = np.array([0.0, 1, 2, 3, 0, 1, 2, 3, 10, 11, 12])
         codes = np.array([1, 1, 1, 1, 2, 2, 2, 2, 0, 0, 0])
-        found = separation(x[:, None], codes, 3)
+        found = detect_separation(x[:, None], codes, 3)
         assert found.kind == "quasi-complete"
         np.testing.assert_array_equal(found.infinite, [[1, -1], [0, 0], [0, 0]])
         np.testing.assert_array_equal(found.rows, codes == 0)
@@ -193,14 +193,14 @@ class TestManyClasses:
 
     def test_ordered_classes_are_complete(self):
         codes = np.repeat([0, 1, 2], 3)
-        found = separation(np.arange(9.0)[:, None], codes, 3)
+        found = detect_separation(np.arange(9.0)[:, None], codes, 3)
         assert found.kind == "complete"
         assert_is_recession_direction(found, np.arange(9.0)[:, None], codes)
 
     def test_none(self):
         X = self.rng.normal(size=(60, 2))
         codes = self.rng.integers(0, 3, 60)
-        found = separation(X, codes, 3)
+        found = detect_separation(X, codes, 3)
         assert found.kind == "none"
         assert found.infinite.shape == (3, 3)
 
@@ -208,23 +208,23 @@ class TestManyClasses:
         """The widest margins are those of a direction with zeros; others have none there."""
         X = np.array([[0, -2], [0, -1], [0, 2], [0, 0], [1, -2]], dtype=float)
         codes = np.array([1, 1, 0, 0, 1])
-        found = separation(X, codes, 4)
+        found = detect_separation(X, codes, 4)
         assert_agrees(found, X, codes, 4)
 
     def test_two_of_three_classes_apart_from_each_other_only(self):
         x = np.array([0.0, 1, 2, 5, 6, 7, 0, 1, 5, 6, 3])
         codes = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2])
-        assert_agrees(separation(x[:, None], codes, 3), x[:, None], codes, 3)
+        assert_agrees(detect_separation(x[:, None], codes, 3), x[:, None], codes, 3)
 
     def test_class_without_rows(self):
         X = self.rng.normal(size=(40, 2))
-        found = separation(X, self.rng.integers(0, 2, 40), 3)
+        found = detect_separation(X, self.rng.integers(0, 2, 40), 3)
         assert found.kind == "quasi-complete"
         np.testing.assert_array_equal(found.infinite[:2, -1], [1, 1])
 
     def test_two_classes_among_many_agree_with_two(self):
         X, codes = endometrial()
-        found = separation(X, np.where(codes == 1, 0, 2), 3)
+        found = detect_separation(X, np.where(codes == 1, 0, 2), 3)
         assert 0 in found.columns
         assert_is_recession_direction(found, X, np.where(codes == 1, 0, 2))
 
@@ -250,13 +250,13 @@ class TestAgainstBruteForce:
     def test_two_classes(self, table, fit_intercept):
         X, codes, _ = table
         assume(full_rank(X, fit_intercept))
-        assert_agrees(separation(X, codes, 2, fit_intercept), X, codes, 2, fit_intercept)
+        assert_agrees(detect_separation(X, codes, 2, fit_intercept), X, codes, 2, fit_intercept)
 
     @given(small_tables(most_classes=4))
     def test_many_classes(self, table):
         X, codes, n_classes = table
         assume(full_rank(X))
-        assert_agrees(separation(X, codes, n_classes), X, codes, n_classes)
+        assert_agrees(detect_separation(X, codes, n_classes), X, codes, n_classes)
 
     @pytest.mark.parametrize("seed", range(40))
     def test_random_tables(self, seed):
@@ -268,7 +268,7 @@ class TestAgainstBruteForce:
         codes = scores.argmax(axis=1)
         codes[X[:, -1] == 1] = codes[0]
         if full_rank(X):
-            assert_agrees(separation(X, codes, n_classes), X, codes, n_classes)
+            assert_agrees(detect_separation(X, codes, n_classes), X, codes, n_classes)
 
 
 class TestSamples:
@@ -282,7 +282,7 @@ class TestSamples:
     def test_pure_level_of_a_dummy(self):
         X, codes, _ = self.table()
         codes[X[:, -1] == 1] = 0
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[0, 0, 0, 0, -1, 0]])
         np.testing.assert_array_equal(found.rows, X[:, -1] == 1)
 
@@ -291,17 +291,17 @@ class TestSamples:
         dummy = np.flatnonzero(X[:, -1])
         codes[dummy] = 0
         codes[dummy[3]] = 1
-        assert separation(X, codes, 2).kind == "none"
+        assert detect_separation(X, codes, 2).kind == "none"
 
     def test_complete_and_one_exception(self):
         X, _, _ = self.table()
         score = X @ [1.0, 2, 3, 4, 5]
         codes = (score > 0).astype(int)
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         assert found.kind == "complete"
         assert_is_recession_direction(found, X, codes)
         codes[score.argmax()] = 0
-        assert separation(X, codes, 2).kind == "none"
+        assert detect_separation(X, codes, 2).kind == "none"
 
     def test_touching_hyperplane(self):
         """Rows of integers on the hyperplane itself, of both classes, between two classes that it separates."""
@@ -309,7 +309,7 @@ class TestSamples:
         X = rng.integers(-9, 10, (4000, 3)).astype(float)
         score = X @ [1.0, -2.0, 1.0]
         codes = np.where(score == 0, rng.integers(0, 2, 4000), score > 0).astype(int)
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         assert found.kind == "quasi-complete"
         np.testing.assert_array_equal(found.rows, score != 0)
         np.testing.assert_array_equal(found.infinite, [[1, -1, 1, 0]])
@@ -318,7 +318,7 @@ class TestSamples:
     def test_class_apart_among_many(self):
         X, codes, _ = self.table(n=1500)
         codes[X[:, 0] > 1.2] = 2
-        found = separation(X, codes, 4)  # and class 3 has no rows
+        found = detect_separation(X, codes, 4)  # and class 3 has no rows
         np.testing.assert_array_equal(found.rows, codes == 2)
         assert_is_recession_direction(found, X, codes)
 
@@ -328,7 +328,7 @@ class TestSamples:
         codes[X[:, -1] == 1] = 0
         monkeypatch.setattr(module, "_AT_LEAST", least)
         monkeypatch.setattr(module, "_PER_COEFFICIENT", 1)
-        found = separation(X, codes, 2)
+        found = detect_separation(X, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[0, 0, 0, 0, -1, 0]])
         np.testing.assert_array_equal(found.rows, X[:, -1] == 1)
 
@@ -337,42 +337,42 @@ class TestUnits:
     @pytest.mark.parametrize("factor", [1e-8, 1e-3, 3.7, 1e8])
     def test_of_all_columns(self, factor):
         X, codes = endometrial()
-        np.testing.assert_array_equal(separation(X * factor, codes, 2).infinite, [[1, 0, 0, 0]])
+        np.testing.assert_array_equal(detect_separation(X * factor, codes, 2).infinite, [[1, 0, 0, 0]])
 
     @pytest.mark.parametrize("factors", [(1e-8, 1e8, 1.0), (1e8, 1e-8, 1e3), (-1e8, 1.0, -1e-8)])
     def test_of_single_columns(self, factors):
         X, codes = endometrial()
-        found = separation(X * factors, codes, 2)
+        found = detect_separation(X * factors, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[np.sign(factors[0]), 0, 0, 0]])
         np.testing.assert_allclose(found.direction, [[1 / factors[0], 0, 0, 0]], rtol=1e-12)
 
     @pytest.mark.parametrize("shift", [(-3.0, 1e6, 1e4), (1e8, -1e3, 7.0), (1e5, 1e5, 1e5)])
     def test_origins(self, shift):
         X, codes = endometrial()
-        found = separation(X + shift, codes, 2)
+        found = detect_separation(X + shift, codes, 2)
         np.testing.assert_array_equal(found.infinite, [[1, 0, 0, -np.sign(shift[0])]])
         np.testing.assert_array_equal(found.rows, X[:, 0] == 1)
 
     @given(small_tables(most_classes=3), st.integers(-8, 8), st.integers(-8, 8), st.integers(-1000, 1000))
     def test_verdict(self, table, first, last, shift):
         X, codes, n_classes = table
-        before = separation(X, codes, n_classes)
+        before = detect_separation(X, codes, n_classes)
         factor = np.ones(X.shape[1])
         factor[0], factor[-1] = 10.0**first, 10.0**last
-        after = separation((X + shift) * factor, codes, n_classes)
+        after = detect_separation((X + shift) * factor, codes, n_classes)
         assert after.kind == before.kind
         np.testing.assert_array_equal(after.columns, before.columns)
         np.testing.assert_array_equal(after.rows, before.rows)
 
     def test_outlier_does_not_hide_an_overlap(self):
         x = np.array([1.0, 3.0, 2.0, 4.0, 1e9])
-        assert separation(x[:, None], np.array([0, 0, 1, 1, 1]), 2).kind == "none"
-        assert separation(x[:, None], np.array([0, 0, 1, 1, 0]), 2).kind == "none"
-        assert separation(x[:, None], np.array([0, 1, 0, 1, 1]), 2).kind == "complete"
+        assert detect_separation(x[:, None], np.array([0, 0, 1, 1, 1]), 2).kind == "none"
+        assert detect_separation(x[:, None], np.array([0, 0, 1, 1, 0]), 2).kind == "none"
+        assert detect_separation(x[:, None], np.array([0, 1, 0, 1, 1]), 2).kind == "complete"
 
     def test_order_of_rows(self):
         X, codes = endometrial()
         order = np.random.default_rng(0).permutation(len(X))
-        found = separation(X[order], codes[order], 2)
+        found = detect_separation(X[order], codes[order], 2)
         np.testing.assert_array_equal(found.infinite, [[1, 0, 0, 0]])
         np.testing.assert_array_equal(found.rows, X[order, 0] == 1)

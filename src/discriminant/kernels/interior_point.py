@@ -1,4 +1,4 @@
-"""A step of the interior point method of `solvers.corner`, whose docstring has the problem and its letters.
+"""A step of the interior point method of `margins.interior_point`, whose docstring has the problem and its letters.
 
 ``rows`` (m, q) C-contiguous; all other arrays of rows (m,), of unknowns (q,).
 """

@@ -14,8 +14,8 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, NotSeparableError
-from discriminant.solvers import active_set, hard_margin, hull
-from discriminant.solvers.hard_margin import maximum_margin
+from discriminant.margins import active_set, convex_hulls, hard_margin
+from discriminant.margins.hard_margin import maximum_margin
 
 
 def separable(n=120, p=4, gap=0.3, seed=0, fit_intercept=True):
@@ -162,7 +162,7 @@ class TestOptimality:
         X, sign = separable(800, 6)
         whole = maximum_margin(X, sign)
         for name in ("_ALL", "_AT_LEAST", "_AT_MOST"):
-            monkeypatch.setattr(hull, name, at_once)
+            monkeypatch.setattr(convex_hulls, name, at_once)
         in_parts = maximum_margin(X, sign)
         np.testing.assert_allclose(in_parts.coef, whole.coef, rtol=1e-10)
         np.testing.assert_array_equal(in_parts.support, whole.support)

@@ -18,11 +18,9 @@ import numpy as np
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
+from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
+from ..margins.hard_margin import maximum_margin
 from ..results import plain
-from ..solvers.centred import centred
-from ..solvers.hard_margin import maximum_margin
-from ..solvers.hull import separator
-from ..solvers.witness import CommonPoint, Hyperplane
 
 Array = np.ndarray[Any, Any]
 
@@ -31,7 +29,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, repr=False)
-class Separability:
+class LinearSeparability:
     """Whether classes are linearly separable, pair by pair, with a proof for each.
 
     Attributes
@@ -60,12 +58,12 @@ class Separability:
         return "\n".join(f"{a} and {b}: {_in_words(found)}" for (a, b), found in self.pairs.items())
 
 
-def separability(X: Any, y: Any) -> Separability:
+def linear_separability(X: Any, y: Any) -> LinearSeparability:
     """Whether the classes of a table are linearly separable, with a witness that a reader can check.
 
     Separation is strict, by a hyperplane with an intercept: hulls that touch are not separable. Gaps below some 1e-10
     of the values' own size cannot be told from touching. More than two classes are taken in pairs; to see whether one
-    class can be told from all others at once, ask for ``separability(X, y == label)``.
+    class can be told from all others at once, ask for ``linear_separability(X, y == label)``.
 
     Parameters
     ----------
@@ -75,17 +73,17 @@ def separability(X: Any, y: Any) -> Separability:
 
     Returns
     -------
-    Separability
+    LinearSeparability
         With ``separable``, ``witness`` and ``pairs``. For separable classes the witness is the hyperplane with the
         widest margin, where that can be computed. ``witness.check(X, y)`` computes its proof anew: the margin, which
         has to be positive, or the distance between two means that should be the same point.
 
     Examples
     --------
-    >>> from discriminant.inference.separability import separability
+    >>> from discriminant.inference.linear_separability import linear_separability
     >>> X = [[0, 0], [2, 2], [1, 1], [3, 0], [4, 1], [4, 3]]
     >>> y = ["a", "a", "b", "c", "c", "c"]
-    >>> found = separability(X, y)
+    >>> found = linear_separability(X, y)
     >>> found
     a and b: not separable, the point (1, 1) lies in both hulls
     a and c: separable, margin 0.7906
@@ -101,7 +99,7 @@ def separability(X: Any, y: Any) -> Separability:
     data.rows.refuse_nonfinite()
     pairs = combinations(range(len(data.classes)), 2)
     found = [_between(data, first, second) for first, second in pairs]
-    return Separability({witness.classes: witness for witness in found})
+    return LinearSeparability({witness.classes: witness for witness in found})
 
 
 def _between(data: LabelledRows, first: int, second: int) -> Hyperplane | CommonPoint:

@@ -20,7 +20,7 @@ import numpy as np
 from ..data import LabelledRows
 from ..losses import Hinge, SquaredHinge
 from ..objective import ElasticNet, Objective
-from .solution import Solution
+from ..solvers.solution import Solution
 
 Array = np.ndarray[Any, Any]
 

@@ -15,10 +15,8 @@ from sklearn.svm import SVC
 
 from discriminant.data import labelled_rows
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.solvers import dual, settle, smoothed_hinge
-from discriminant.solvers.corner import Corner
-from discriminant.solvers.margin import MarginProblem, balanced
-from discriminant.solvers.widest import widest_margin
+from discriminant.margins import dual_coordinate, interior_point, soft_margin
+from discriminant.margins.problem import MarginProblem, balanced
 from margin_problems import KINDS, assert_optimal, problem
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6)
@@ -72,21 +70,21 @@ def test_many_rows_are_solved_like_few(C, loss, monkeypatch):
     X = np.round(rng.normal(size=(20_000, 4)), 1)  # many rows are equal
     y = (X @ [1.0, -1.0, 0.5, 0.0] + 2 * rng.normal(size=20_000) > 1).astype(int)
     whole = SupportVectorClassifier(C=C, loss=loss).fit(X, y)
-    monkeypatch.setattr(smoothed_hinge, "_SMALL", 1_000)
+    monkeypatch.setattr(soft_margin, "_SMALL", 1_000)
     model = SupportVectorClassifier(C=C, loss=loss).fit(X, y)
     assert_optimal(model, X, y)
     assert_allclose(model.solution_.objective, whole.solution_.objective, rtol=1e-6)
     assert_allclose(model.coef_, whole.coef_, rtol=1e-5, atol=1e-7)
 
 
-def test_rows_that_cross_their_corner_join_those_that_are_settled():
+def test_rows_that_violate_their_condition_join_the_working_set():
     X, y, _ = problem("plain", 3)
     given = margin_problem(X, y, C=10.0)
-    expected = smoothed_hinge.minimise(given, 1e-6, 100).solution.objective
+    expected = soft_margin.minimise(given, 1e-6, 100).solution.objective
     near = np.zeros(len(y), dtype=bool)
     near[:6] = True
-    begun = settle.Start(np.zeros(given.objective.shape), near, ~near)
-    fit = settle.settled(given, begun, 1e-6, 100, "newton")
+    begun = interior_point.WorkingSet(np.zeros(given.objective.shape), near, ~near)
+    fit = interior_point.solve_working_sets(given, begun, 1e-6, 100, "newton")
     assert fit.solution.iterations > 1
     assert_allclose(fit.solution.objective, expected, rtol=1e-9)
 
@@ -106,7 +104,7 @@ def test_wide_tables(C, loss, container, solver):
 @every_loss
 def test_the_ascent_alone_is_as_good_as_it_says(loss, monkeypatch):
     """Without settling: what is not reached is told, and is not worse than told."""
-    monkeypatch.setattr(settle, "_MOST_WORK", 0)
+    monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
     for kind in KINDS:
         for C in (0.1, 1e3):
             X, y, _ = problem(kind, 7)
@@ -123,7 +121,7 @@ def test_the_coefficients_of_the_ascent_stay_those_of_its_multipliers(squared):
     for kind in ("two rows", "plain", "integers"):
         X, y, _ = problem(kind, 1)
         given = margin_problem(X, y, 10.0, squared)
-        ascent = dual._Ascent(given, 0)
+        ascent = dual_coordinate._Ascent(given, 0)
         for sweep in range(1, 401):
             ascent.sweep()
             if sweep % 4 == 0:
@@ -147,7 +145,7 @@ def test_sparse_rows_and_dense_ones_take_the_same_turns(loss):
 
 
 def test_the_order_of_the_rows_is_drawn_from_the_random_state(monkeypatch):
-    monkeypatch.setattr(settle, "_MOST_WORK", 0)
+    monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
     X, y, _ = problem("plain", 0)
     first, again, other = (
         SupportVectorClassifier(solver="dual", tol=1e-3, random_state=seed).fit(X, y) for seed in (0, 0, 1)
@@ -180,7 +178,7 @@ def test_rows_of_zeros_have_their_full_multiplier_without_an_intercept():
 def test_auto_chooses_by_shape(shape, container, expected):
     rng = np.random.default_rng(0)
     X, y = container(rng.normal(size=shape)), np.arange(shape[0]) % 2
-    fit = widest_margin(margin_problem(X, y, C=1e-3), "auto", 1e-3, 5_000)
+    fit = soft_margin.soft_margin(margin_problem(X, y, C=1e-3), "auto", 1e-3, 5_000)
     assert fit.solution.solver == expected
     assert fit.solution.converged
 
@@ -286,19 +284,19 @@ def test_balanced_multipliers_balance_and_never_grow(alpha, sign):
     assert abs(result @ sign) <= 1e-14 * (1 + alpha.sum())
 
 
-def corner_value(corner, theta):
-    slack = np.maximum(1 - corner.rows @ theta, 0)
-    losses = slack**2 if corner.squared else slack
-    return corner.linear @ theta + 0.5 * corner.ridge @ theta**2 + corner.share @ losses
+def programme_value(programme, theta):
+    slack = np.maximum(1 - programme.rows @ theta, 0)
+    losses = slack**2 if programme.squared else slack
+    return programme.linear @ theta + 0.5 * programme.ridge @ theta**2 + programme.share @ losses
 
 
 @both_losses
 @pytest.mark.parametrize("seed", range(5))
-def test_a_corner_is_a_minimum_in_every_direction(seed, squared):
+def test_the_solution_of_a_working_set_is_a_minimum_in_every_direction(seed, squared):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(40, 4))[rng.integers(0, 25, 40)]
     rows[:, -1] = np.where(rng.random(40) < 0.5, 1, -1)
-    corner = Corner(
+    programme = interior_point.HingeProgramme(
         rows=rows,
         share=rng.uniform(0.1, 1, 40) / 40,
         linear=np.append(0.01 * rng.normal(size=3), 0.0),
@@ -306,20 +304,20 @@ def test_a_corner_is_a_minimum_in_every_direction(seed, squared):
         constant=1.0,
         squared=squared,
     )
-    theta, used = corner.minimise(np.zeros(4), 1.0)
-    least = corner_value(corner, theta)
+    theta, used = programme.minimise(np.zeros(4), 1.0)
+    least = programme_value(programme, theta)
     for length in (1e-6, 1e-3, 1.0):
         for direction in rng.normal(size=(200, 4)):
-            assert corner_value(corner, theta + length * direction) >= least - 1e-14
-    pull = corner.linear + corner.ridge * theta - (corner.share * used) @ corner.rows
+            assert programme_value(programme, theta + length * direction) >= least - 1e-14
+    pull = programme.linear + programme.ridge * theta - (programme.share * used) @ programme.rows
     assert_allclose(pull, 0, atol=1e-10)
 
 
 def test_a_bad_start_does_not_matter():
     rng = np.random.default_rng(0)
     rows = np.column_stack((rng.normal(size=(50, 3)), np.where(rng.random(50) < 0.5, 1, -1)))
-    corner = Corner(rows, np.full(50, 0.02), np.zeros(4), np.array([1e-6] * 3 + [0.0]))
-    expected = corner_value(corner, corner.minimise(np.zeros(4), 1.0)[0])
+    programme = interior_point.HingeProgramme(rows, np.full(50, 0.02), np.zeros(4), np.array([1e-6] * 3 + [0.0]))
+    expected = programme_value(programme, programme.minimise(np.zeros(4), 1.0)[0])
     for far in (1e3, -1e6):
-        reached = corner_value(corner, corner.minimise(np.full(4, far), 1e-6)[0])
+        reached = programme_value(programme, programme.minimise(np.full(4, far), 1e-6)[0])
         assert_allclose(reached, expected, rtol=1e-10)

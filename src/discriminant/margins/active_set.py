@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, qr_delete, solve_triangular
 
-from .centred import Points
+from .convex_hulls import Points
 
 Array = np.ndarray[Any, Any]
 

@@ -1,10 +1,18 @@
-"""Newton's method for support vector machines with many more rows than columns.
+"""Soft-margin support vector machines: which algorithm, and Newton's method on the smoothed hinge.
 
-The hinge is bent within a width of its corner, which gives it second derivatives, and the width shrinks by a factor of
-6 at a time: first on a sample of the rows, then on all of them. Near the optimum only rows close to the corner matter;
-all others are on one side of it for good, where the hinge is straight. So the end is played with the rows near the
-corner alone (`settle`), and a pass over all rows tells whether any other has crossed its corner; such rows join, and
-the end is played once more. The number of passes does not depend on C.
+==========================================================  =======
+problem                                                     solver
+==========================================================  =======
+up to 200 columns                                           newton
+up to 1,000 columns, dense, five times as many rows         newton
+all others                                                  dual
+==========================================================  =======
+
+"newton" is for many more rows than columns. The hinge is smoothed within a width of its kink, which gives it second
+derivatives (Chapelle 2007), and the width shrinks by a factor of 6 at a time: first on a sample of the rows, then on
+all of them. Near the optimum only rows close to the kink matter; all others are on one side of it for good, where the
+hinge is straight. So the rows near the kink become a working set that is solved exactly (`interior_point`). The number
+of passes does not depend on C. "dual" is `dual_coordinate`.
 """
 
 from __future__ import annotations
@@ -14,14 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.bent import follow
-from ..kernels.small_margin import solve
+from ..data.rows import SparseRows
+from ..kernels import smoothed_hinge as kernels
 from ..losses import SmoothedHinge, SquaredHinge
 from ..moments.covariance import factorised
 from ..objective import Objective
-from . import newton
-from .margin import MarginFit, MarginProblem, balanced, finished
-from .settle import Start, settled, standard_rows
+from ..solvers import newton
+from . import dual_coordinate
+from .interior_point import WorkingSet, solve_working_sets, standard_rows
+from .problem import MarginFit, MarginProblem, balanced, finished
 
 Array = np.ndarray[Any, Any]
 
@@ -56,18 +65,18 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
         return _squared(problem, tol, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
         everyone = np.ones(n_rows, dtype=bool)
-        return settled(problem, Start(theta, everyone, ~everyone, width), tol, max_iter, "newton")
+        return solve_working_sets(problem, WorkingSet(theta, everyone, ~everyone, width), tol, max_iter, "newton")
     theta, width = _from_samples(objective, theta, width)
     theta, width = _on_all_rows(objective, theta, width)
-    return settled(problem, _start(problem, theta, width), tol, max_iter, "newton")
+    return solve_working_sets(problem, _start(problem, theta, width), tol, max_iter, "newton")
 
 
-def _start(problem: MarginProblem, theta: Array, width: float) -> Start:
+def _start(problem: MarginProblem, theta: Array, width: float) -> WorkingSet:
     """The rows near the corner, at least one more than there are unknowns, and those beyond it."""
     short = 1.0 - problem.sign * problem.objective.scores(theta)[:, 0]
     enough = min(problem.objective.n_parameters, len(short) - 1)
     near = np.abs(short) <= max(_NEAR * _SHRINK * width, np.partition(np.abs(short), enough)[enough])
-    return Start(theta, near, (short > 0) & ~near, width)
+    return WorkingSet(theta, near, (short > 0) & ~near, width)
 
 
 def _in_cache(problem: MarginProblem, tol: float) -> MarginFit | None:
@@ -77,9 +86,11 @@ def _in_cache(problem: MarginProblem, tol: float) -> MarginFit | None:
     theta, used, share = np.zeros(len(ridge)), np.empty(len(rows)), problem.cost / problem.total
     widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
     if problem.squared:
-        follow(SquaredHinge.code, rows, share, np.zeros_like(ridge), ridge, theta, 1.0, 1.0, _SHRINK, _MOST_STEPS)
+        kernels.follow(
+            SquaredHinge.code, rows, share, np.zeros_like(ridge), ridge, theta, 1.0, 1.0, _SHRINK, _MOST_STEPS
+        )
         used = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
-    elif solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
+    elif kernels.solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
         used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(), used, 0.0))
     else:
         return None
@@ -106,12 +117,12 @@ def _squared(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
         return fit
     # Where slacks are small and C is large, the multipliers are lost in the slacks' rounding.
     everyone = np.ones(len(slacks), dtype=bool)
-    again = settled(problem, Start(np.zeros(objective.shape), everyone, ~everyone), tol, 1, "newton")
+    again = solve_working_sets(problem, WorkingSet(np.zeros(objective.shape), everyone, ~everyone), tol, 1, "newton")
     return min(again, fit, key=lambda fit: fit.solution.excess)
 
 
 def _from_samples(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
-    """Start from samples, as far as their solution is close to that of all rows."""
+    """WorkingSet from samples, as far as their solution is close to that of all rows."""
     for step in _SAMPLES:
         n_rows = objective.data.n_rows // step
         if n_rows < 20 * objective.n_parameters:
@@ -160,3 +171,21 @@ def _newton(evaluate: Any, theta: Array, enough: float) -> Array:
             length *= 0.3
         theta, (value, gradient, hessian) = new, reached
     return theta
+
+
+_ALWAYS, _DENSE, _ROWS_PER_COLUMN = 200, 1_000, 5
+
+
+def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
+    """The solution of a soft-margin problem by the named solver, or "auto"."""
+    name = _choice(problem) if solver == "auto" else solver
+    if name == "newton":
+        return minimise(problem, tol, max_iter)
+    return dual_coordinate.maximise(problem, tol, max_iter, seed)
+
+
+def _choice(problem: MarginProblem) -> str:
+    n, p = problem.data.n_rows, problem.data.rows.n_columns
+    dense = not isinstance(problem.data.rows, SparseRows)
+    tall = p <= _ALWAYS or (dense and p <= _DENSE and n >= _ROWS_PER_COLUMN * p)
+    return "newton" if tall else "dual"

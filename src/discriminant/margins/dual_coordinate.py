@@ -14,7 +14,7 @@ the ascent goes on from there.
 Rows tell their share of the duality gap as they are visited, so it is known about when to stop at no cost.
 
 The ascent finds out fast which rows have multipliers at their bounds, but where C is large and columns are few, or of
-unlike size, it takes very long for the others. If they are few enough, they are settled exactly (`settle`).
+unlike size, it takes very long for the others. If they are few enough, they are settled exactly (`interior_point`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels import dual as kernels
-from .margin import MarginFit, MarginProblem, balanced, from_multipliers
-from .settle import Start, affordable, settled
+from ..kernels import dual_coordinate as kernels
+from .interior_point import WorkingSet, affordable, solve_working_sets
+from .problem import MarginFit, MarginProblem, balanced, from_multipliers
 
 Array = np.ndarray[Any, Any]
 
@@ -203,8 +203,8 @@ class _Ascent:
         near = ~pulling & ((reached.alpha > 0) | short)
         if not near.any() or not affordable(problem, int(np.count_nonzero(near))):
             return reached
-        start = Start(np.zeros_like(reached.solution.theta), near, pulling)
-        fit = settled(problem, start, tol, _MOST_ROUNDS, "dual")
+        start = WorkingSet(np.zeros_like(reached.solution.theta), near, pulling)
+        fit = solve_working_sets(problem, start, tol, _MOST_ROUNDS, "dual")
         solution = replace(fit.solution, iterations=sweeps, reason=reached.solution.reason)
         return min(reached, replace(fit, solution=solution), key=lambda fit: fit.solution.excess)
 

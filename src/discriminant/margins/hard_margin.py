@@ -18,11 +18,21 @@ from ..data.rows import SparseRows
 from ..engine import one_blas_thread
 from ..errors import DegenerateDataError, LabelError, NotSeparableError
 from .active_set import Search
-from .centred import CentredRows, centred, points_of
-from .dual import likely_support
-from .hull import common_point, equal_rows, halfway, meets, separator, starting_rows, to_add
-from .margin import MarginProblem
-from .witness import CommonPoint
+from .convex_hulls import (
+    CentredRows,
+    CommonPoint,
+    centred,
+    common_point,
+    equal_rows,
+    halfway,
+    meets,
+    points_of,
+    separator,
+    starting_rows,
+    to_add,
+)  # fmt: skip
+from .dual_coordinate import likely_support
+from .problem import MarginProblem
 
 Array = np.ndarray[Any, Any]
 

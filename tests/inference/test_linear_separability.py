@@ -15,12 +15,10 @@ from sklearn.datasets import load_iris
 
 from discriminant.data import as_rows
 from discriminant.errors import InputError, LabelError
-from discriminant.inference.separability import separability
-from discriminant.inference.separation import separation
-from discriminant.solvers import hull
-from discriminant.solvers.centred import centred
-from discriminant.solvers.hull import separator
-from discriminant.solvers.witness import CommonPoint, Hyperplane
+from discriminant.inference.linear_separability import linear_separability
+from discriminant.inference.ml_existence import detect_separation
+from discriminant.margins import convex_hulls
+from discriminant.margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 
 
 def dependency(points):
@@ -108,7 +106,7 @@ class TestExactly:
     @given(whole_numbers())
     def test_small_whole_numbers(self, table):
         X, y = table
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert found.separable is not hulls_meet(X, 2 * y - 1)
         assert_witnessed(found, X, y, size=3)
 
@@ -124,15 +122,15 @@ class TestExactly:
     @given(whole_numbers())
     def test_separable_is_completely_separated(self, table):
         X, y = table
-        assert separability(X, y).separable == (separation(X, y, 2).kind == "complete")
+        assert linear_separability(X, y).separable == (detect_separation(X, y, 2).kind == "complete")
 
     @settings(max_examples=40)
     @given(whole_numbers(), st.lists(st.integers(-9, 9), min_size=4, max_size=4))
     def test_units_of_the_columns_do_not_matter(self, table, powers):
         X, y = table
         scaled = X * 10.0 ** np.array(powers[: X.shape[1]])
-        found = separability(scaled, y)
-        assert found.separable == separability(X, y).separable
+        found = linear_separability(scaled, y)
+        assert found.separable == linear_separability(X, y).separable
         assert_witnessed(found, scaled, y, size=np.abs(scaled).max() + 1e-300)
 
 
@@ -154,7 +152,7 @@ class TestCases:
         ],
     )
     def test_by_hand(self, X, y, expected):
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert found.separable is expected
         assert_witnessed(found, X, y, size=10)
 
@@ -162,7 +160,7 @@ class TestCases:
         X, y, _ = two_sides(2_000, 6, gap=0.5)
         X[700] = X[y == 0][5]
         y[700] = 1
-        witness = separability(X, y).witness
+        witness = linear_separability(X, y).witness
         assert witness.weights_first.tolist() == witness.weights_second.tolist() == [1.0]
         assert witness.rows_second.tolist() == [700]
         np.testing.assert_array_equal(witness.point, X[700])
@@ -171,7 +169,7 @@ class TestCases:
     def test_more_columns_than_rows(self):
         random = np.random.default_rng(0)
         X, y = random.standard_normal((40, 200)), random.choice(["a", "b"], 40)
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert found.separable
         assert_witnessed(found, X, y)
 
@@ -180,23 +178,23 @@ class TestCases:
         X = random.standard_normal((40, 200))
         X[39] = X[:10].mean(axis=0)
         y = np.repeat([0, 1], [30, 10])
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert not found.separable
         assert_witnessed(found, X, y)
 
     def test_wide_sparse_rows(self):
         X = sp.random(100, 8_000, density=0.01, format="csr", random_state=0)
         y = np.random.default_rng(0).choice([0, 1], 100)
-        assert separability(X, y).separable
+        assert linear_separability(X, y).separable
         touching = sp.vstack((X, X[np.flatnonzero(y == 0)[:3]].mean(axis=0)), format="csr")
-        found = separability(touching, np.append(y, 1))
+        found = linear_separability(touching, np.append(y, 1))
         assert not found.separable
         assert found.witness.check(touching, np.append(y, 1)) < 1e-12
 
     @pytest.mark.parametrize("gap", [0.5, 1e-3, 1e-7])
     def test_barely_separable(self, gap):
         X, y, _ = two_sides(5_000, 8, gap)
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert found.separable
         assert found.witness.margin >= gap
         assert_witnessed(found, X, y)
@@ -206,13 +204,13 @@ class TestCases:
         X, y, normal = two_sides(5_000, 8, gap=0.1)
         edge = X[y == 0][np.argsort(X[y == 0] @ normal)[-9:]].mean(axis=0)  # a mean is inside, so is what lies deeper
         X[0], y[0] = edge + depth * (X[y == 0].mean(axis=0) - edge), 1
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert not found.separable
         assert_witnessed(found, X, y, size=5)
 
     def test_overlapping(self):
         X, y, _ = two_sides(5_000, 20, gap=-1.0)
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert not found.separable
         assert_witnessed(found, X, y, size=5)
 
@@ -221,7 +219,7 @@ class TestCases:
         random = np.random.default_rng(0)
         y = np.tile([0, 1], 100)
         X = np.column_stack((random.standard_normal((200, 3)), (y + 0.8 * random.random(200)) * 10.0**power))
-        found = separability(X, y)
+        found = linear_separability(X, y)
         assert found.separable
         assert_witnessed(found, X, y)
 
@@ -229,17 +227,17 @@ class TestCases:
     @pytest.mark.parametrize("gap", [0.2, 1e-4, -0.05])
     def test_rows_looked_at_first_do_not_matter(self, monkeypatch, gap, at_once):
         X, y, _ = two_sides(600, 5, gap)
-        expected = separability(X, y).separable
+        expected = linear_separability(X, y).separable
         for name in ("_ALL", "_AT_LEAST", "_AT_MOST"):
-            monkeypatch.setattr(hull, name, at_once)
+            monkeypatch.setattr(convex_hulls, name, at_once)
         by_programme = separator(centred(as_rows(X), movable=True), 2.0 * y - 1)
-        assert separability(X, y).separable == isinstance(by_programme, Hyperplane) == expected
+        assert linear_separability(X, y).separable == isinstance(by_programme, Hyperplane) == expected
 
     @pytest.mark.parametrize("shift", [-1e6, 1e6])
     def test_far_from_the_origin(self, shift):
         for gap, expected in ((0.1, True), (-0.5, False)):
             X, y, _ = two_sides(300, 4, gap)
-            found = separability(X + shift, y)
+            found = linear_separability(X + shift, y)
             assert found.separable is expected
             assert_witnessed(found, X + shift, y, size=1e4)
 
@@ -248,7 +246,7 @@ class TestManyClasses:
     def test_iris(self):
         iris = load_iris()
         y = iris.target_names[iris.target]
-        found = separability(iris.data, y)
+        found = linear_separability(iris.data, y)
         assert not found.separable
         assert [isinstance(witness, Hyperplane) for witness in found.pairs.values()] == [True, True, False]
         assert found.witness is found.pairs["versicolor", "virginica"]
@@ -260,28 +258,28 @@ class TestManyClasses:
 
     def test_one_class_against_the_rest(self):
         iris = load_iris()
-        assert separability(iris.data, iris.target == 0).separable
-        assert not separability(iris.data, iris.target == 1).separable
+        assert linear_separability(iris.data, iris.target == 0).separable
+        assert not linear_separability(iris.data, iris.target == 1).separable
 
     def test_pairs_are_those_of_two_classes_alone(self):
         random = np.random.default_rng(0)
         y = random.choice(list("abc"), 90)
         X = random.standard_normal((90, 2)) + 4.0 * (y == "b")[:, None] - 1.0 * (y == "c")[:, None]
-        found = separability(X, y)
+        found = linear_separability(X, y)
         for pair, witness in found.pairs.items():
-            alone = separability(X[np.isin(y, pair)], y[np.isin(y, pair)]).witness
+            alone = linear_separability(X[np.isin(y, pair)], y[np.isin(y, pair)]).witness
             assert type(alone) is type(witness)
             assert alone.classes == witness.classes == pair
         assert_witnessed(found, X, y, size=10)
 
     def test_witness_of_separable_classes_is_that_of_the_narrowest_gap(self):
-        found = separability([[0.0], [10.0], [12.0]], ["low", "middle", "high"])
+        found = linear_separability([[0.0], [10.0], [12.0]], ["low", "middle", "high"])
         assert found.separable
         assert found.witness.classes == ("high", "middle")
         assert found.witness.margin == pytest.approx(1)
 
     def test_many_coordinates_are_not_all_printed(self):
-        assert "(0, 0, 0, 0, 0, ...)" in repr(separability(np.zeros((2, 7)), [0, 1]))
+        assert "(0, 0, 0, 0, 0, ...)" in repr(linear_separability(np.zeros((2, 7)), [0, 1]))
 
 
 class TestContainers:
@@ -290,15 +288,15 @@ class TestContainers:
     @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, sp.csr_matrix, np.ndarray.tolist, np.float32])
     def test_table(self, form):
         table = form(self.X)
-        found = separability(table, self.y)
+        found = linear_separability(table, self.y)
         assert found.separable
         assert found.witness.check(table, self.y) == pytest.approx(found.witness.margin, rel=1e-6)
-        np.testing.assert_allclose(found.witness.coef, separability(self.X, self.y).witness.coef, rtol=1e-4)
+        np.testing.assert_allclose(found.witness.coef, linear_separability(self.X, self.y).witness.coef, rtol=1e-4)
 
     @pytest.mark.parametrize("labels", [["b", "a"], [True, False], [7, -2]])
     def test_labels(self, labels):
         y = np.array(labels)[self.y]
-        found = separability(pd.DataFrame(self.X), pd.Series(y))
+        found = linear_separability(pd.DataFrame(self.X), pd.Series(y))
         assert found.witness.classes == tuple(sorted(labels))
         assert found.witness.check(self.X, y) > 0
 
@@ -307,31 +305,31 @@ class TestCheck:
     X, y = [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0], [3.0, 0.0]], ["a", "a", "b", "b"]
 
     def test_hyperplane_that_does_not_separate_other_rows(self):
-        plane = separability(self.X[1:], ["a", "b", "b"]).witness
+        plane = linear_separability(self.X[1:], ["a", "b", "b"]).witness
         assert plane.check(self.X[1:], ["a", "b", "b"]) > 0
         assert plane.check(self.X, self.y) < 0
 
     def test_point_of_other_rows(self):
-        point = separability(self.X, self.y).witness
+        point = linear_separability(self.X, self.y).witness
         moved = np.array(self.X) + np.array([[0.0], [0.0], [1.0], [0.0]])
         assert point.check(moved, self.y) == pytest.approx(np.sqrt(2))
 
     def test_row_of_another_class(self):
-        point = separability(self.X, self.y).witness
+        point = linear_separability(self.X, self.y).witness
         with pytest.raises(InputError, match="Row 1 is not a row of class 'a'"):
             point.check(self.X, ["a", "b", "b", "b"])
 
     def test_row_that_is_not_there(self):
-        point = separability(self.X[::-1], self.y[::-1]).witness
+        point = linear_separability(self.X[::-1], self.y[::-1]).witness
         with pytest.raises(InputError, match="Row 3 is not a row of class 'a'"):
             point.check(self.X[::-1][:3], self.y[::-1][:3])
 
     def test_class_that_is_not_there(self):
         with pytest.raises(InputError, match="y has no class 'a'"):
-            separability(self.X, self.y).witness.check(self.X, ["c", "c", "b", "b"])
+            linear_separability(self.X, self.y).witness.check(self.X, ["c", "c", "b", "b"])
 
     def test_weights_that_are_not_those_of_a_mean(self):
-        point = replace(separability(self.X, self.y).witness, weights_first=np.array([2.0, 0.5]))
+        point = replace(linear_separability(self.X, self.y).witness, weights_first=np.array([2.0, 0.5]))
         with pytest.raises(InputError, match=r"sum 1, got \[2.0, 0.5\]"):
             point.check(self.X, self.y)
 
@@ -339,13 +337,13 @@ class TestCheck:
 class TestBadInput:
     def test_one_class(self):
         with pytest.raises(LabelError, match="only one class, 'a'"):
-            separability([[1.0], [2.0]], ["a", "a"])
+            linear_separability([[1.0], [2.0]], ["a", "a"])
 
     def test_missing_value_is_named(self):
         frame = pd.DataFrame({"width": [1.0, 2.0, 3.0], "height": [1.0, 0.0, np.nan]})
         with pytest.raises(InputError, match="NaN: column 'height', row 2"):
-            separability(frame, ["a", "b", "c"])
+            linear_separability(frame, ["a", "b", "c"])
 
     def test_lengths(self):
         with pytest.raises(InputError, match=r"\[3, 2\]"):
-            separability([[1.0], [2.0], [3.0]], ["a", "b"])
+            linear_separability([[1.0], [2.0], [3.0]], ["a", "b"])

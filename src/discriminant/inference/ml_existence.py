@@ -31,8 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..solvers.hull import column_sizes
-from ..solvers.linear_programme import steepest, widest
+from ..margins.convex_hulls import column_sizes, steepest, widest
 
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +51,7 @@ _PART = 4_096
 
 
 @dataclass(frozen=True)
-class Separation:
+class LogisticSeparation:
     """Whether and how classes are separated.
 
     Attributes
@@ -80,7 +79,7 @@ class Separation:
     rows: Array
 
 
-def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = True) -> Separation:
+def detect_separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = True) -> LogisticSeparation:
     """Whether a logistic regression of these rows is separated, along which direction and in which columns.
 
     Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier
@@ -99,7 +98,7 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
 
     Returns
     -------
-    Separation
+    LogisticSeparation
 
     Examples
     --------
@@ -107,7 +106,7 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
 
     >>> import numpy as np
     >>> X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
-    >>> found = separation(X, np.array([0, 1, 0, 1, 1, 1]), n_classes=2)
+    >>> found = detect_separation(X, np.array([0, 1, 0, 1, 1, 1]), n_classes=2)
     >>> found.kind
     'quasi-complete'
     >>> found.columns
@@ -124,14 +123,14 @@ def separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = Tru
     span = _null_space(margins, np.flatnonzero(~opened))
     if direction is None or not _holds(margins, opened, span, direction):
         shape = (1 if n_classes == 2 else n_classes, X.shape[1] + 1)
-        return Separation("none", None, np.empty(0, int), np.zeros(shape, int), np.zeros(len(X), bool))
+        return LogisticSeparation("none", None, np.empty(0, int), np.zeros(shape, int), np.zeros(len(X), bool))
     to_coef = design.to_coef / np.abs(design.to_coef).sum(axis=1, keepdims=True).clip(min=1e-300)
     support = np.linalg.norm(np.einsum("jq,kqr->kjr", to_coef, span), axis=2) > _ZERO_IN_BASIS
     direction = _widened(margins, opened, span, direction)
     direction = _without_chance_zeros(margins, opened, span, direction, support, to_coef)
     coef = np.where(support, direction @ design.to_coef.T, 0.0) / margins.values(direction).max()
     coef = -coef if n_classes == 2 else np.vstack((coef, np.zeros(coef.shape[1])))
-    return Separation(
+    return LogisticSeparation(
         kind="complete" if opened.all() else "quasi-complete",
         direction=coef,
         columns=np.flatnonzero(support[:, :-1].any(axis=0)),

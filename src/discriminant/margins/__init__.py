@@ -1,0 +1,1 @@
+"""Hyperplanes by their margins: support vector machines with soft and hard margin, convex hulls, the perceptron."""
