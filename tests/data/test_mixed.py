@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from discriminant.data.rows import MixedRows, as_table, plan_columns
+from discriminant.data.rows import MixedRows, as_table, column_distributions
 from discriminant.errors import ColumnError, ParameterError
 
 COLUMNS = {"colour": ["red", "blue"], "size": [1.5, 2.5], "visits": [3, 4], "smokes": [True, False]}
@@ -17,7 +17,7 @@ BY_TYPE = ("categorical", "gaussian", "gaussian", "bernoulli")
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_types_of_a_frame_choose_the_distributions(frame):
-    assert plan_columns(as_table(frame(COLUMNS)), "auto") == BY_TYPE
+    assert column_distributions(as_table(frame(COLUMNS)), "auto") == BY_TYPE
 
 
 @pytest.mark.parametrize(
@@ -26,44 +26,44 @@ def test_types_of_a_frame_choose_the_distributions(frame):
     ids=["category", "string", "object"],
 )
 def test_text_and_categories_are_categorical(column):
-    assert plan_columns(as_table(pd.DataFrame({"a": column})), "auto") == ("categorical",)
+    assert column_distributions(as_table(pd.DataFrame({"a": column})), "auto") == ("categorical",)
 
 
 def test_columns_of_an_object_array_are_told_apart_by_their_values():
     table = np.array([["red", 1.5, 2], ["blue", 2.5, 3]], dtype=object)
-    assert plan_columns(as_table(table), "auto") == ("categorical", "gaussian", "gaussian")
+    assert column_distributions(as_table(table), "auto") == ("categorical", "gaussian", "gaussian")
 
 
 def test_numbers_are_gaussian():
-    assert plan_columns(as_table(np.ones((2, 2))), "auto") == ("gaussian",) * 2
-    assert plan_columns(as_table(sp.csr_array(np.ones((2, 2)))), "auto") == ("gaussian",) * 2
+    assert column_distributions(as_table(np.ones((2, 2))), "auto") == ("gaussian",) * 2
+    assert column_distributions(as_table(sp.csr_array(np.ones((2, 2)))), "auto") == ("gaussian",) * 2
 
 
 def test_a_name_holds_for_all_columns():
-    assert plan_columns(as_table(np.ones((2, 3))), "counts") == ("counts",) * 3
+    assert column_distributions(as_table(np.ones((2, 3))), "counts") == ("counts",) * 3
 
 
 def test_a_list_holds_for_each_column_in_turn():
     asked = ["auto", "gaussian", "counts", "categorical"]
     table = as_table(pd.DataFrame(COLUMNS))
-    assert plan_columns(table, asked) == ("categorical", "gaussian", "counts", "categorical")
+    assert column_distributions(table, asked) == ("categorical", "gaussian", "counts", "categorical")
 
 
 def test_a_dict_leaves_the_other_columns_to_their_types():
     table = as_table(pd.DataFrame(COLUMNS))
-    assert plan_columns(table, {"visits": "counts"}) == ("categorical", "gaussian", "counts", "bernoulli")
-    assert plan_columns(as_table(np.ones((2, 3))), {1: "counts"}) == ("gaussian", "counts", "gaussian")
+    assert column_distributions(table, {"visits": "counts"}) == ("categorical", "gaussian", "counts", "bernoulli")
+    assert column_distributions(as_table(np.ones((2, 3))), {1: "counts"}) == ("gaussian", "counts", "gaussian")
 
 
 @pytest.mark.parametrize("asked", ["poisson", {"size": "normal"}, ["x", "auto", "auto", "auto"]], ids=str)
 def test_an_unknown_distribution_is_named(asked):
     with pytest.raises(ParameterError, match=r"poisson|normal|'x'"):
-        plan_columns(as_table(pd.DataFrame(COLUMNS)), asked)
+        column_distributions(as_table(pd.DataFrame(COLUMNS)), asked)
 
 
 def test_an_unknown_column_is_named():
     with pytest.raises(ColumnError, match="'weight'"):
-        plan_columns(as_table(pd.DataFrame(COLUMNS)), {"weight": "counts"})
+        column_distributions(as_table(pd.DataFrame(COLUMNS)), {"weight": "counts"})
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])

@@ -169,7 +169,7 @@ def test_rows_with_missing_values_can_be_left_out():
     frame = passengers()
     training = read_training(frame, "survived", missing="drop")
     whole = frame[["age", "deck"]].notna().all(axis=1).to_numpy()
-    assert_array_equal(training.rows, np.flatnonzero(whole))
+    assert_array_equal(training.row_numbers, np.flatnonzero(whole))
     assert training.n_dropped == np.count_nonzero(~whole)
     assert "deck=(missing)" not in training.schema.names
     assert f"{np.count_nonzero(~whole)} rows with missing values" in said(training, "rows missing").message
@@ -451,7 +451,7 @@ def test_rows_without_a_label_are_left_out_and_counted():
     frame.loc[[3, 7], "y"] = None
     training = read_training(frame, "y")
     assert training.n_dropped == 2
-    assert_array_equal(training.rows, np.setdiff1d(np.arange(60), [3, 7]))
+    assert_array_equal(training.row_numbers, np.setdiff1d(np.arange(60), [3, 7]))
     assert training.X.shape == (58, 1)
     assert said(training, "target missing").message == "2 rows have no 'y' and were left out."
 

@@ -253,7 +253,7 @@ class LabelledRows:
     def take(self, chosen: Array) -> LabelledRows:
         """The chosen rows, copied."""
         weight = None if self.weight is None else self.weight[chosen]
-        return LabelledRows(as_rows(self.rows.take(chosen)), self.classes, self.codes[chosen], weight)
+        return LabelledRows(self.rows[chosen], self.classes, self.codes[chosen], weight)
 
     @property
     def spans(self) -> list[range]:

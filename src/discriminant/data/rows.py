@@ -8,11 +8,11 @@ numbers beside categories, counts and yes/no columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -33,7 +33,11 @@ _MOST_SPANS = 32
 
 
 class Rows(ABC):
-    """``n_rows`` x ``n_columns`` numbers that are read in blocks."""
+    """``n_rows`` x ``n_columns`` numbers that are read in blocks; ``names`` are those of the columns, if they have any.
+
+    Rows of an array or a CSR matrix can be given to an estimator in its place, and what is taken from them by
+    ``rows[index]`` keeps the names. Where another library wants the values themselves, they are ``rows.values``.
+    """
 
     n_rows: int
     n_columns: int
@@ -50,6 +54,17 @@ class Rows(ABC):
     @abstractmethod
     def take(self, chosen: Array) -> Any:
         """The chosen rows as a block."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, chosen: Any) -> Rows:
+        """Some rows, by their numbers, with the names of the columns."""
+        return as_rows(self.take(chosen), self.names)
 
     def number_label(self, j: int) -> str:
         """How an error message calls the ``j``-th column of numbers."""
@@ -99,19 +114,35 @@ def _raise_nonfinite(value: float, row: int, column: str) -> None:
     )
 
 
-class DenseRows(Rows):
-    """Rows of a NumPy array."""
+class MatrixRows(Rows):
+    """Rows of a matrix, dense or sparse."""
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Any, names: Sequence[str] | None = None) -> None:
         self.values = values
         self.n_rows, self.n_columns = values.shape
-        self.dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self.names = None if names is None else tuple(names)
+
+    def every(self, step: int) -> Self:
+        return self[::step]
+
+    def __getitem__(self, chosen: Any) -> Self:
+        """Some rows with the names: by a slice, their numbers or a mask. scikit-learn writes ``rows[index, ...]``."""
+        return type(self)(self.values[chosen[0] if isinstance(chosen, tuple) else chosen], self.names)
+
+
+class DenseRows(MatrixRows):
+    """Rows of a NumPy array."""
+
+    @property
+    def dtype(self) -> Any:
+        own = self.values.dtype
+        return own if own in (np.float32, np.float64) else np.dtype(np.float64)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.values, dtype, copy=copy)
 
     def block(self, start: int, stop: int) -> Array:
         return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
-
-    def every(self, step: int) -> DenseRows:
-        return DenseRows(self.values[::step])
 
     def take(self, chosen: Array) -> Array:
         return np.ascontiguousarray(self.values[chosen], dtype=self.dtype)
@@ -141,12 +172,8 @@ class FrameRows(Rows):
         return FrameRows(self.frame[chosen.tolist(), :]).block(0, len(chosen))
 
 
-class SparseRows(Rows):
+class SparseRows(MatrixRows):
     """Rows of a CSR matrix."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-        self.n_rows, self.n_columns = values.shape
 
     @cached_property
     def block_rows(self) -> int:
@@ -156,9 +183,6 @@ class SparseRows(Rows):
         whole, first, last = self.values, self.values.indptr[start], self.values.indptr[stop]
         part = (whole.data[first:last], whole.indices[first:last], whole.indptr[start : stop + 1] - first)
         return sp.csr_matrix(part, shape=(stop - start, self.n_columns), copy=False)
-
-    def every(self, step: int) -> SparseRows:
-        return SparseRows(self.values[::step])
 
     def take(self, chosen: Array) -> Any:
         return self.values[chosen]
@@ -221,19 +245,19 @@ def is_missing(value: Any) -> bool:
     return value is None or value is getattr(_pandas(), "NA", None) or bool(value != value)
 
 
-def as_rows(X: Any) -> Rows:
-    """``X`` as `Rows`; refuses what is not a table of numbers."""
+def as_rows(X: Any, names: Sequence[str] | None = None) -> Rows:
+    """``X`` as `Rows`; refuses what is not a table of numbers. ``names`` are those of the columns of a matrix."""
     if isinstance(X, Rows):
         return X
     rows: Rows
     if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
-        rows = DenseRows(_numeric_table(X))
+        rows = DenseRows(_numeric_table(X), names)
     elif sp.issparse(X):
-        rows = SparseRows(_csr_of_floats(X))
+        rows = SparseRows(_csr_of_floats(X), names)
     elif (frame := as_frame(X)) is not None:
         rows = FrameRows(frame)
     else:
-        rows = DenseRows(_numeric_table(array_from(X)))
+        rows = DenseRows(_numeric_table(array_from(X)), names)
     _refuse_empty(rows)
     return rows
 
@@ -331,12 +355,12 @@ class MixedBlock:
 class MixedRows(Rows):
     """Rows read by a plan: one distribution for each column."""
 
-    def __init__(self, table: Any, plan: tuple[Distribution, ...]) -> None:
+    def __init__(self, table: Any, plan: tuple[Distribution, ...], names: Iterable[str] | None = None) -> None:
         self.table = table
         self.plan = plan
         self.n_rows, self.n_columns = table.shape
-        if isinstance(table, nw.DataFrame):
-            self.names = tuple(map(str, table.columns))
+        names = map(str, table.columns) if isinstance(table, nw.DataFrame) else names
+        self.names = None if names is None else tuple(names)
         self.numeric_columns = [j for j, kind in enumerate(plan) if kind != "categorical"]
         self.level_columns = [j for j, kind in enumerate(plan) if kind == "categorical"]
         self._numbers = self._numeric_rows()
@@ -348,13 +372,12 @@ class MixedRows(Rows):
 
     def every(self, step: int) -> MixedRows:
         frame = isinstance(self.table, nw.DataFrame)
-        return MixedRows(self.table.gather_every(step) if frame else self.table[::step], self.plan)
+        return MixedRows(self.table.gather_every(step) if frame else self.table[::step], self.plan, self.names)
 
     def take(self, chosen: Array) -> MixedBlock:
         frame = isinstance(self.table, nw.DataFrame)
-        return MixedRows(self.table[chosen.tolist(), :] if frame else self.table[chosen], self.plan).block(
-            0, len(chosen)
-        )
+        table = self.table[chosen.tolist(), :] if frame else self.table[chosen]
+        return MixedRows(table, self.plan, self.names).block(0, len(chosen))
 
     def number_label(self, j: int) -> str:
         return self.column_label(self.numeric_columns[j])
@@ -417,9 +440,11 @@ class MixedRows(Rows):
         )
 
 
-def plan_columns(table: Any, distributions: Any) -> tuple[Distribution, ...]:
+def column_distributions(
+    table: Any, distributions: Any, names: Sequence[str] | None = None
+) -> tuple[Distribution, ...]:
     """The distribution of each column: as asked for, and where nothing is asked for, by the column's type."""
-    labels = list(table.columns) if isinstance(table, nw.DataFrame) else list(range(table.shape[1]))
+    labels = list(table.columns) if isinstance(table, nw.DataFrame) else list(names or range(table.shape[1]))
     asked: dict[Any, str] = {}
     if isinstance(distributions, Mapping):
         asked = dict(distributions)
@@ -447,6 +472,8 @@ def plan_columns(table: Any, distributions: Any) -> tuple[Distribution, ...]:
 
 def as_table(X: Any) -> Any:
     """``X`` as a narwhals frame, a CSR matrix or a 2D array of any type."""
+    if isinstance(X, MatrixRows):
+        return X.values
     frame = None if sp.issparse(X) or isinstance(X, np.ndarray) else as_frame(X)
     if frame is not None:
         if 0 in frame.shape:

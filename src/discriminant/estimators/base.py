@@ -31,7 +31,7 @@ from ..errors import (
 from ..kernels import scores as kernels
 from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..moments.covariance import Covariance
-from ..results import shown
+from ..results import frame_of, shown
 from ..rules import LinearRule
 
 Array = np.ndarray[Any, Any]
@@ -111,13 +111,20 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return rows
 
     def _check_columns(self, X: Any, reset: bool) -> None:
-        if reset and type(X) is np.ndarray and X.ndim == 2:  # no names to look for, which takes as long as a small fit
+        names = X.names if isinstance(X, Rows) else None
+        if names is not None and not reset and names == tuple(getattr(self, "feature_names_in_", ())):
+            return
+        if reset and (isinstance(X, Rows) or (type(X) is np.ndarray and X.ndim == 2)):
+            # what scikit-learn would do, but looking for names takes it as long as a small fit
             self.n_features_in_ = X.shape[1]
-            if hasattr(self, "feature_names_in_"):
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             return
         try:
-            validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
+            named = X if names is None else frame_of({name: [] for name in names})
+            validate_data(self, named, "no_validation", reset=reset, skip_check_array=True)
         except TypeError as error:
             raise DtypeError(str(error)) from error
         except ValueError as error:

@@ -589,7 +589,7 @@ class TableRows(Rows):
     """Rows of any table a classifier can read, handed on as they are; whether it can, the classifier says."""
 
     def __init__(self, X: Any) -> None:
-        plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+        plain = isinstance(X, (np.ndarray, Rows)) and not isinstance(X, np.ma.MaskedArray)
         self.table = X.tocsr() if sp.issparse(X) else X if plain or as_frame(X) is not None else array_from(X)
         try:
             self.n_rows = _num_samples(self.table)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import LabelledRows
 from ..data.parameters import check_number
-from ..data.rows import MixedRows, as_table, plan_columns
+from ..data.rows import MixedRows, Rows, as_table, column_distributions
 from ..moments import Needs
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import TableMoments, level_log_probabilities
@@ -166,12 +166,12 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         return Needs("diagonal")
 
     def _readable(self, X: Any, first: bool) -> Any:
-        table = as_table(X)
+        table, names = as_table(X), X.names if isinstance(X, Rows) else None
         self._check_columns(X, reset=first)
         if first:
-            self.distributions_ = plan_columns(table, self.distributions)
+            self.distributions_ = column_distributions(table, self.distributions, names)
             self._frame_backend = getattr(table, "implementation", None)
-        return MixedRows(table, self.distributions_)
+        return MixedRows(table, self.distributions_, names)
 
     def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
         rows: Any = data.rows

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.labels import encode_labels
+from ..data.rows import Rows, as_rows
 from ..errors import ColumnError, InputError, LabelError
 from ..results import quoted, shown
 from .coding import MISSING, OTHER, EncodingReport, arrow_table, distinct_texts, encode, is_numeric
@@ -291,6 +292,10 @@ class Schema:
         if self.width is not None:
             return self._fit_width(batch)
         return encode(self, batch, absent, first_row)
+
+    def rows(self, X: Any) -> Rows:
+        """Coded rows with the names of their columns, for a model that knows its columns by name."""
+        return as_rows(X, self.names)
 
     def labels(self, batch: Any) -> tuple[Any, Any]:
         """The class of each row of a batch, and which rows have one; classes that the training lacked are an error."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.labels import check_weights
 from ..data.parameters import check_integer
+from ..data.rows import Rows
 from ..errors import ColumnError, InputError, ParameterError, WeightError
 from .coding import complete_rows
 from .dialect import MISSING_CODES
@@ -37,7 +38,7 @@ class TrainingTable:
     findings : tuple of Finding
         What is worth knowing about the table.
     weights, groups : array of shape (n_rows,), or None
-    rows : array of int
+    row_numbers : array of int
         The rows of the table that X holds; the others had no label, or missing values under ``missing="drop"``.
     n_dropped : int
         How many others there were.
@@ -50,8 +51,13 @@ class TrainingTable:
     findings: tuple[Finding, ...]
     weights: Array | None
     groups: Array | None
-    rows: Array
+    row_numbers: Array
     n_dropped: int
+
+    @property
+    def rows(self) -> Rows:
+        """X with the names of its columns: a model fitted to these rows knows them, and calls columns by name."""
+        return self.schema.rows(self.X)
 
 
 def read_training(
@@ -180,7 +186,7 @@ class _Training:
             findings=(*findings, *found),
             weights=None if weights is None else _weights(data[weights], weights),
             groups=None if groups is None else _groups(data[groups], groups, codes),
-            rows=rows,
+            row_numbers=rows,
             n_dropped=n_rows - rows.size,
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing
 
-from ..data import LabelledRows, as_rows, check_weights, encode_labels
+from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
 from ..data.parameters import check_integer
 from ..data.rows import as_table
 from ..errors import InputError, LabelError, ParameterError, WeightError
@@ -107,10 +107,10 @@ def labelled_table(X: Any, y: Any, sample_weight: Any = None) -> LabelledTable:
 
 
 def _indexable(X: Any) -> Any:
-    """``X`` as a narwhals frame, CSR matrix or array; texts, one a row, stay a list of texts."""
+    """``X`` as a narwhals frame, CSR matrix, array or rows with names; texts, one a row, stay a list of texts."""
     if isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], str):
         return np.asarray(X, dtype=object)
-    return as_table(X)
+    return X if isinstance(X, Rows) else as_table(X)
 
 
 @dataclass(frozen=True, eq=False)
