@@ -5,6 +5,7 @@ from .decision.posteriors import Posterior, posterior, top_k
 from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
 from .estimators.base import fit_all
+from .estimators.coefficients import coefficient_table, contributions, nomogram
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
@@ -67,8 +68,10 @@ __all__ = [
     "__version__",
     "bayes_error",
     "calibration_line",
+    "coefficient_table",
     "compare",
     "compare_auc",
+    "contributions",
     "cross_validate",
     "error_sources",
     "errors",
@@ -82,6 +85,7 @@ __all__ = [
     "linear_separability",
     "load",
     "mcnemar",
+    "nomogram",
     "open_table",
     "posterior",
     "precision_recall",

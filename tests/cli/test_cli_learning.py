@@ -76,7 +76,7 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     expected = [*model.intercept_, *model.coef_[0]]
     np.testing.assert_allclose([row["coefficient"] for row in rows], expected, rtol=1e-9)
     np.testing.assert_allclose([row["odds_ratio"] for row in rows], np.exp(expected), rtol=1e-9)
-    low, high = model.summary().rows[1].ci_lower, model.summary().rows[1].ci_upper
+    low, high = model.summary().rows[1].low, model.summary().rows[1].high
     assert (rows[1]["odds_lower"], rows[1]["odds_upper"]) == pytest.approx((np.exp(low), np.exp(high)))
     assert found["training_metrics"]["accuracy"] == model.score(training.X, training.y)
     for row in rows:

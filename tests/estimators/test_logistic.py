@@ -146,7 +146,7 @@ def test_summary_is_statsmodels():
     assert_allclose([r.estimate for r in ours.rows], peer.params, atol=1e-8)
     assert_allclose([r.std_error for r in ours.rows], peer.bse, rtol=1e-7)
     assert_allclose([r.p_value for r in ours.rows], peer.pvalues, rtol=1e-5, atol=1e-300)
-    assert_allclose([(r.ci_lower, r.ci_upper) for r in ours.rows], peer.conf_int(), rtol=1e-6)
+    assert_allclose([(r.low, r.high) for r in ours.rows], peer.conf_int(), rtol=1e-6)
     assert_allclose(
         [ours.log_likelihood, ours.aic, ours.bic, ours.pseudo_r2], [peer.llf, peer.aic, peer.bic, peer.prsquared]
     )

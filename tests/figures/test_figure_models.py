@@ -40,8 +40,8 @@ def test_coefficients_are_those_of_the_summary(K, odds):
         trace = named(figure, f"{outcome} against {reference}")
         own = [row for row in rows if row.outcome == outcome]
         assert_allclose(trace.x, scale([row.estimate for row in own]))
-        assert_allclose(trace.x + trace.error_x.array, scale([row.ci_upper for row in own]))
-        assert_allclose(trace.x - trace.error_x.arrayminus, scale([row.ci_lower for row in own]))
+        assert_allclose(trace.x + trace.error_x.array, scale([row.high for row in own]))
+        assert_allclose(trace.x - trace.error_x.arrayminus, scale([row.low for row in own]))
         assert_array_equal(np.round(trace.y), range(4))
     assert len(legend(figure)) == K - 1
     assert "90 % intervals" in subtitle(figure)

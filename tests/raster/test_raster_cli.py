@@ -379,7 +379,7 @@ def test_layers_and_systems_of_areas_are_said_by_options(tmp_path, image):
     layered = tmp_path / "layered.gpkg"
     for layer, field in (("old", "kind"), ("new", "cover")):
         write_shapes(layered, shapes, labels, field=field, layer=layer)
-    assert "Say which one (layer)" in refused("samples", image, layered, "-c", "cover")
+    assert "Say which one (--layer)" in refused("samples", image, layered, "-c", "cover")
     found = run("samples", image, layered, "-c", "cover", "--layer", "new", "--json")
     with pytest.warns(UserWarning, match="crs"):
         silent = write_shapes(tmp_path / "silent.shp", shapes, labels, crs=None)

@@ -154,8 +154,8 @@ def test_coefficients_are_those_of_the_summary(report):
     rows = [row for row in models["logistic"].summary().rows if row.term != "intercept"]
     for name, row in zip(names, rows, strict=True):
         found = cells(report("two_classes"), "coefficients", name)
-        assert found[1].startswith(f"{decimal(row.estimate)} {decimal(row.ci_lower)} to")
-        assert found[2].startswith(f"{decimal(row.odds_ratio)} {decimal(np.exp(row.ci_lower))} to")
+        assert found[1].startswith(f"{decimal(row.estimate)} {decimal(row.low)} to")
+        assert found[2].startswith(f"{decimal(row.odds_ratio)} {decimal(np.exp(row.low))} to")
         assert found[3] == significance(row.p_value)
 
 

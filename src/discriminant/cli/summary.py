@@ -61,8 +61,8 @@ def _tested(model: Any, names: Sequence[str]) -> dict[str, Any] | None:
             "z": row.z,
             "p_value": row.p_value,
             "odds_ratio": row.odds_ratio,
-            "odds_lower": _exp(row.ci_lower),
-            "odds_upper": _exp(row.ci_upper),
+            "odds_lower": _exp(row.low),
+            "odds_upper": _exp(row.high),
         }
         for row in summary.rows
     ]

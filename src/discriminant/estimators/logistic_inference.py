@@ -159,7 +159,7 @@ class LogisticInference:
         self._refuse_l1()
         if method == "wald":
             rows = self.summary(reference=reference, level=level).rows
-            return [(row.outcome, row.term, row.ci_lower, row.ci_upper) for row in rows]
+            return [(row.outcome, row.term, row.low, row.high) for row in rows]
         reported = self._reported(reference)
         terms = [(plain(self.classes_[k]), t) for k in reported.outcomes for t in reported.names]
         return [(*term, *limits) for term, limits in zip(terms, self._profile(reported, level), strict=True)]

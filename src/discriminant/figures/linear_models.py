@@ -115,7 +115,7 @@ def _summarised(model: Any, level: float) -> list[Terms]:
     groups = []
     for outcome in dict.fromkeys(row.outcome for row in rows):
         own = [row for row in rows if row.outcome == outcome]
-        columns = [np.array([getattr(row, c) for row in own]) for c in ("estimate", "ci_lower", "ci_upper", "z")]
+        columns = [np.array([getattr(row, c) for row in own]) for c in ("estimate", "low", "high", "z")]
         groups.append(Terms(f"{theme.written(outcome)}{against}", [theme.written(r.term) for r in own], *columns))
     return groups
 

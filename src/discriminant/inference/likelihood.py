@@ -157,8 +157,8 @@ class Coefficient:
     std_error: float
     z: float
     p_value: float
-    ci_lower: float
-    ci_upper: float
+    low: float
+    high: float
     odds_ratio: float
 
     def __getitem__(self, name: str) -> Any:
@@ -256,7 +256,7 @@ def _line(row: Coefficient, width: int) -> str:
     p_value = "< 0.0001" if row.p_value < 1e-4 else f"{row.p_value:.4f}"
     return (
         f"  {row.term:<{width}} {row.estimate:>11.5g} {row.std_error:>11.5g} {row.z:>8.3f} {p_value:>9} "
-        f"{row.ci_lower:>11.5g} {row.ci_upper:>11.5g} {row.odds_ratio:>11.5g}"
+        f"{row.low:>11.5g} {row.high:>11.5g} {row.odds_ratio:>11.5g}"
     )
 
 

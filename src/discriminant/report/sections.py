@@ -355,8 +355,8 @@ def _inferred(model: Any, material: ReportData) -> tuple[list[Term], str]:
             names.get(row.term, row.term),
             row.estimate,
             _size(row),
-            row.ci_lower,
-            row.ci_upper,
+            row.low,
+            row.high,
             row.p_value,
         )
         for row in rows

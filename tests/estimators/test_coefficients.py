@@ -1,0 +1,121 @@
+"""The table of coefficients, contributions to a score, and points for a nomogram."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from discriminant import (
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+    SupportVectorClassifier,
+    coefficient_table,
+    contributions,
+    nomogram,
+)
+from discriminant.errors import DegenerateDataError, ParameterError
+from discriminant.estimators.registry import MODELS, model_class, short_name
+
+
+def rows(n_classes=2, n=300):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n, 3))
+    codes = np.digitize(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n), np.linspace(-1, 1, n_classes + 1)[1:-1])
+    return X, np.array(["ash", "birch", "cedar"])[codes]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_table_of_a_logistic_regression_is_its_summary_with_names(n_classes):
+    X, y = rows(n_classes)
+    model = LogisticRegression().fit(X, y)
+    table = coefficient_table(model, ["a", "b", "c"], level=0.9)
+    summary = model.summary(level=0.9)
+    assert [row.term for row in table.rows] == ["intercept", "a", "b", "c"] * (n_classes - 1)
+    assert [row.high for row in table.rows] == [row.high for row in summary.rows]
+    assert table.reference == ("ash" if n_classes == 2 else "cedar")
+    assert table.log_odds
+    assert table.fit["aic"] == summary.aic
+    assert list(table.to_frame().columns)[:3] == ["outcome", "term", "estimate"]
+
+
+def test_a_lasso_has_estimates_and_says_why_nothing_else():
+    X, y = rows()
+    model = LogisticRegression(alpha=0.05, l1_ratio=1).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    table = coefficient_table(model)
+    assert not table.has_errors
+    assert "L1" in str(table.reason)
+    assert_allclose([row.estimate for row in table.rows], [model.intercept_[0], *model.coef_[0]])
+    assert_allclose([row.odds_ratio for row in table.rows], np.exp([row.estimate for row in table.rows]))
+    assert all(np.isnan(row.std_error) for row in table.rows)
+    assert "note: no standard errors" in str(table)
+
+
+@pytest.mark.parametrize(
+    ("model", "outcomes"),
+    [
+        (LinearDiscriminantAnalysis(), ["ash", "birch", "cedar"]),
+        (SupportVectorClassifier(), ["ash against the rest", "birch against the rest", "cedar against the rest"]),
+    ],
+    ids=["lda", "svm"],
+)
+def test_scores_of_their_own_have_no_reference_and_no_odds(model, outcomes):
+    table = coefficient_table(model.fit(*rows(3)))
+    assert list(table.outcomes) == outcomes
+    assert table.reference is None
+    assert np.isnan([row.odds_ratio for row in table.rows]).all()
+    for coef, own in zip(model.coef_, table.outcomes.values(), strict=True):
+        assert_allclose([row.estimate for row in own][1:], coef)
+
+
+def test_what_is_not_linear_or_named_wrongly_is_refused():
+    X, y = rows()
+    with pytest.raises(ParameterError, match="has no coefficients"):
+        coefficient_table(QuadraticDiscriminantAnalysis().fit(X, y))
+    with pytest.raises(ParameterError, match="3 columns, but 2 names"):
+        coefficient_table(LogisticRegression().fit(X, y), ["a", "b"])
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression(), NaiveBayes()], ids=str)
+def test_contributions_add_up_to_the_lead_over_an_average_row(model):
+    X, y = rows(3)
+    model.fit(X, y)
+    found = contributions(model, X[0], X.mean(axis=0), columns=["a", "b", "b"])
+    assert {row.column for row in found.rows} == {"a", "b"}
+    assert sum(row.contribution for row in found.rows) == pytest.approx(found.lead - found.lead_at_means)
+    scores = np.sort(model.decision_function(X[:1])[0])
+    assert found.lead == pytest.approx(scores[-1] - scores[-2])
+    assert found.label == model.predict(X[:1])[0]
+
+
+def test_points_add_up_to_probabilities():
+    X, y = rows()
+    model = LogisticRegression().fit(X, y)
+    low, high = X.min(axis=0), X.max(axis=0)
+    found = nomogram(model, low, high)
+    points = {}
+    for row in found.rows:
+        points.setdefault(row.column, []).append(row.points)
+    total = sum(np.interp(X[0, j], [low[j], high[j]], points[f"x{j}"]) for j in range(3))
+    scale = (found.probabilities[0.75] - found.probabilities[0.5]) / np.log(3)
+    assert (total - found.threshold) / scale == pytest.approx(model.decision_function(X[:1])[0])
+    assert max(max(own) for own in points.values()) == pytest.approx(100)
+
+
+def test_there_are_no_points_where_coefficients_are_infinite_or_classes_three():
+    X, _ = rows()
+    with pytest.warns(match="separat"):
+        separated = LogisticRegression().fit(X, X[:, 0] > 0)
+    with pytest.raises(DegenerateDataError, match="firth=True"):
+        nomogram(separated, X.min(axis=0), X.max(axis=0))
+    with pytest.raises(ParameterError, match="two classes"):
+        nomogram(LinearDiscriminantAnalysis().fit(*rows(3)), [0] * 3, [1] * 3)
+
+
+def test_every_short_name_is_a_class():
+    for name in MODELS:
+        assert short_name(model_class(name).__name__) == name
+    assert short_name("OneVsRest") == "OneVsRest"
+    with pytest.raises(ParameterError, match="Did you mean 'logistic'"):
+        model_class("logit")
