@@ -149,6 +149,11 @@ class Objective:
     def total_weight(self) -> float:
         return float(self.data.n_rows if self.data.weight is None else self.data.weight.sum())
 
+    @property
+    def class_weights(self) -> Array:
+        """Total weight of each class."""
+        return np.bincount(self.data.codes, weights=self.data.weight, minlength=len(self.data.classes))
+
     @cached_property
     def ridge(self) -> Array:
         """Second derivative of the L2 penalty in each parameter, shape of ``theta``."""

@@ -20,13 +20,9 @@ _MOST_NEWTON_PARAMETERS = 600
 _MOST_DENSE_COLUMNS = 2_000
 
 
-def _lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
-    return descent.minimise(objective, theta, descent.moment_preconditioner(objective, theta), tol, max_iter, trace)
-
-
 SOLVERS: dict[str, Minimise] = {
     "newton": newton.minimise,
-    "lbfgs": _lbfgs,
+    "lbfgs": descent.minimise,
     "newton-cg": newton.minimise_cg,
     "coordinate": coordinate.minimise,
     "gradient": GradientDescent().minimise,

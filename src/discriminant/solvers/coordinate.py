@@ -33,12 +33,12 @@ from ..errors import ParameterError
 from ..kernels import coordinate as kernels
 from ..losses import Logistic, Softmax
 from ..objective import Objective, Pass
+from .descent import descends_enough
 from .solution import Solution, Trace
 from .working_set import WorkingHessian
 
 Array = np.ndarray[Any, Any]
 
-_SUFFICIENT = 1e-4
 #: A working set starts with at most this many columns and then at most doubles, if it is not known better.
 _FIRST_MEMBERS = 256
 #: On a path it grows by at least one in this many.
@@ -78,7 +78,7 @@ def _minimise(objective: Objective, theta: Array, tol: float, max_iter: int, tra
     if not theta.any() and objective.fit_intercept and objective.offset is None:
         theta[:, -1] = null_intercepts(objective)
     start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
-    descent = Descent(objective, start, tol, max_iter, anchors, Trace(trace))
+    descent = ProximalNewton(objective, start, tol, max_iter, anchors, Trace(trace))
     hessian = WorkingHessian(objective)
     while descent.solution is None:
         advance([descent], hessian)
@@ -138,7 +138,7 @@ class _Points(Pass):
         self.add_products(part, slopes)
 
 
-class Descent:
+class ProximalNewton:
     """The way to the minimum for one penalty: where it is, where it wants to go next."""
 
     def __init__(
@@ -148,14 +148,14 @@ class Descent:
         tol: float,
         max_iter: int,
         anchors: list[LossPoint],
-        steps: Trace,
+        trace: Trace,
         bend: float = 1.0,
     ) -> None:
         self.objective, self.tol, self.max_iter = objective, tol, max_iter
         self.ridge = objective.ridge
         self.l1 = np.zeros(objective.shape)
         self.l1[:, : objective.n_columns] = objective.penalty.l1 / objective.standardised.scale
-        self.anchors, self.steps = anchors, steps
+        self.anchors, self.trace = anchors, trace
         self.bend, self.curvature = bend, 0.0
         self.solution: Solution | None = None
         self.iterations, self.length, self.gain, self.before = 0, 1.0, np.inf, np.inf
@@ -164,7 +164,7 @@ class Descent:
 
     def _stand_at(self, point: LossPoint) -> None:
         self.point, self.value = point, self._value(point)
-        self.steps.note(point.theta, self.value, self.subgradient)
+        self.trace.note(point.theta, self.value, self.subgradient)
 
     def _value(self, point: LossPoint) -> float:
         penalty = 0.5 * (self.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
@@ -218,8 +218,7 @@ class Descent:
     def arrive(self, point: LossPoint) -> bool:
         """Move to an evaluated point if it descends enough; otherwise shorten the step."""
         self.iterations += 1
-        rounding = 4 * np.finfo(float).eps * abs(self.value)
-        if point.finite and self._value(point) <= self.value - _SUFFICIENT * self.length * self.gain + rounding:
+        if point.finite and descends_enough(self._value(point), self.value, self.length * self.gain):
             self._learn(point)
             self.length, self.before = 1.0, self.gain
             self._stand_at(point)
@@ -245,7 +244,7 @@ class Descent:
             reason=reason,
             solver="coordinate",
             duality_gap=duality_gap(self),
-            trace=self.steps.steps,
+            trace=self.trace.points,
         )
 
 
@@ -258,7 +257,7 @@ def _balanced(objective: Objective, theta: Array) -> Array:
     return np.concatenate((theta[:, :-1], theta[:, -1:] - shared), axis=1)
 
 
-def advance(descents: list[Descent], hessian: WorkingHessian, strong: Array | None = None) -> None:
+def advance(descents: list[ProximalNewton], hessian: WorkingHessian, strong: Array | None = None) -> None:
     """Bring descents under way one round further, with one pass for all of them.
 
     ``strong`` is a mask of parameters that had better join the working set when it is extended.
@@ -278,7 +277,7 @@ def advance(descents: list[Descent], hessian: WorkingHessian, strong: Array | No
             hessian.waste = np.inf
 
 
-def _complete(hessian: WorkingHessian, descents: list[Descent], strong: Array | None) -> bool:
+def _complete(hessian: WorkingHessian, descents: list[ProximalNewton], strong: Array | None) -> bool:
     """Let the working set grow by what descents want, renew what is worn out; whether nothing is wanted any more."""
     wanted = np.zeros_like(hessian.is_member)
     for descent in descents:
@@ -295,14 +294,14 @@ def _complete(hessian: WorkingHessian, descents: list[Descent], strong: Array | 
     return not any(descent.wanted(hessian.is_member).any() for descent in descents)
 
 
-def _next_best(descent: Descent, is_member: Array) -> Array:
+def _next_best(descent: ProximalNewton, is_member: Array) -> Array:
     """A mask of the parameters likely to be wanted next: a growing set costs a pass, however little it grows."""
     ratio = np.where(is_member, 0.0, descent.ratio)
     count = min(int(is_member.sum()) // _GROWTH + 8, ratio.size)
     return np.asarray((ratio >= np.partition(ratio, -count)[-count]) & (ratio > 0))
 
 
-def _account(hessian: WorkingHessian, descents: list[Descent]) -> None:
+def _account(hessian: WorkingHessian, descents: list[ProximalNewton]) -> None:
     """Book how many passes an old Hessian has wasted: how far the gains are from shrinking as usual."""
     shares = [d.gain / d.before for d in descents if d.solution is None and 0 < d.gain < np.inf and d.before < np.inf]
     if shares:
@@ -323,13 +322,11 @@ def anchor_points(objective: Objective) -> list[Array]:
 
 def null_intercepts(objective: Objective) -> Array:
     """The intercepts of the model without coefficients, if there are no offsets."""
-    data = objective.data
-    totals = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
-    logs = np.log(np.maximum(totals, 1e-300))
+    logs = np.log(np.maximum(objective.class_weights, 1e-300))
     return logs - logs.mean() if isinstance(objective.loss, Softmax) else np.array([logs[1] - logs[0]])
 
 
-def duality_gap(descent: Descent) -> float | None:
+def duality_gap(descent: ProximalNewton) -> float | None:
     """A proven bound on the objective's distance from its minimum, None where there is none to be had.
 
     The losses' slopes at a point are a dual point; its value is ``loss - slope'theta``, no row need be read. It must be
@@ -350,7 +347,7 @@ def duality_gap(descent: Descent) -> float | None:
     return max(descent.value - max(level - conjugate, shrink * level), 0.0)
 
 
-def _without_intercept_slopes(descent: Descent) -> tuple[float, Array | None]:
+def _without_intercept_slopes(descent: ProximalNewton) -> tuple[float, Array | None]:
     """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
     points = [descent.point, *descent.anchors]
     p = descent.objective.n_columns
@@ -424,7 +421,7 @@ class _Path:
         self.start = null_point(self.objective)
         self.anchors = evaluate(self.objective, anchors) if anchors else []
         self.hessian = WorkingHessian(self.objective)
-        self.descents: list[Descent] = []
+        self.descents: list[ProximalNewton] = []
 
     def run(self) -> list[Solution]:
         while True:
@@ -446,7 +443,7 @@ class _Path:
         penalty = replace(self.objective.penalty, alpha=float(self.alphas[n]))
         objective = replace(self.objective, penalty=penalty)
         self.descents.append(
-            Descent(
+            ProximalNewton(
                 objective,
                 start,
                 self.tol,

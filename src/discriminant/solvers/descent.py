@@ -1,7 +1,9 @@
-"""L-BFGS in a metric: steps start from an approximate inverse Hessian and are corrected by what the gradients show.
+"""Descent on a smooth objective: the line search, L-BFGS, and preconditioners that cost next to nothing.
 
-With the inverse of a sample's Hessian as metric this is a Newton method that learns the difference between sample and
-whole; with a covariance or a diagonal it is preconditioned L-BFGS. An iteration costs one pass for value and gradient.
+Steps go along ``-H g``, H an approximate inverse Hessian. L-BFGS (Nocedal 1980) starts from a preconditioner and
+corrects it by what the last gradients have shown; with the inverse of a sample's Hessian it is a Newton method that
+learns the difference between sample and whole (`newton`). A step is shortened until the objective falls enough (Armijo
+1966). An iteration costs one pass for value and gradient, and one more for each time a step is shortened.
 """
 
 from __future__ import annotations
@@ -21,142 +23,185 @@ from .solution import Solution, Trace
 Array = np.ndarray[Any, Any]
 Preconditioner = Callable[[Array], Array]
 
+#: Pairs of steps and gradient changes that L-BFGS remembers.
 _MEMORY = 12
+#: The share of the gain promised by the slope that a step must bring (Armijo's condition).
 _SUFFICIENT = 1e-4
+#: A value this many relative units above another is as good: rounding of the sums over the rows.
+_ROUNDING = 4 * float(np.finfo(float).eps)
 #: Up to this many columns a p x p matrix is worth its factorisation.
 _MOST_COLUMNS = 2_000
+#: Rows that the covariance of the preconditioner is taken from: more make it better than the preconditioner can be.
 _SAMPLE_ROWS = 20_000
 #: A loss this small has no minimum but 0, at infinity: the classes are separated.
 VANISHING = 1e-9
-#: Beyond this many numbers a pass only to confirm a step is not worth its time.
+#: Where no step descends, a relative excess up to this is due to rounding, and the point as good as optimal.
+_AS_GOOD_AS_OPTIMAL = 1e-7
+#: Beyond this many values a pass only to look at the last step is not worth its time (a fifth of a fit's).
 _LARGE = 2_000_000
 
 
-class Corrections:
+def descends_enough(new: float, value: float, promised: float) -> bool:
+    """Armijo's condition: whether ``new`` is below ``value`` by a share of what was promised, but for rounding."""
+    return bool(new <= value - _SUFFICIENT * promised + _ROUNDING * abs(value))
+
+
+def line_search(
+    evaluate: Callable[[Array], Any], theta: Array, value: float, direction: Array, decrement: float
+) -> tuple[Array, Any] | None:
+    """The first point along ``-direction`` that descends enough, and what was found there.
+
+    Parameters
+    ----------
+    evaluate : function from a point to a tuple
+        Whose first entry is the function to be minimised.
+    theta : array
+        Where the search starts.
+    value : float
+        The function there.
+    direction : array
+    decrement : float
+        ``gradient'direction``, how fast the function falls at first.
+
+    Returns
+    -------
+    (array, tuple) or None
+        The point and what ``evaluate`` gave; None where rounding leaves nothing to gain.
+    """
+    length = 1.0
+    for _ in range(40):
+        new = theta - length * direction
+        found = evaluate(new)
+        if descends_enough(found[0], value, length * decrement):
+            return new, found
+        if length * decrement < _ROUNDING * abs(value):
+            return None
+        # The minimum of the parabola through what is known, kept within bounds.
+        rise = found[0] - value + length * decrement
+        guess = 0.5 * length**2 * decrement / rise if np.isfinite(rise) and rise > 0 else 0.1 * length
+        length = float(np.clip(guess, 0.1 * length, 0.5 * length))
+    return None
+
+
+class LBFGSMemory:
     """The last pairs (step, change of gradient), and the inverse Hessian they imply."""
 
-    def __init__(self, metric: Preconditioner, memory: int = _MEMORY) -> None:
-        self.metric = metric
-        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
+    def __init__(self, size: int = _MEMORY) -> None:
+        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
 
     def learn(self, step: Array, change: Array) -> None:
+        """Remember a pair, unless it shows no curvature."""
         curvature = float(np.vdot(step, change))
         if curvature > 1e-14 * np.linalg.norm(step) * np.linalg.norm(change):
             self.pairs.append((step, change, 1 / curvature))
 
-    def apply(self, gradient: Array) -> Array:
-        """Inverse Hessian times gradient (two-loop recursion)."""
+    def direction(self, gradient: Array, precondition: Preconditioner) -> Array:
+        """Inverse Hessian times gradient (two-loop recursion), the preconditioner corrected by the pairs."""
         q = gradient.copy()
         shares = []
         for step, change, inverse in reversed(self.pairs):
             share = inverse * np.vdot(step, q)
             shares.append(share)
             q -= share * change
-        q = self.metric(q)
+        q = precondition(q)
         for (step, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
             q += (share - inverse * np.vdot(change, q)) * step
         return q
 
 
-def minimise(
-    objective: Objective,
-    theta: Array,
-    metric: Preconditioner,
-    tol: float,
-    max_iter: int,
-    trace: bool = False,
-    solver: str = "lbfgs",
-    slow: Callable[[Array], Preconditioner] | None = None,
-) -> Solution:
-    """Minimise a smooth objective from ``theta``.
+class Descent:
+    """A minimisation under way: where it is, how far it has come, and why it ended."""
 
-    ``slow``, if given, makes a better metric at a point; it is called when an iteration gains less than a factor of 10.
-    """
-    corrections, steps = Corrections(metric), Trace(trace)
-    value, gradient = objective.value_and_gradient(theta)
-    previous = np.inf
-    for iteration in range(max_iter + 1):
-        steps.note(theta, value, gradient)
-        direction = corrections.apply(gradient)
-        decrement = float(np.vdot(gradient, direction))
-        excess = 0.5 * decrement / max(abs(value), 1e-300)
-        if not np.isfinite(value) or not np.isfinite(decrement):
-            return finished(objective, theta, value, gradient, excess, iteration, "not finite", solver, steps)
-        if value < VANISHING:
-            return finished(objective, theta, value, gradient, excess, iteration, "vanishing loss", solver, steps)
-        gained = min(decrement / previous, 1.0) if np.isfinite(previous) else 1.0
-        if slow is not None and excess * gained <= 0.1 * tol:
-            # A metric close to the Hessian: the step it suggests costs nothing, and gains what the last one gained.
-            theta, value, gradient = _last_step(objective, theta, value, gradient, direction)
-            excess *= gained
-            return finished(objective, theta, value, gradient, excess, iteration, "optimal", solver, steps)
-        if slow is None and excess <= tol:
-            return finished(objective, theta, value, gradient, excess, iteration, "optimal", solver, steps)
-        if slow is not None and iteration and decrement > 0.1 * previous:
-            corrections = Corrections(slow(theta))
-            direction = corrections.apply(gradient)
-            decrement = float(np.vdot(gradient, direction))
-        previous = decrement
-        if iteration == max_iter:
-            break
-        moved = search(objective, theta, value, direction, decrement)
-        if moved is None:
-            reason = "optimal" if excess <= 1e-7 else "no further descent"
-            return finished(objective, theta, value, gradient, excess, iteration, reason, solver, steps)
-        new, new_value, new_gradient = moved
-        corrections.learn(new - theta, new_gradient - gradient)
-        theta, value, gradient = new, new_value, new_gradient
-    return finished(objective, theta, value, gradient, excess, max_iter, "max_iter", solver, steps)
+    def __init__(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool, solver: str) -> None:
+        self.objective, self.tol, self.max_iter, self.solver = objective, tol, max_iter, solver
+        self.iteration, self.excess, self.reason, self.estimated = 0, np.inf, "", False
+        self._trace = Trace(trace)
+        self._stand_at(theta, *objective.value_and_gradient(theta))
 
+    def _stand_at(self, theta: Array, value: float, gradient: Array) -> None:
+        self.theta, self.value, self.gradient = theta, value, gradient
+        self._trace.note(theta, value, gradient)
 
-def _last_step(
-    objective: Objective, theta: Array, value: float, gradient: Array, direction: Array
-) -> tuple[Array, float, Array]:
-    """The point one more step ahead; on data that are not large, checked to be no worse."""
-    new = theta - direction
-    if objective.data.n_rows * objective.n_columns > _LARGE:
-        return new, value, gradient
-    new_value, new_gradient = objective.value_and_gradient(new)
-    return (new, new_value, new_gradient) if new_value <= value * (1 + 1e-15) else (theta, value, gradient)
+    def is_hopeless(self, decrement: float) -> bool:
+        """Note the ``decrement`` of the next step, twice what it promises to gain; whether there is no minimum."""
+        self.excess = 0.5 * decrement / max(abs(self.value), 1e-300)
+        if not np.isfinite(self.value) or not np.isfinite(decrement):
+            self.reason = "not finite"
+        elif self.value < VANISHING:
+            self.reason = "vanishing loss"
+        return bool(self.reason)
 
+    def ends(self, decrement: float) -> bool:
+        """Whether the descent ends here, where the next step has this ``decrement``."""
+        if self.is_hopeless(decrement):
+            return True
+        if self.excess <= self.tol or self.iteration >= self.max_iter:
+            self.reason = "optimal" if self.excess <= self.tol else "max_iter"
+        return bool(self.reason)
 
-def search(
-    objective: Objective, theta: Array, value: float, direction: Array, decrement: float
-) -> tuple[Array, float, Array] | None:
-    """The first point along ``-direction`` that descends enough; None where rounding leaves nothing to gain."""
-    length = 1.0
-    rounding = 4 * np.finfo(float).eps * abs(value)
-    for _ in range(40):
-        new = theta - length * direction
-        new_value, new_gradient = objective.value_and_gradient(new)
-        if new_value <= value - _SUFFICIENT * length * decrement + rounding:
-            return new, new_value, new_gradient
-        if length * decrement < rounding:
+    def move(self, direction: Array) -> tuple[Array, Array] | None:
+        """Go along ``-direction``; the step and the change of the gradient, None where no step descends."""
+        decrement = float(np.vdot(self.gradient, direction))
+        found = line_search(self.objective.value_and_gradient, self.theta, self.value, direction, decrement)
+        if found is None:
+            self.reason = "optimal" if self.excess <= _AS_GOOD_AS_OPTIMAL else "no further descent"
             return None
-        # The minimum of the parabola through what is known, kept within bounds.
-        rise = new_value - value + length * decrement
-        guess = 0.5 * length**2 * decrement / rise if np.isfinite(rise) and rise > 0 else 0.1 * length
-        length = float(np.clip(guess, 0.1 * length, 0.5 * length))
-    return None
+        (new, (value, gradient)), before, slope = found, self.theta, self.gradient
+        self.iteration += 1
+        self._stand_at(new, value, gradient)
+        return new - before, gradient - slope
+
+    def jump(self, theta: Array) -> None:
+        """Go to a point, whether it descends or not."""
+        self.iteration += 1
+        self._stand_at(theta, *self.objective.value_and_gradient(theta))
+
+    def finish(self, direction: Array, share: float) -> None:
+        """End one step ahead, expected to leave a ``share`` of the excess.
+
+        On large data without looking: what is reported there is the prediction. On others the step is checked.
+        """
+        self.reason, new = "optimal", self.theta - direction
+        if self.objective.data.n_rows * self.objective.n_columns > _LARGE:
+            self.estimated = True
+            value = self.value - (1 - share) * self.excess * abs(self.value)
+            gradient = np.sqrt(max(share, 0.0)) * self.gradient
+        else:
+            value, gradient = self.objective.value_and_gradient(new)
+            if not value <= self.value * (1 + 1e-15):
+                return
+        self.excess *= share
+        self.iteration += 1
+        self._stand_at(new, value, gradient)
+
+    def solution(self) -> Solution:
+        return Solution(
+            theta=self.theta,
+            objective=self.value,
+            gradient_norm=float(np.abs(self.gradient).max()),
+            excess=self.excess,
+            passes=self.objective.passes[0],
+            iterations=self.iteration,
+            converged=self.reason == "optimal",
+            reason=self.reason,
+            solver=self.solver,
+            estimated=self.estimated,
+            trace=self._trace.points,
+        )
 
 
-def finished(
-    objective: Objective, theta: Array, value: float, gradient: Array, excess: float, iterations: int, reason: str,
-    solver: str, steps: Trace,
-) -> Solution:  # fmt: skip
-    """The solution at a point where a solver stops for a reason."""
-    return Solution(
-        theta=theta,
-        objective=value,
-        gradient_norm=float(np.abs(gradient).max()),
-        excess=excess,
-        passes=objective.passes[0],
-        iterations=iterations,
-        converged=reason == "optimal",
-        reason=reason,
-        solver=solver,
-        trace=steps.steps,
-    )
+def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise a smooth objective of any size by L-BFGS."""
+    run, memory = Descent(objective, theta, tol, max_iter, trace, "lbfgs"), LBFGSMemory()
+    precondition = moment_preconditioner(objective, theta)
+    while True:
+        direction = memory.direction(run.gradient, precondition)
+        if run.ends(float(np.vdot(run.gradient, direction))):
+            return run.solution()
+        moved = run.move(direction)
+        if moved is None:
+            return run.solution()
+        memory.learn(*moved)
 
 
 def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
@@ -176,17 +221,16 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     ridge = np.diag(objective.ridge[0])
     factors = [factorised(max(value, 1e-8) * spread + ridge) for value in values]
 
-    def metric(gradient: Array) -> Array:
+    def precondition(gradient: Array) -> Array:
         turned = turn.T @ gradient
         return turn @ np.concatenate([f.solve(row[None]) for f, row in zip(factors, turned, strict=True)])
 
-    return metric
+    return precondition
 
 
 def _curvature_at_shares(objective: Objective) -> Array:
     """The loss's second derivatives where every row has the probabilities of the class shares."""
-    data = objective.data
-    shares = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes)) / objective.total_weight
+    shares = objective.class_weights / objective.total_weight
     if objective.n_functions == 1:
         return np.array([[shares[0] * shares[1]]])
     contrasts = objective.contrasts

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..data import Block, LabelledRows
 from ..objective import NO_PENALTY, Objective
-from .descent import finished, moment_preconditioner, search
-from .solution import Solution, Trace
+from .descent import Descent, moment_preconditioner
+from .solution import Solution
 
 Array = np.ndarray[Any, Any]
 
@@ -36,29 +36,17 @@ class GradientDescent:
 
     def minimise(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
         """Minimise a smooth objective."""
-        metric, steps, length = moment_preconditioner(objective, theta), Trace(trace), self.rate
-        value, gradient = objective.value_and_gradient(theta)
-        for iteration in range(max_iter + 1):
-            steps.note(theta, value, gradient)
-            excess = 0.5 * float(np.vdot(gradient, metric(gradient))) / max(abs(value), 1e-300)
-            if not np.isfinite(excess):
-                return finished(objective, theta, value, gradient, excess, iteration, "not finite", "gradient", steps)
-            if excess <= tol:
-                return finished(objective, theta, value, gradient, excess, iteration, "optimal", "gradient", steps)
-            if iteration == max_iter:
+        run, length = Descent(objective, theta, tol, max_iter, trace, "gradient"), self.rate
+        precondition = moment_preconditioner(objective, theta)
+        while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
+            if self.steps != "line-search":
+                run.jump(run.theta - self._rate(run.iteration) * run.gradient)
+                continue
+            moved = run.move(length * run.gradient)
+            if moved is None:
                 break
-            if self.steps == "line-search":
-                moved = search(objective, theta, value, length * gradient, length * float(np.vdot(gradient, gradient)))
-                if moved is None:
-                    reason = "optimal" if excess <= 1e-7 else "no further descent"
-                    return finished(objective, theta, value, gradient, excess, iteration, reason, "gradient", steps)
-                new, value, new_gradient = moved
-                length = _matching_length(new - theta, new_gradient - gradient, length)
-                theta, gradient = new, new_gradient
-            else:
-                theta = theta - self._rate(iteration) * gradient
-                value, gradient = objective.value_and_gradient(theta)
-        return finished(objective, theta, value, gradient, excess, max_iter, "max_iter", "gradient", steps)
+            length = _matching_length(*moved, length)
+        return run.solution()
 
     def _rate(self, t: int) -> float:
         return self.rate if self.steps == "constant" else self.rate / (1 + t / 10)
@@ -106,33 +94,26 @@ class StochasticGradient:
         held_out: Objective | None = None,
     ) -> Solution:  # fmt: skip
         """Minimise a smooth objective; with ``held_out``, stop when its loss stops falling and return the best."""
-        rng = np.random.default_rng(rng)
-        metric, steps = moment_preconditioner(objective, theta), Trace(trace)
-        n_batches = -(-objective.data.n_rows // self.batch)
-        best, waited, reason = (np.inf, theta), 0, "max_iter"
-        for epoch in range((self.epochs or max_iter) + 1):
-            value, gradient = objective.value_and_gradient(theta)
-            steps.note(theta, value, gradient)
-            excess = 0.5 * float(np.vdot(gradient, metric(gradient))) / max(abs(value), 1e-300)
-            if not np.isfinite(excess) or excess <= tol:
-                reason = "optimal" if excess <= tol else "not finite"
-                break
+        rng, n_batches = np.random.default_rng(rng), -(-objective.data.n_rows // self.batch)
+        run = Descent(objective, theta, tol, self.epochs or max_iter, trace, "sgd")
+        precondition = moment_preconditioner(objective, theta)
+        best, least, waited = run.solution(), np.inf, 0
+        while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
             if held_out is not None:
-                score = held_out.value_and_gradient(theta)[0]
-                waited = 0 if score < best[0] else waited + 1
-                best = min(best, (score, theta), key=lambda entry: entry[0])
+                score = held_out.value_and_gradient(run.theta)[0]
+                waited = 0 if score < least else waited + 1
+                if score < least:
+                    best, least = run.solution(), score
                 if waited >= self.patience:
-                    reason, theta = "early stopping", best[1]
-                    break
-            if epoch == (self.epochs or max_iter):
-                break
-            anchor = theta
-            for t, block in enumerate(batches(objective, self.batch, rng), epoch * n_batches):
+                    return replace(best, reason="early stopping", iterations=run.iteration, passes=objective.passes[0])
+            theta = run.theta
+            for t, block in enumerate(batches(objective, self.batch, rng), run.iteration * n_batches):
                 estimate = batch_gradient(objective, block, theta)
                 if self.corrected:
-                    estimate = estimate - batch_gradient(objective, block, anchor) + gradient
-                theta = theta - self.rate_at(t, n_batches) * metric(estimate)
-        return finished(objective, theta, value, gradient, excess, epoch, reason, "sgd", steps)
+                    estimate = estimate - batch_gradient(objective, block, run.theta) + run.gradient
+                theta = theta - self.rate_at(t, n_batches) * precondition(estimate)
+            run.jump(theta)
+        return run.solution()
 
     def rate_at(self, t: int, n_batches: int) -> float:
         """Length of the t-th step."""
@@ -193,10 +174,10 @@ class Stream:
         """The stream after the rows of another chunk."""
         objective = replace(self.objective, data=data)
         theta, average, steps = self.theta, self.average, self.steps
-        metric = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
+        precondition = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
         for batch in batches(objective, self.batch, np.random.default_rng(rng)):
             steps += 1
-            theta = theta - self.rate / np.sqrt(1 + steps / 10) * metric(batch_gradient(objective, batch, theta))
+            theta = theta - self.rate / np.sqrt(1 + steps / 10) * precondition(batch_gradient(objective, batch, theta))
             average = average + (theta - average) * max(1 / steps, 1e-3)
         return replace(
             self, objective=replace(objective, data=data.take(np.arange(1))), theta=theta, average=average, steps=steps

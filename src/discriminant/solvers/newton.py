@@ -1,8 +1,12 @@
-"""Newton's method (for the logistic loss, iteratively reweighted least squares) with progressive samples.
+"""Newton's method (for the logistic loss, iteratively reweighted least squares), on samples and with few Hessians.
 
-The first iterations run on a 64th and an eighth of the rows, where a Hessian is cheap. Their optimum is close to that
-of the whole, and so is their Hessian: it serves as the metric of a few gradient passes over all rows. Only where that
-gains too little is the Hessian of all rows computed.
+`minimise`: the first iterations run on a 64th and an eighth of the rows, where a Hessian is cheap. Their optimum is
+close to that of the whole, and so is their Hessian: it is the preconditioner of a few gradient passes over all rows.
+Only where that gains too little is the Hessian of all rows computed, which costs up to as many gradients as there are
+parameters.
+
+`minimise_cg`: the Newton system of all rows is solved by conjugate gradients, as precisely as the distance from the
+optimum deserves (Dembo, Eisenstat & Steihaug 1982); each product with the Hessian costs a pass.
 """
 
 from __future__ import annotations
@@ -12,108 +16,116 @@ from typing import Any
 
 import numpy as np
 
-from ..moments.covariance import Covariance, factorised
+from ..moments.covariance import factorised
 from ..objective import Objective
-from . import descent
-from .descent import Preconditioner, finished, moment_preconditioner, search
-from .solution import Solution, Trace
+from .descent import VANISHING, Descent, LBFGSMemory, Preconditioner, line_search, moment_preconditioner
+from .solution import Solution
 
 Array = np.ndarray[Any, Any]
 
+#: Every so-many-th row makes a sample.
 _STEPS = (64, 8)
-#: A sample must have this many rows for each parameter, and this many at all.
+#: A sample must have this many rows for each parameter, and this many at all: a smaller one is no guide to the whole.
 _ROWS_PER_PARAMETER = 20
 _LEAST_ROWS = 4_000
+#: Up to this many values all the digits there are cost next to nothing.
 _SMALL = 2_000_000
+#: Products with the Hessian in one solution by conjugate gradients.
 _MOST_PRODUCTS = 200
 
 
 def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective with few enough parameters for a Hessian."""
-    metric: Covariance | None = None
-    needed = max(_LEAST_ROWS, _ROWS_PER_PARAMETER * objective.n_parameters)
-    for step in _STEPS:
-        if objective.data.n_rows // step >= needed and not trace:
-            part = objective.every(step)
-            # Closer than the sample is to the whole would be wasted.
-            theta, metric = _descend(part, theta, 0.01 * part.n_parameters / part.data.n_rows, max_iter)
     if objective.data.n_rows * objective.n_columns <= _SMALL:
-        tol = min(tol, 1e-14)  # all the digits there are cost next to nothing
-    if metric is None:
-        theta, metric = _descend(objective, theta, 1e-12, 0 if trace else max_iter)
-    return descent.minimise(
-        objective, theta, _as_metric(metric), tol, max_iter, trace, "newton", lambda point: _fresh(objective, point)
-    )
+        tol = min(tol, 1e-14)
+    theta, precondition, before = _start(objective, theta, max_iter, trace)
+    run, memory, previous = Descent(objective, theta, tol, max_iter, trace, "newton"), LBFGSMemory(), np.inf
+    run.iteration = before
+    while True:
+        direction = memory.direction(run.gradient, precondition)
+        decrement = float(np.vdot(run.gradient, direction))
+        if run.is_hopeless(decrement) or (run.iteration >= max_iter and run.ends(decrement)):
+            break
+        # 1. Near the end the next step is sure to gain what the last one gained: it is the last.
+        share = min(decrement / previous, 1.0) if np.isfinite(previous) else 1.0
+        if run.excess * share <= 0.1 * tol:
+            run.finish(direction, share)
+            break
+        # 2. Where the last step gained less than a factor of 10, the Hessian of all rows is worth its time.
+        if decrement > 0.1 * previous:
+            memory, precondition = LBFGSMemory(), _inverse(objective.value_gradient_hessian(run.theta)[2])
+            direction = precondition(run.gradient)
+            decrement = float(np.vdot(run.gradient, direction))
+        previous = decrement
+        # 3. A step, and what it teaches of the difference between sample and whole.
+        moved = run.move(direction)
+        if moved is None:
+            break
+        memory.learn(*moved)
+    return run.solution()
 
 
-def _fresh(objective: Objective, theta: Array) -> Preconditioner:
-    return _as_metric(factorised(objective.value_gradient_hessian(theta)[2]))
+def _start(objective: Objective, theta: Array, max_iter: int, trace: bool) -> tuple[Array, Preconditioner, int]:
+    """Newton's method on samples, or on all rows of a small table: the point reached, its Hessian, the iterations."""
+    if trace:  # nothing is to be seen but steps on all rows
+        return theta, _inverse(objective.value_gradient_hessian(theta)[2]), 0
+    precondition, iterations = None, 0
+    needed = max(_LEAST_ROWS, _ROWS_PER_PARAMETER * objective.n_parameters)
+    for part in [objective.every(step) for step in _STEPS if objective.data.n_rows // step >= needed]:
+        # Closer than the sample is to the whole would be wasted.
+        enough = 0.01 * part.n_parameters / part.data.n_rows
+        theta, precondition, more = _damped_newton(part, theta, enough, max_iter - iterations)
+        iterations += more
+    if precondition is None:
+        return _damped_newton(objective, theta, 1e-12, max_iter)
+    return theta, precondition, iterations
 
 
-def _as_metric(covariance: Covariance) -> Preconditioner:
-    def metric(gradient: Array) -> Array:
-        return covariance.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
-
-    return metric
-
-
-def _descend(objective: Objective, theta: Array, enough: float, max_iter: int) -> tuple[Array, Covariance]:
-    """Damped Newton steps until the expected gain is ``enough``; the last point and the Hessian before it."""
+def _damped_newton(
+    objective: Objective, theta: Array, enough: float, max_iter: int
+) -> tuple[Array, Preconditioner, int]:
+    """Steps until the expected relative gain is ``enough``; the last point, the Hessian before it, the iterations."""
     value, gradient, hessian = objective.value_gradient_hessian(theta)
-    for _ in range(max_iter):
-        metric = factorised(hessian)
-        direction = metric.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
+    for iteration in range(max_iter):
+        precondition = _inverse(hessian)
+        direction = precondition(gradient)
         decrement = float(np.vdot(gradient, direction))
-        if not decrement > 0 or value < descent.VANISHING:
-            return theta, metric
+        if not decrement > 0 or value < VANISHING:
+            return theta, precondition, iteration
         if (0.5 * decrement / max(abs(value), 1e-300)) ** 2 <= enough:
-            return theta - direction, metric  # Newton's error squares at each step: no second look is needed
-        length, new_value = 1.0, np.inf
-        while length > 1e-6:
-            new = theta - length * direction
-            new_value, new_gradient, new_hessian = objective.value_gradient_hessian(new)
-            if new_value <= value - 1e-4 * length * decrement + 1e-15 * abs(value):
-                break
-            length *= 0.25
-        else:
-            return theta, metric
-        theta, value, gradient, hessian = new, new_value, new_gradient, new_hessian
-    return theta, factorised(hessian)
+            return theta - direction, precondition, iteration + 1  # Newton's error squares: no second look is needed
+        found = line_search(objective.value_gradient_hessian, theta, value, direction, decrement)
+        if found is None:
+            return theta, precondition, iteration
+        theta, (value, gradient, hessian) = found
+    return theta, _inverse(hessian), max_iter
+
+
+def _inverse(hessian: Array) -> Preconditioner:
+    """Gradient to inverse Hessian times gradient."""
+    factors = factorised(hessian)
+    return lambda gradient: factors.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
 
 
 def minimise_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective of any size."""
-    steps = Trace(trace)
-    metric = moment_preconditioner(objective, theta)
-    value, gradient = objective.value_and_gradient(theta)
-    for iteration in range(max_iter + 1):
-        steps.note(theta, value, gradient)
-        size = float(np.vdot(gradient, metric(gradient)))
-        # Solve as precisely as the distance from the optimum deserves.
-        accuracy = min(0.3, np.sqrt(size / max(abs(value), 1e-300)))
-        direction = conjugate_gradients(objective.hessian_product(theta), gradient, metric, accuracy)
-        decrement = float(np.vdot(gradient, direction))
-        excess = 0.5 * decrement / max(abs(value), 1e-300)
-        if not np.isfinite(value) or not np.isfinite(excess):
-            return finished(objective, theta, value, gradient, excess, iteration, "not finite", "newton-cg", steps)
-        if excess <= tol:
-            return finished(objective, theta, value, gradient, excess, iteration, "optimal", "newton-cg", steps)
-        if iteration == max_iter:
-            break
-        moved = search(objective, theta, value, direction, decrement)
-        if moved is None:
-            reason = "optimal" if excess <= 1e-7 else "no further descent"
-            return finished(objective, theta, value, gradient, excess, iteration, reason, "newton-cg", steps)
-        theta, value, gradient = moved
-    return finished(objective, theta, value, gradient, excess, max_iter, "max_iter", "newton-cg", steps)
+    run = Descent(objective, theta, tol, max_iter, trace, "newton-cg")
+    precondition = moment_preconditioner(objective, theta)
+    while True:
+        size = float(np.vdot(run.gradient, precondition(run.gradient)))
+        accuracy = min(0.3, np.sqrt(size / max(abs(run.value), 1e-300)))
+        product = objective.hessian_product(run.theta)
+        direction = conjugate_gradients(product, run.gradient, precondition, accuracy)
+        if run.ends(float(np.vdot(run.gradient, direction))) or run.move(direction) is None:
+            return run.solution()
 
 
 def conjugate_gradients(
-    product: Callable[[Array], Array], target: Array, metric: Preconditioner, accuracy: float
+    product: Callable[[Array], Array], target: Array, precondition: Preconditioner, accuracy: float
 ) -> Array:
-    """``hessian^-1 target`` until the residual, measured in the metric, has shrunk by ``accuracy``."""
+    """``hessian^-1 target`` until the preconditioned residual has shrunk by ``accuracy``."""
     solution, residual = np.zeros_like(target), target.copy()
-    sphered = metric(residual)
+    sphered = precondition(residual)
     towards, size = sphered.copy(), float(np.vdot(residual, sphered))
     enough = accuracy**2 * size
     for _ in range(_MOST_PRODUCTS):
@@ -126,7 +138,7 @@ def conjugate_gradients(
         length = size / curvature
         solution += length * towards
         residual -= length * image
-        sphered = metric(residual)
+        sphered = precondition(residual)
         size, before = float(np.vdot(residual, sphered)), size
         towards = sphered + (size / before) * towards
-    return solution if solution.any() else metric(target)
+    return solution if solution.any() else precondition(target)

@@ -21,7 +21,7 @@ from ..losses import Softmax
 from ..objective import Objective, Pass
 
 if TYPE_CHECKING:
-    from .coordinate import Descent
+    from .coordinate import ProximalNewton
 
 Array = np.ndarray[Any, Any]
 
@@ -103,7 +103,7 @@ class WorkingHessian:
         self.reduced[flat] = 0.0
         self.reduced[:, flat] = 0.0
 
-    def step(self, descent: Descent) -> tuple[Array, float, float]:
+    def step(self, descent: ProximalNewton) -> tuple[Array, float, float]:
         """Where the penalised model at the descent's point is least, how much is gained there, and its curvature.
 
         The curvature is that along the step, of the matrix as it is; the model's is ``descent.bend`` times the matrix.
