@@ -51,7 +51,7 @@ def test_the_published_example_to_the_printed_digits(olofsson):
     figures, counts, areas = olofsson
     found = area_adjusted_accuracy(counts, areas)
     assert_reference(found.overall_accuracy, figures, "overall_accuracy")
-    assert_reference(found.halfwidth("overall"), figures, "overall_halfwidth")
+    assert_reference(found.halfwidth("overall_accuracy"), figures, "overall_halfwidth")
     assert_reference(found.users_accuracy, figures, "users_accuracy")
     assert_reference(found.halfwidth("users_accuracy"), figures, "users_halfwidth")
     assert_reference(found.producers_accuracy, figures, "producers_accuracy")
@@ -80,7 +80,7 @@ def test_standard_errors_are_the_spread_over_samples():
     counts, areas = np.array([[180, 15, 5], [30, 160, 10], [8, 12, 380]]), np.array([20.0, 30, 50])
     found = area_adjusted_accuracy(counts, areas)
     overall, area, producers = by_simulation(counts, areas)
-    assert_allclose(found.overall_se, overall, rtol=0.02)
+    assert_allclose(found.overall_accuracy_se, overall, rtol=0.02)
     assert_allclose(found.area_se, area, rtol=0.02)
     assert_allclose(found.producers_accuracy_se, producers, rtol=0.03)
 
@@ -216,8 +216,8 @@ def test_rejected_pixels_are_a_stratum_and_no_class():
 def test_intervals_end_where_the_measure_does(olofsson):
     _, counts, areas = olofsson
     found = area_adjusted_accuracy(counts, areas, level=0.9)
-    low, high = found.interval("overall")
-    assert_allclose(high - found.overall_accuracy, 1.6448536 * found.overall_se, rtol=1e-6)
+    low, high = found.interval("overall_accuracy")
+    assert_allclose(high - found.overall_accuracy, 1.6448536 * found.overall_accuracy_se, rtol=1e-6)
     assert low < found.overall_accuracy < high < 1
     assert found.interval("producers_accuracy", 2).high == 1
     assert 0 < found.interval("area", 1).low < found.area[0]
@@ -229,10 +229,10 @@ def test_intervals_end_where_the_measure_does(olofsson):
 
 def test_one_sampled_pixel_has_no_standard_error():
     found = area_adjusted_accuracy([[1, 0], [3, 20]], [10, 90])
-    assert np.isnan(found.overall_se)
+    assert np.isnan(found.overall_accuracy_se)
     assert_allclose(found.overall_accuracy, 0.1 + 0.9 * 20 / 23)
     assert found.notes == ("1 has one sampled pixel: standard errors need at least two.",)
-    assert np.isnan(found.interval("overall").low)
+    assert np.isnan(found.interval("overall_accuracy").low)
     assert found.to_dict()["overall_accuracy_se"] is None
 
 

@@ -404,7 +404,7 @@ def test_transparency_says_what_is_unlabelled_and_black_is_a_class_then(tmp_path
         (np.ones((3, 19, 30)), {}, InputError, "30 x 19.*30 x 20.*same size"),
         (np.zeros((3, 20, 30)), {}, InputError, "marks no pixel"),
         (np.random.default_rng(0).integers(0, 256, (3, 20, 30)), {}, LabelError, "painted with .* colours.*shades"),
-        (painting(), {"names": {"#00ff00": "grass"}}, LabelError, "'#00ff00' 'grass'.*#0000ff, #ff0000"),
+        (painting(), {"names": {"#00ff00": "grass"}}, LabelError, r"'#00ff00' \('grass'\).*#0000ff, #ff0000"),
         (painting(), {"names": {3: "grass"}}, ParameterError, 'colours such as "#ff0000", got 3'),
         (painting()[:1], {"unlabelled": "black"}, ParameterError, "whole numbers, got 'black'"),
     ],

@@ -80,11 +80,11 @@ def accuracy(
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
     """
     from ..raster.accuracy import assess_map
-    from ..raster.areas import is_raster
+    from ..raster.areas import is_image_name
 
     check_output(report, overwrite)
     legend, given = _legend(class_map), pairs("--name", name or ())
-    truth = read_areas(reference, class_field, layer, crs, given if is_raster(reference) else {})
+    truth = read_areas(reference, class_field, layer, crs, given if is_image_name(reference) else {})
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
     found = assess_map(class_map, truth, None, _names(legend, given), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
@@ -155,9 +155,9 @@ def sample_design(
 
 def _legend(path: str) -> Legend | None:
     """What the codes of the map stand for; None for a map of another program, whose codes are its classes."""
-    from ..raster.class_map import has_legend, legend_of_file
+    from ..raster.class_map import written_legend
 
-    return legend_of_file(path) if has_legend(path) else None
+    return written_legend(path)
 
 
 def _names(legend: Legend | None, given: Mapping[str, str]) -> dict[int, Any] | None:

@@ -1,41 +1,54 @@
-"""How accurate a map is, by the counts of a reference sample."""
+"""How accurate a map is: agreement with a reference, estimates of a stratified sample, and the map held against areas.
+
+A reference sample that was drawn within each map class (see `design`) is weighted by the areas of the map: Olofsson et
+al. (2014), "Good practices for estimating area and assessing accuracy of land change", Remote Sensing of Environment.
+"""
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from ..errors import DegenerateDataError, InputError, LabelError, ParameterError
+from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable
-from ..evaluation.intervals import Interval, check_level
+from ..evaluation.intervals import Interval, check_level, quantile
 from ..evaluation.rates import ratio
-from ..results import aligned, frame_of, matrix_frame, plain, shortened, shown
+from ..results import Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
 from ..tables.learning import Finding
-from .areas import open_areas
+from .areas import as_areas
 from .class_map import class_pixels, labels_of_codes, refuse_many_bands
 from .image import Image, Paths, opened
 from .samples import pixel_values
 
 Array = np.ndarray[Any, Any]
 
+_CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "area")
+_WHOLE = re.compile(r"-?[0-9]+")
 
-@dataclass(frozen=True, eq=False)
-class MapAccuracy:
+
+def _of_confusion(name: str, doc: str) -> Any:
+    """A property that the confusion matrix has already."""
+    return property(attrgetter(f"confusion.{name}"), doc=doc)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MapAccuracy(Result):
     """The agreement of a map with a reference sample, pixel by pixel.
 
     Attributes
     ----------
     confusion : ConfusionMatrix
         Rows are the reference, columns the map.
+    overall_accuracy, kappa : float
+    producers_accuracy, users_accuracy : arrays of shape (classes,)
+    quantity_disagreement, allocation_disagreement : float
 
     Notes
     -----
@@ -54,29 +67,11 @@ class MapAccuracy:
 
     confusion: ConfusionMatrix
 
-    @property
-    def classes(self) -> Array:
-        return self.confusion.classes
-
-    @property
-    def overall_accuracy(self) -> float:
-        """The share of all reference pixels that the map shows as their class."""
-        return self.confusion.accuracy
-
-    @property
-    def producers_accuracy(self) -> Array:
-        """Of each class: the share of its reference pixels that are mapped as the class."""
-        return self.confusion.producers_accuracy
-
-    @property
-    def users_accuracy(self) -> Array:
-        """Of each class: the share of the pixels mapped as the class that are of the class."""
-        return self.confusion.users_accuracy
-
-    @property
-    def kappa(self) -> float:
-        """Cohen's kappa."""
-        return self.confusion.kappa
+    classes = _of_confusion("classes", "The classes of the reference.")
+    overall_accuracy = _of_confusion("accuracy", "The share of all reference pixels that are mapped as their class.")
+    producers_accuracy = _of_confusion("recall", "Of each class: the share of its reference pixels mapped as it.")
+    users_accuracy = _of_confusion("precision", "Of each class: the share of the pixels mapped as it that are of it.")
+    kappa = _of_confusion("kappa", "Cohen's kappa.")
 
     @property
     def quantity_disagreement(self) -> float:
@@ -102,48 +97,50 @@ class MapAccuracy:
         square[: counts.shape[0]] = counts
         return ratio(square, square.sum())
 
-    def to_frame(self) -> Any:
-        """The counts with named axes, rows reference and columns map."""
+    def _columns(self) -> dict[str, Any]:
+        accuracies = {name: getattr(self, name) for name in ("producers_accuracy", "users_accuracy")}
+        return {"class": self.classes.tolist(), **accuracies}
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """The counts with named axes, rows reference and columns map; by ``backend``, the accuracies of each class."""
+        if backend is not None:
+            return super().to_frame(backend)
         matrix = self.confusion
         return matrix_frame(matrix.counts, matrix.classes.tolist(), matrix.predictions.tolist(), "reference", "map")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; what is undefined is None."""
-        matrix = self.confusion
-        return {
+        overall = ("overall_accuracy", "kappa", "quantity_disagreement", "allocation_disagreement")
+        by_class = ("producers_accuracy", "users_accuracy")
+        told = {
             "rows": "reference",
             "columns": "map",
-            "reference_classes": matrix.classes.tolist(),
-            "map_classes": matrix.predictions.tolist(),
-            "counts": matrix.counts.tolist(),
-            "overall_accuracy": defined(self.overall_accuracy),
-            "kappa": defined(self.kappa),
-            "quantity_disagreement": defined(self.quantity_disagreement),
-            "allocation_disagreement": defined(self.allocation_disagreement),
-            "producers_accuracy": by_class(matrix.classes, self.producers_accuracy),
-            "users_accuracy": by_class(matrix.classes, self.users_accuracy),
+            "reference_classes": self.confusion.classes,
+            "map_classes": self.confusion.predictions,
+            "counts": self.confusion.counts,
+            **{name: getattr(self, name) for name in overall},
+            **{name: dict(zip(self.classes, getattr(self, name), strict=True)) for name in by_class},
         }
+        return jsonable(told)
 
     def __str__(self) -> str:
         matrix = self.confusion
         mapped = matrix.predictions.tolist()
         rows = [["reference", *map(shortened, mapped), "total", "producer's"]]
         for label, counts, share in zip(matrix.classes, matrix.counts, self.producers_accuracy, strict=True):
-            rows.append([shortened(label), *(f"{n:,g}" for n in counts), f"{counts.sum():,g}", _percent(share)])
+            rows.append([shortened(label), *map(count, counts), count(counts.sum()), percent(share)])
         total = matrix.counts.sum(axis=0)
-        users = [*map(_percent, self.users_accuracy), *[""] * (len(mapped) - len(self.classes))]
-        rows.append(["total", *(f"{n:,g}" for n in total), f"{total.sum():,g}", ""])
-        rows.append(["user's", *users, "", _percent(self.overall_accuracy)])
+        users = [*map(percent, self.users_accuracy), *[""] * (len(mapped) - len(self.classes))]
+        rows.append(["total", *map(count, total), count(total.sum()), ""])
+        rows.append(["user's", *users, "", percent(self.overall_accuracy)])
         return "\n".join(
             [
                 "rows = reference, columns = map; producer's accuracy by row, user's by column, overall in the corner",
                 *aligned(rows),
-                f"kappa {self.kappa:.4f}, quantity disagreement {_percent(self.quantity_disagreement)}, "
-                f"allocation disagreement {_percent(self.allocation_disagreement)}",
+                f"kappa {self.kappa:.4f}, quantity disagreement {percent(self.quantity_disagreement)}, "
+                f"allocation disagreement {percent(self.allocation_disagreement)}",
             ]
         )
-
-    __repr__ = __str__
 
 
 def map_accuracy(reference: Any, mapped: Any, classes: Any = None, actions: Any = None) -> MapAccuracy:
@@ -153,37 +150,24 @@ def map_accuracy(reference: Any, mapped: Any, classes: Any = None, actions: Any 
     ----------
     reference, mapped : array-like of shape (n_pixels,)
         The true class of each pixel, and what the map shows there.
-    classes : array-like, optional
+    classes : array-like, default None
         All classes; a label that is not among them is then an error.
-    actions : array-like, optional
+    actions : array-like, default None
         What the map shows besides the classes, such as "rejected".
 
     Returns
     -------
     MapAccuracy
+
+    See Also
+    --------
+    assess_map : The same for a map and areas in files.
     """
     return MapAccuracy(ConfusionMatrix.of(reference, mapped, classes, actions=actions))
 
 
-def defined(value: float) -> float | None:
-    """The value, or None for NaN, which JSON does not have."""
-    return None if np.isnan(value) else float(value)
-
-
-def by_class(classes: Any, values: Array) -> dict[str, float | None]:
-    """Values by the name of their class."""
-    return {str(plain(label)): defined(value) for label, value in zip(classes, values, strict=True)}
-
-
-def _percent(share: float) -> str:
-    return "-" if np.isnan(share) else f"{100 * share:.1f} %"
-
-
-_CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "area")
-
-
-@dataclass(frozen=True, eq=False)
-class AreaAdjusted:
+@dataclass(frozen=True, eq=False, repr=False)
+class AreaAdjusted(Result):
     """Accuracies and areas with standard errors, from a sample stratified by map class (Olofsson et al. 2014).
 
     Attributes
@@ -194,132 +178,79 @@ class AreaAdjusted:
         The classes of the reference. Columns of the matrices.
     counts : array of shape (strata, classes)
         Sampled pixels; rows are the map, columns the reference.
-    proportions : array of the same shape
-        The estimated share of the whole area with this map class and this reference class.
     map_areas : array of shape (strata,)
         The area of each stratum on the map.
-    overall_accuracy, overall_se : float
+    level : float
+        Of the intervals.
+    proportions : array of shape (strata, classes)
+        The estimated share of the whole area with this map class and this reference class.
+    overall_accuracy, overall_accuracy_se : float
     users_accuracy, users_accuracy_se, producers_accuracy, producers_accuracy_se : arrays of shape (classes,)
         NaN where a class is not on the map, or not in the reference.
     area, area_se : arrays of shape (classes,)
         The estimated area of each class on the ground, in the unit of ``map_areas``.
-    level : float
-        Of the intervals.
     """
 
     strata: list[Any]
     classes: list[Any]
     counts: Array
     map_areas: Array
-    level: float = 0.95
+    level: float
+    proportions: Array
+    overall_accuracy: float
+    overall_accuracy_se: float
+    users_accuracy: Array
+    users_accuracy_se: Array
+    producers_accuracy: Array
+    producers_accuracy_se: Array
+    area: Array
+    area_se: Array
 
     @property
     def total_area(self) -> float:
+        """The area of the whole map."""
         return float(self.map_areas.sum())
 
-    @cached_property
-    def _weights(self) -> Array:
-        """The share of each stratum in the map."""
-        return self.map_areas / self.total_area
-
-    @cached_property
-    def _within(self) -> Array:
-        """Of each stratum, the share of its sampled pixels that is of each class."""
-        shares = ratio(self.counts, self.counts.sum(axis=1, keepdims=True))
-        return np.where(self._weights[:, None] > 0, shares, 0.0)
-
-    @cached_property
-    def _variances(self) -> Array:
-        """The variances of those shares; unknown for a stratum with one sampled pixel."""
-        n = self.counts.sum(axis=1, keepdims=True)
-        spread = self._within * (1 - self._within)
-        known = np.divide(spread, n - 1.0, out=np.full(spread.shape, np.nan), where=n > 1)
-        return np.where(self._weights[:, None] > 0, known, 0.0)
-
-    @cached_property
-    def _own(self) -> Array:
-        """The row of each class: the stratum of its name."""
-        return np.array([self.strata.index(label) for label in self.classes])
-
     @property
-    def proportions(self) -> Array:
-        return self._weights[:, None] * self._within
-
-    @property
-    def overall_accuracy(self) -> float:
-        return float(self._right.sum())
-
-    @property
-    def overall_se(self) -> float:
-        columns = np.arange(len(self.classes))
-        return float(np.sqrt((self._weights[self._own] ** 2 * self._variances[self._own, columns]).sum()))
-
-    @property
-    def _right(self) -> Array:
-        return self.proportions[self._own, np.arange(len(self.classes))]
-
-    @property
-    def users_accuracy(self) -> Array:
-        return ratio(self._right, self._weights[self._own])
-
-    @property
-    def users_accuracy_se(self) -> Array:
-        variance = self._variances[self._own, np.arange(len(self.classes))]
-        return np.sqrt(np.where(self._weights[self._own] > 0, variance, np.nan))
-
-    @property
-    def producers_accuracy(self) -> Array:
-        return ratio(self._right, self.proportions.sum(axis=0))
-
-    @property
-    def producers_accuracy_se(self) -> Array:
-        columns = np.arange(len(self.classes))
-        accuracy, variance = self.producers_accuracy, self._weights[:, None] ** 2 * self._variances
-        own = variance[self._own, columns]
-        others = variance.sum(axis=0) - own
-        squares = (1 - accuracy) ** 2 * own + accuracy**2 * others
-        return np.sqrt(ratio(squares, self.proportions.sum(axis=0) ** 2))
-
-    @property
-    def area(self) -> Array:
-        return self.total_area * self.proportions.sum(axis=0)
-
-    @property
-    def area_se(self) -> Array:
-        return self.total_area * np.sqrt((self._weights[:, None] ** 2 * self._variances).sum(axis=0))
+    def class_map_areas(self) -> Array:
+        """The area of each class on the map."""
+        return self.map_areas[[self.strata.index(label) for label in self.classes]]
 
     def halfwidth(self, measure: str) -> Any:
-        """Half the width of the interval of "overall", "users_accuracy", "producers_accuracy" or "area"."""
-        if measure == "overall":
-            return self._z * self.overall_se
-        if measure not in _CLASS_MEASURES:
-            raise ParameterError(f"measure must be 'overall' or one of {_CLASS_MEASURES}, got {measure!r}.")
-        return self._z * getattr(self, f"{measure}_se")
+        """Half the width of the interval of a measure: "overall_accuracy", or of each class one of the others."""
+        known = ("overall_accuracy", *_CLASS_MEASURES)
+        if measure not in known:
+            raise ParameterError(Setting("measure"), f" must be one of {known}, got {measure!r}.")
+        return quantile(self.level) * getattr(self, f"{measure}_se")
 
     def interval(self, measure: str, of: Any = None) -> Interval:
-        """The confidence interval of "overall", or of another measure of one class, cut off at 0 and at its most."""
-        width = self.halfwidth(measure)
-        if measure == "overall":
-            value, most = self.overall_accuracy, 1.0
-        else:
+        """The confidence interval of the overall accuracy, or of a measure of one class, cut off at 0 and at its most.
+
+        Parameters
+        ----------
+        measure : {"overall_accuracy", "users_accuracy", "producers_accuracy", "area"}
+        of : a class, default None
+            For all but the overall accuracy.
+        """
+        value, width = getattr(self, measure, None), self.halfwidth(measure)
+        if measure != "overall_accuracy":
             if of not in self.classes:
-                raise ParameterError(f"of must be a class ({', '.join(map(str, self.classes))}), got {of!r}.")
-            k, most = self.classes.index(of), self.total_area if measure == "area" else 1.0
+                raise ParameterError(
+                    Setting("of"), f" must be a class ({', '.join(map(str, self.classes))}), got {of!r}."
+                )
+            k = self.classes.index(of)
             value, width = float(getattr(self, measure)[k]), float(width[k])
         if np.isnan(width):
             return Interval(np.nan, np.nan, self.level, "not known")
+        most = self.total_area if measure == "area" else 1.0
         return Interval(max(value - width, 0.0), min(value + width, most), self.level, "stratified")
-
-    @property
-    def _z(self) -> float:
-        return float(ndtri((1 + self.level) / 2))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What could not be estimated, and why."""
         sampled, told = self.counts.sum(axis=1), []
         for k, label in enumerate(self.classes):
-            if self.map_areas[self._own[k]] == 0:
+            if self.class_map_areas[k] == 0:
                 told.append(f"{label} is not on the map: it has no user's accuracy.")
             if self.counts[:, k].sum() == 0:
                 told.append(f"{label} is not in the reference: it has no producer's accuracy.")
@@ -334,59 +265,41 @@ class AreaAdjusted:
         The smaller the whole map is in its unit, the more decimals areas have.
         """
         decimals = max(1, 4 - math.floor(math.log10(self.total_area)))
-        users, producers, areas = (self.halfwidth(measure) for measure in _CLASS_MEASURES)
-        return [
-            [
-                _plus_minus(100 * self.users_accuracy[k], 100 * users[k], " %"),
-                _plus_minus(100 * self.producers_accuracy[k], 100 * producers[k], " %"),
-                _plus_minus(self.area[k], areas[k], "", decimals),
-                _number(self.map_areas[self._own[k]], decimals),
-            ]
-            for k in range(len(self.classes))
-        ]
+        users, producers, areas = (
+            zip(getattr(self, measure), self.halfwidth(measure), strict=True) for measure in _CLASS_MEASURES
+        )
+        shares = [[_percent(*one) for one in measure] for measure in (users, producers)]
+        grounds = [_plus_minus(*one, "", decimals) for one in areas]
+        on_map = [f"{area:,.{decimals}f}" for area in self.class_map_areas]
+        return [list(cells) for cells in zip(*shares, grounds, on_map, strict=True)]
 
     @property
     def written_overall(self) -> str:
         """The overall accuracy with its interval."""
-        return _plus_minus(100 * self.overall_accuracy, 100 * self.halfwidth("overall"), " %")
+        return _percent(self.overall_accuracy, self.halfwidth("overall_accuracy"))
 
-    def to_frame(self) -> Any:
-        """A frame with a row for each class: accuracies and area with standard errors, and the area on the map."""
-        columns = {"class": self.classes}
-        for measure in _CLASS_MEASURES:
-            columns[measure], columns[f"{measure}_se"] = getattr(self, measure), getattr(self, f"{measure}_se")
-        return frame_of({**columns, "map_area": self.map_areas[self._own]})
+    def _columns(self) -> dict[str, Any]:
+        names = [name for measure in _CLASS_MEASURES for name in (measure, f"{measure}_se")]
+        return {
+            "class": self.classes,
+            **{name: getattr(self, name) for name in names},
+            "map_area": self.class_map_areas,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; what is undefined is None."""
-        measures = {
-            measure: by_class(self.classes, values)
-            for name in _CLASS_MEASURES
-            for measure, values in ((name, getattr(self, name)), (f"{name}_se", getattr(self, f"{name}_se")))
-        }
-        return {
-            "rows": "map",
-            "columns": "reference",
-            "strata": self.strata,
-            "classes": self.classes,
-            "counts": self.counts.tolist(),
-            "proportions": self.proportions.tolist(),
-            "map_areas": dict(zip(map(str, self.strata), self.map_areas.tolist(), strict=True)),
-            "level": self.level,
-            "overall_accuracy": self.overall_accuracy,
-            "overall_accuracy_se": defined(self.overall_se),
-            **measures,
-            "notes": list(self.notes),
-        }
+        told = {**super().to_dict(), "rows": "map", "columns": "reference", "notes": list(self.notes)}
+        told["map_areas"] = jsonable(dict(zip(self.strata, self.map_areas, strict=True)))
+        for measure in _CLASS_MEASURES:
+            for name in (measure, f"{measure}_se"):
+                told[name] = jsonable(dict(zip(self.classes, getattr(self, name), strict=True)))
+        return told
 
     def __str__(self) -> str:
         rows = [["class", "user's accuracy", "producer's accuracy", "area", "area on the map"]]
         rows += [[shortened(label), *cells] for label, cells in zip(self.classes, self.written, strict=True)]
-        overall = self.written_overall
         head = f"area-adjusted estimates of a sample stratified by map class; ± is a {100 * self.level:g} % interval"
-        return "\n".join([head, *aligned(rows), f"overall accuracy {overall}", *self.notes])
-
-    __repr__ = __str__
+        return "\n".join([head, *aligned(rows), f"overall accuracy {self.written_overall}", *self.notes])
 
 
 def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, level: float = 0.95) -> AreaAdjusted:
@@ -400,14 +313,19 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
         ConfusionMatrix, whose rows are the reference, says so itself and is turned.
     map_areas : dict or array-like
         The area of each map class, in any unit (pixels, hectares); in the order of ``classes``, or by class.
-    classes : list, optional
+    classes : list, default None
         For an array: the classes. Default: 1, 2, ...
-    level : float
+    level : float, default 0.95
         Of the intervals.
 
     Returns
     -------
     AreaAdjusted
+
+    See Also
+    --------
+    map_accuracy : Counts taken as they are.
+    draw_design : Draws such a sample.
 
     Examples
     --------
@@ -425,10 +343,34 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
     overall accuracy 94.7 ± 1.8 %
     """
     table = _table(confusion, classes)
-    strata, counts = table.truth, table.counts
-    areas = _areas(map_areas, strata)
-    _refuse_unsampled(strata, counts, areas)
-    return AreaAdjusted(strata, table.prediction, counts, areas, check_level(level))
+    areas = _areas(map_areas, table.truth)
+    _refuse_unsampled(table.truth, table.counts, areas)
+    return _estimated(table.truth, table.prediction, table.counts, areas, check_level(level))
+
+
+def _estimated(strata: list[Any], classes: list[Any], counts: Array, map_areas: Array, level: float) -> AreaAdjusted:
+    """The estimators of a stratified random sample (Cochran 1977), equations 1 to 11 of Olofsson et al. (2014)."""
+    total = float(map_areas.sum())
+    weights, n = (map_areas / total)[:, None], counts.sum(axis=1, keepdims=True)
+    within = np.where(weights > 0, ratio(counts, n), 0.0)  # of each stratum, the share of each class
+    spread = np.where(weights > 0, ratio(within * (1 - within), n - 1.0), 0.0)  # the variances of those shares
+    proportions, variances = weights * within, weights**2 * spread
+    own = np.array([strata.index(label) for label in classes]), np.arange(len(classes))
+    right, variance, weight = proportions[own], variances[own], weights[own[0], 0]
+    on_ground = proportions.sum(axis=0)
+    producers = ratio(right, on_ground)
+    producers_squares = (1 - producers) ** 2 * variance + producers**2 * (variances.sum(axis=0) - variance)
+    return AreaAdjusted(
+        strata, classes, counts, map_areas, level, proportions,
+        overall_accuracy=float(right.sum()),
+        overall_accuracy_se=float(np.sqrt(variance.sum())),
+        users_accuracy=ratio(right, weight),
+        users_accuracy_se=np.sqrt(np.where(weight > 0, spread[own], np.nan)),
+        producers_accuracy=producers,
+        producers_accuracy_se=np.sqrt(ratio(producers_squares, on_ground**2)),
+        area=total * on_ground,
+        area_se=total * np.sqrt(variances.sum(axis=0)),
+    )  # fmt: skip
 
 
 def _table(confusion: Any, classes: Any) -> CrossTable:
@@ -438,22 +380,8 @@ def _table(confusion: Any, classes: Any) -> CrossTable:
     if isinstance(confusion, ConfusionMatrix):
         strata, columns = confusion.predictions.tolist(), confusion.classes.tolist()
         return CrossTable(strata, columns, confusion.counts.T.astype(np.float64))
-    if classes is not None and hasattr(confusion, "columns"):
-        raise InputError(
-            "classes= is for an array; a frame names its classes itself: index the map, columns the reference."
-        )
-    if hasattr(confusion, "columns") and not hasattr(confusion, "index"):
-        raise InputError(
-            "A polars frame does not say what its rows are. Give an array, with classes=, or a pandas frame whose "
-            "index is the map and whose columns are the reference."
-        )
     if hasattr(confusion, "columns"):
-        mapped, reference = ([plain(label) for label in axis] for axis in (confusion.index, confusion.columns))
-        _refuse_twice(mapped, "the index of confusion")
-        _refuse_twice(reference, "the columns of confusion")
-        labels = list(dict.fromkeys([*reference, *mapped]))
-        counts = CrossTable(mapped, reference, _counts(confusion.to_numpy())).arranged(labels, labels)
-        return CrossTable(labels, labels, counts)
+        return _frame_table(confusion, classes)
     counts = _counts(confusion)
     labels = list(range(1, len(counts) + 1)) if classes is None else [plain(label) for label in classes]
     _refuse_twice(labels, "classes")
@@ -463,6 +391,23 @@ def _table(confusion: Any, classes: Any) -> CrossTable:
             "Where map and reference have different classes give a frame or a ConfusionMatrix, which name them."
         )
     return CrossTable(labels, labels, counts)
+
+
+def _frame_table(frame: Any, classes: Any) -> CrossTable:
+    if classes is not None:
+        raise InputError(
+            "classes= is for an array; a frame names its classes itself: index the map, columns the reference."
+        )
+    if not hasattr(frame, "index"):
+        raise InputError(
+            "A polars frame does not say what its rows are. Give an array, with classes=, or a pandas frame whose "
+            "index is the map and whose columns are the reference."
+        )
+    mapped, reference = ([plain(label) for label in axis] for axis in (frame.index, frame.columns))
+    _refuse_twice(mapped, "the index of confusion")
+    _refuse_twice(reference, "the columns of confusion")
+    labels = list(dict.fromkeys([*reference, *mapped]))
+    return CrossTable(labels, labels, CrossTable(mapped, reference, _counts(frame.to_numpy())).arranged(labels, labels))
 
 
 def _refuse_twice(labels: list[Any], where: str) -> None:
@@ -523,21 +468,18 @@ def _refuse_unsampled(strata: list[Any], counts: Array, areas: Array) -> None:
             )
 
 
-def _number(value: float, decimals: int = 1) -> str:
-    return "-" if np.isnan(value) else f"{value:,.{decimals}f}"
-
-
 def _plus_minus(value: float, width: float, unit: str, decimals: int = 1) -> str:
     if np.isnan(value):
         return "-"
-    return f"{_number(value, decimals)} ± {_number(width, decimals)}{unit}"
+    return f"{value:,.{decimals}f} ± {'-' if np.isnan(width) else f'{width:,.{decimals}f}'}{unit}"
 
 
-_WHOLE = re.compile(r"-?[0-9]+")
+def _percent(share: float, width: float) -> str:
+    return _plus_minus(100 * share, 100 * width, " %")
 
 
-@dataclass(frozen=True, eq=False)
-class MapAssessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class MapAssessment(Result):
     """What a map shows where the truth is known.
 
     Attributes
@@ -561,10 +503,21 @@ class MapAssessment:
 
         Areas are in hectares where the size of a pixel is known, else in pixels. Reference areas that were chosen by
         hand are no such sample: their estimates say nothing about the rest of the map.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Of the intervals.
         """
         unit = 1.0 if self.hectares is None else self.hectares
         areas = {label: unit * pixels for label, pixels in self.map_pixels.items()}
         return area_adjusted_accuracy(self.accuracy, areas, level=level)
+
+    def _columns(self) -> dict[str, Any]:
+        return self.accuracy._columns()
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.accuracy), *(f"{finding.severity}: {finding.message}" for finding in self.findings)])
 
 
 def assess_map(
@@ -582,49 +535,51 @@ def assess_map(
     class_map : path or Image
         One band of class codes.
     reference : path, or what `open_areas` gives
-    class_field : str, optional
+    class_field : str, default None
         For a path: the field that holds the true class.
-    names : dict, optional
+    names : dict, default None
         The class that each code of the map stands for; by default the codes are the classes. A reference whose
         classes are written alike, such as the text "3" for the number 3, means the same.
-    others : tuple
+    others : tuple, default ()
         What the map shows that is no class, such as "rejected", as ``names`` calls it.
-    n_jobs : int, optional
+    n_jobs : int, default None
         Threads that read: None as many as BLAS uses, -1 all cores.
 
     Returns
     -------
     MapAssessment
 
+    See Also
+    --------
+    draw_design : Points to be checked, drawn at random within each map class.
+
     Examples
     --------
     >>> import tempfile, rasterio, numpy as np
-    >>> form = {"driver": "GTiff", "count": 1, "width": 8, "height": 4, "dtype": "uint8", "nodata": 0}
-    >>> form |= {"crs": "EPSG:32632", "transform": rasterio.Affine(100, 0, 500_000, 0, -100, 200_000)}
     >>> truth = np.repeat(np.array([[[1, 2]]], dtype="uint8"), 4, axis=2).repeat(4, axis=1)
+    >>> form = {"crs": "EPSG:32632", "transform": rasterio.Affine(100, 0, 500_000, 0, -100, 200_000), "nodata": 0}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, values in (("truth", truth), ("map", np.roll(truth, 1, axis=2))):
-    ...         with rasterio.open(f"{folder}/{name}.tif", "w", **form) as file:
+    ...         with rasterio.open(f"{folder}/{name}.tif", "w", "GTiff", 8, 4, 1, dtype="uint8", **form) as file:
     ...             file.write(values)
     ...     found = assess_map(f"{folder}/map.tif", f"{folder}/truth.tif")
     >>> found.accuracy.overall_accuracy, found.map_pixels, found.hectares
     (0.75, {1: 16, 2: 16}, 1.0)
     """
-    if isinstance(reference, (str, os.PathLike)):
-        reference = open_areas(reference, class_field)
+    reference = as_areas(reference, class_field)
     with opened(class_map) as image:
         refuse_many_bands(image)
         values, pixels = pixel_values(image, reference.pixels(image), n_jobs)
         if not pixels.n_pixels:
             why = " ".join(finding.message for finding in pixels.findings)
             raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies. {why}")
-        shown_classes = labels_of_codes(values[:, 0], names, image)
-        known = {*shown_classes.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
+        mapped = labels_of_codes(values[:, 0], names, image)
+        known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
         truth = _as_on_map(pixels.labels, known)[pixels.area]
-        _refuse_no_common_class(truth, shown_classes, reference.source, image)
-        seen = {*truth.tolist(), *shown_classes.tolist()}
+        _refuse_no_common_class(truth, mapped, reference.source, image)
+        seen = {*truth.tolist(), *mapped.tolist()}
         classes = sorted(seen - {*others}, key=lambda label: (isinstance(label, str), label))
-        accuracy = map_accuracy(truth, shown_classes, classes, [label for label in others if label in seen])
+        accuracy = map_accuracy(truth, mapped, classes, [label for label in others if label in seen])
         return MapAssessment(accuracy, class_pixels(image, names, n_jobs), image.pixel_hectares, pixels.findings)
 
 
@@ -643,6 +598,8 @@ def _refuse_no_common_class(truth: Array, mapped: Array, source: str, image: Ima
     if not set(known) & set(drawn):
         raise LabelError(
             f"{source} has the classes {', '.join(map(shown, known))}, and the map {image.label} shows "
-            f"{', '.join(map(shown, drawn))}: none is in both. Use the same names, or "
-            "say what the codes of the map stand for (names)."
+            f"{', '.join(map(shown, drawn))}: none is in both. Use the same names, or say what the codes of the map "
+            "stand for (",
+            Setting("names"),
+            ").",
         )

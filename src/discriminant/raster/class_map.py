@@ -6,10 +6,8 @@ import colorsys
 import json
 import os
 import re
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError
 from ..figures.theme import COLOURS
 from ..results import plain
-from .image import Image, Paths, extra, open_image, opened
+from .image import Image, Paths, open_image, opened
 
 Array = np.ndarray[Any, Any]
 
@@ -32,6 +30,7 @@ CLASSES_TAG, REJECTED_TAG = "CLASSES", "REJECTED"
 
 _REJECT_COLOUR = "#767676"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_QGIS_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 #: Turning the colour circle by this share again and again never comes back near a colour soon.
 _GOLDEN = 0.6180339887498949
 
@@ -160,61 +159,66 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def written_rgb(shade: Sequence[int] | None) -> str | None:
+def hex_colour(shade: Sequence[int] | None) -> str | None:
     """A colour of red, green and blue, written #RRGGBB.
 
-    >>> written_rgb((255, 128, 0, 255))
+    >>> hex_colour((255, 128, 0, 255))
     '#ff8000'
     """
     return None if shade is None else "#{:02x}{:02x}{:02x}".format(*shade[:3])
 
 
-def legend_of(dataset: Any) -> Legend:
-    """The legend of a class map that this package wrote, from its metadata; ``dataset`` is open in rasterio."""
-    tags = dataset.tags()
+def written_legend(path: str | os.PathLike[str]) -> Legend | None:
+    """What the codes of a class map stand for by its own metadata; None where it does not say so."""
+    with open_image(path) as image:
+        tags, palette, nodata = image.tags, image.palette or {}, image.nodata[0]
     if CLASSES_TAG not in tags:
-        raise InputError(
-            f"{dataset.name!r} does not say which classes its codes stand for: it is no class map of this package."
-        )
+        return None
     labels = {int(code): label for code, label in json.loads(tags[CLASSES_TAG]).items()}
-    table = _colours_of(dataset)
-    classes = tuple(
-        LegendEntry(c, label, table.get(c, default_colour(k))) for k, (c, label) in enumerate(labels.items())
+    rejected = tags.get(REJECTED_TAG)
+    return Legend(
+        _entries(labels, palette),
+        0 if nodata is None else int(nodata),
+        None if rejected is None else _rejected(int(rejected), list(labels.values())),
     )
-    rejecting = tags.get(REJECTED_TAG)
-    rejected = None if rejecting is None else _rejected(int(rejecting), list(labels.values()))
-    return Legend(classes, int(dataset.nodata), rejected)
 
 
 def legend_of_file(path: str | os.PathLike[str]) -> Legend:
-    """What the codes of a class map stand for."""
-    with _dataset(path) as dataset:
-        return legend_of(dataset)
+    """What the codes of a class map stand for that `classify_image` wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Legend
+    """
+    legend = written_legend(path)
+    if legend is None:
+        raise InputError(
+            f"{os.fspath(path)!r} does not say which classes its codes stand for: it is no class map of this package."
+        )
+    return legend
 
 
-def has_legend(path: str | os.PathLike[str]) -> bool:
-    """Whether a raster says itself what its codes stand for."""
-    with _dataset(path) as dataset:
-        return CLASSES_TAG in dataset.tags()
+def map_legend(path: str | os.PathLike[str]) -> Legend:
+    """What the codes of a class map stand for; a map of another program has its codes as classes, in its colours."""
+    legend = written_legend(path)
+    if legend is not None:
+        return legend
+    with open_image(path) as image:
+        codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
+    if not codes:
+        raise InputError(f"The map {image.label} has no pixel with a class.")
+    return Legend(_entries({code: code for code in codes}, palette), codes[-1] + 1 if nodata is None else int(nodata))
 
 
-@contextmanager
-def _dataset(path: str | os.PathLike[str]) -> Iterator[Any]:
-    with open_image(path), warnings.catch_warnings():  # it refuses in words what is no image
-        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
-        with extra("rasterio").open(path) as dataset:
-            yield dataset
-
-
-def _colours_of(dataset: Any) -> dict[int, str]:
-    try:
-        table = dataset.colormap(1)
-    except ValueError:  # it has none
-        return {}
-    return {code: written_rgb(shade) or "" for code, shade in table.items()}
-
-
-_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:
+    return tuple(
+        LegendEntry(code, label, hex_colour(palette.get(code)) or default_colour(k))
+        for k, (code, label) in enumerate(labels.items())
+    )
 
 
 def style_path(path: Path) -> Path:
@@ -240,7 +244,7 @@ def qgis_style(legend: Legend) -> str:
         SubElement(palette, "paletteEntry", value=str(entry.code), color=entry.colour, alpha="255", label=entry.name)
     SubElement(qgis, "blendMode").text = "0"
     indent(qgis)
-    return _HEADER + tostring(qgis, encoding="unicode") + "\n"
+    return _QGIS_HEADER + tostring(qgis, encoding="unicode") + "\n"
 
 
 def class_pixels(
@@ -346,17 +350,3 @@ def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
     legend = legend_of_file(path)
     with open_image(path) as source:
         return source.read()[0][0], legend, source.transform
-
-
-def map_legend(path: str | os.PathLike[str]) -> Legend:
-    """What the codes of a class map stand for; a map of another program has its codes as classes, in its colours."""
-    if has_legend(path):
-        return legend_of_file(path)
-    with open_image(path) as image:
-        codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
-    if not codes:
-        raise InputError(f"The map {image.label} has no pixel with a class.")
-    entries = (
-        LegendEntry(code, code, written_rgb(palette.get(code)) or default_colour(k)) for k, code in enumerate(codes)
-    )
-    return Legend(tuple(entries), codes[-1] + 1 if nodata is None else int(nodata))

@@ -88,6 +88,8 @@ class Image:
         From (column, row) to coordinates; the identity for an image without georeference.
     nodata : tuple
         The value of each band that means "no value", or None.
+    tags : dict
+        The metadata of the first file.
     palette : dict or None
         Of an image whose only band holds numbers of colours: the colour (red, green, blue, alpha) of each number.
     """
@@ -113,6 +115,7 @@ class Image:
         self.crs = next((dataset.crs for dataset in datasets if dataset.crs), None)
         self.transform = first.transform
         self.nodata = tuple(value for source in self._sources for value in source.nodata)
+        self.tags: dict[str, str] = first.tags()
         self.palette: dict[int, tuple[int, ...]] | None = _palette(first) if len(self.bands) == 1 else None
         tiles = [dataset.block_shapes[0] for dataset in datasets]
         self._tile = max(height for height, _ in tiles), max(width for _, width in tiles)

@@ -19,7 +19,7 @@ from ..files import write_whole
 from ..moments import ClassMoments
 from ..results import aligned, frame_of, plain, shortened, shown
 from ..tables.learning import Finding
-from .areas import AreaPixels, TrainingAreas, area_finding, open_areas
+from .areas import AreaPixels, area_finding, as_areas
 from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette
 
 Array = np.ndarray[Any, Any]
@@ -175,15 +175,13 @@ def draw_samples(
     water       9      1   9 ± 6.98  41 ± 6.98  73 ± 6.98
     mean ± standard deviation in each band
     """
-    if isinstance(areas, (str, os.PathLike)):
-        areas = open_areas(areas, class_field)
-    elif class_field is not None:
-        raise InputError("class_field= is for the path of areas; these are open already. Give it to open_areas.")
+    areas = as_areas(areas, class_field)
     with opened(image) as source:
         refuse_palette(source)
-        pixels = areas.pixels(source)
-        values, pixels = pixel_values(source, pixels, n_jobs)
-        _refuse_nothing(pixels, areas, source)
+        values, pixels = pixel_values(source, areas.pixels(source), n_jobs)
+        if not pixels.n_pixels:
+            why = " ".join(finding.message for finding in pixels.findings)
+            raise DegenerateDataError(f"No pixel of {source.label} could be sampled with {areas.source}. {why}".strip())
         return _samples(source, values, pixels)
 
 
@@ -207,22 +205,13 @@ def pixel_values(image: Image, pixels: AreaPixels, n_jobs: int | None = None) ->
 
     if parts:
         side_by_side(read, parts, n_jobs)
-    return values[valid], pixels.take(valid).noting(*_without_value(pixels, valid))
-
-
-def _without_value(pixels: AreaPixels, valid: Array) -> list[Finding]:
-    if valid.all():
-        return []
-    gone = np.setdiff1d(np.unique(pixels.area), pixels.area[valid])
+    gone = np.setdiff1d(pixels.area, pixels.area[valid])
     lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
-    message = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
-    return [area_finding("warning" if gone.size else "note", "nodata", message + lost)]
-
-
-def _refuse_nothing(pixels: AreaPixels, areas: TrainingAreas, image: Image) -> None:
-    if not pixels.n_pixels:
-        why = " ".join(finding.message for finding in pixels.findings)
-        raise DegenerateDataError(f"No pixel of {image.label} could be sampled with {areas.source}. {why}".strip())
+    words = (
+        f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out.{lost}"
+    )
+    kept = pixels.take(valid)
+    return values[valid], kept if valid.all() else kept.noting("warning" if gone.size else "note", "nodata", words)
 
 
 def _samples(image: Image, values: Array, pixels: AreaPixels) -> Samples:
