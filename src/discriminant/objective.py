@@ -29,7 +29,7 @@ from .engine import workspace
 from .kernels import losses as loss_kernels
 from .kernels import moments
 from .kernels import scores as kernels
-from .losses import CompiledLoss, Softmax
+from .losses import MarginLoss, Softmax
 
 Array = np.ndarray[Any, Any]
 
@@ -332,7 +332,7 @@ class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def update(self, block: Block) -> None:
-        if isinstance(self.loss, CompiledLoss) and not block.sparse:
+        if isinstance(self.loss, MarginLoss) and not block.sparse:
             total, slopes = loss_kernels.add_gradient(*self._kernel_inputs(block), self.products[0])
             self.value += total
             self.sums += slopes
@@ -368,7 +368,7 @@ class _Hessian(_Gradient):
         self.hessian += other.hessian
 
     def update(self, block: Block) -> None:
-        if isinstance(self.loss, CompiledLoss) and not block.sparse:
+        if isinstance(self.loss, MarginLoss) and not block.sparse:
             scaled = workspace((block.n_rows, self.objective.shape[1]))
             inputs = self._kernel_inputs(block)
             total, slopes, kept = loss_kernels.add_newton(*inputs, self.products[0], self.loss.flat, scaled)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,9 +32,24 @@ class Rule(Protocol):
         """The same rule among more classes, of which only those ``present`` can win."""
 
 
+class ClassRule:
+    """A rule whose arrays have one entry for each class first; ``absent`` fills them for classes that cannot win."""
+
+    absent: ClassVar[dict[str, float]]
+
+    def spread_over(self, present: Array) -> Self:
+        """The same rule among more classes, of which only those ``present`` can win."""
+        if present.all():
+            return self
+        wide: Any = {name: _spread(present, getattr(self, name), fill) for name, fill in self.absent.items()}
+        return replace(self, **wide)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class LinearRule:
+class LinearRule(ClassRule):
     """``(x - centre) . coef_k + constant_k``."""
+
+    absent = {"coef": 0.0, "constants": -np.inf}  # noqa: RUF012
 
     centre: Array
     coef: Array
@@ -47,12 +62,6 @@ class LinearRule:
         scores += self.constants
         return scores
 
-    def spread_over(self, present: Array) -> LinearRule:
-        if present.all():
-            return self
-        coef, constants = _spread(present, self.coef, 0.0), _spread(present, self.constants, -np.inf)
-        return LinearRule(self.centre, coef, constants)
-
     @cached_property
     def intercept(self) -> Array:
         """The constants for rows that are not centred."""
@@ -60,8 +69,10 @@ class LinearRule:
 
 
 @dataclass(frozen=True)
-class QuadraticRule:
+class QuadraticRule(ClassRule):
     """``constant_k - |(x - centre - offset_k) W_k|^2 / 2`` with a p x p matrix ``W_k`` for each class."""
+
+    absent = {"offsets": 0.0, "spheres": 0.0, "constants": -np.inf}  # noqa: RUF012
 
     centre: Array
     offsets: Array
@@ -76,12 +87,6 @@ class QuadraticRule:
     def _sphered_offsets(self) -> Array:
         return np.einsum("kj,kjr->kr", self.offsets, self.spheres)
 
-    def spread_over(self, present: Array) -> QuadraticRule:
-        if present.all():
-            return self
-        offsets, spheres = _spread(present, self.offsets, 0.0), _spread(present, self.spheres, 0.0)
-        return QuadraticRule(self.centre, offsets, spheres, _spread(present, self.constants, -np.inf))
-
     def scores(self, block: Any) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
         step = max(_SPHERED_NUMBERS // self._side_by_side.shape[1], 64)
@@ -94,18 +99,14 @@ class QuadraticRule:
 
 
 @dataclass(frozen=True)
-class DiagonalRule:
+class DiagonalRule(ClassRule):
     """``constant_k - sum_j (x_j - mean_kj)^2 / (2 variance_kj)``."""
+
+    absent = {"means": 0.0, "variances": 1.0, "constants": -np.inf}  # noqa: RUF012
 
     means: Array
     variances: Array
     constants: Array
-
-    def spread_over(self, present: Array) -> DiagonalRule:
-        if present.all():
-            return self
-        means, variances = _spread(present, self.means, 0.0), _spread(present, self.variances, 1.0)
-        return DiagonalRule(means, variances, _spread(present, self.constants, -np.inf))
 
     @cached_property
     def _halved_precisions(self) -> Array:
@@ -156,12 +157,8 @@ class MixedRule:
         if present.all():
             return self
         tables = [LevelRule(rule.levels, _spread(present, rule.table.T, 0.0).T) for rule in self.categorical]
-        return replace(
-            self,
-            normal=self.normal.spread_over(present),
-            linear=self.linear.spread_over(present),
-            categorical=tables,
-        )
+        normal, linear = self.normal.spread_over(present), self.linear.spread_over(present)
+        return replace(self, normal=normal, linear=linear, categorical=tables)
 
     def scores(self, block: Any) -> Array:
         scores = self.linear.scores(_columns(block.numbers, self.linear_columns))
