@@ -281,8 +281,8 @@ def test_total_scatter_is_within_plus_between():
     X, y = normal_classes()
     within, between, total = scatters(X, y)
     moments = class_moments(X, y)
-    assert_allclose(moments.total().as_matrix(), total, rtol=1e-10, atol=1e-10)
-    assert_allclose(moments.within().as_matrix(), within, rtol=1e-10, atol=1e-10)
+    assert_allclose(moments.total().matrix, total, rtol=1e-10, atol=1e-10)
+    assert_allclose(moments.within().matrix, within, rtol=1e-10, atol=1e-10)
     assert_allclose(within + between, total, rtol=1e-10, atol=1e-10)
 
 

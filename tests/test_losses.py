@@ -27,9 +27,7 @@ def test_values_of_the_textbook():
     assert_allclose(SquaredHinge().value_and_slope(at)[0], [4.0, 0.25, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)]
-)
+@pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_intercept):
     rng = np.random.default_rng(0)

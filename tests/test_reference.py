@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import confusion_matrix
 
 from discriminant import LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from discriminant.moments import linear_regression
 from helpers import REFERENCE, assert_reference, reference
+from least_squares import linear_regression
 
 IRIS, VOWEL, LONGLEY = reference("iris_lda"), reference("vowel"), reference("longley")
 

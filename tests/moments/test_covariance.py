@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant.moments.covariance import (
     CholeskyCovariance,
-    DenseScatter,
+    Scatter,
     SpectralCovariance,
     ThinScatter,
     factorised,
@@ -14,7 +14,7 @@ from discriminant.moments.covariance import (
 
 RNG = np.random.default_rng(0)
 ROOT = RNG.normal(size=(12, 20))
-THIN, DENSE = ThinScatter(ROOT), DenseScatter(ROOT.T @ ROOT)
+THIN, DENSE = ThinScatter(ROOT), Scatter(ROOT.T @ ROOT)
 ROWS = RNG.normal(size=(5, 20))
 
 
@@ -22,14 +22,14 @@ ROWS = RNG.normal(size=(5, 20))
     "read",
     [
         lambda s: s.n_columns,
-        lambda s: s.as_matrix(),
+        lambda s: s.matrix,
         lambda s: s.diagonal(),
         lambda s: s.trace(),
         lambda s: s.relative_norm(),
         lambda s: s.mean_variance(7.0),
         lambda s: s.along(ROWS.T),
-        lambda s: s.plus(ROWS).as_matrix(),
-        lambda s: s.without(np.array([3, 7])).as_matrix(),
+        lambda s: s.plus(ROWS).matrix,
+        lambda s: s.without(np.array([3, 7])).matrix,
         lambda s: s.shrunk(7.0, 0.3, 0.1),
         lambda s: s.covariance(7.0, 0.3).solve(ROWS),
         lambda s: s.covariance(7.0, 0.3).log_determinant,
@@ -51,12 +51,12 @@ def test_pseudo_inverse_of_thin_and_dense_scatter_agree():
 
 @pytest.mark.parametrize("kind", [THIN, DENSE], ids=["thin", "dense"])
 def test_scatter_is_not_changed_by_reading_it(kind):
-    before = kind.as_matrix().copy()
+    before = kind.matrix.copy()
     kind.shrunk(2.0, 0.5, 1.0)
     kind.without(np.array([0]))
     kind.plus(ROWS)
     kind.covariance(2.0, 0.5)
-    assert_array_equal(kind.as_matrix(), before)
+    assert_array_equal(kind.matrix, before)
 
 
 COVARIANCES = {

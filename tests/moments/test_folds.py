@@ -52,9 +52,9 @@ def assert_moments_of(moments, X, y, grain, rtol=1e-11):
     direct = class_moments(X, y, grain=grain)
     assert_array_equal(moments.counts, direct.counts)
     assert_allclose(moments.mean, direct.mean, rtol=rtol, atol=rtol)
-    assert_allclose(moments.within().as_matrix(), direct.within().as_matrix(), rtol=rtol, atol=rtol)
+    assert_allclose(moments.within().matrix, direct.within().matrix, rtol=rtol, atol=rtol)
     if grain == "class":
-        scatter = [moments.at("class").of_class(k).as_matrix() for k in range(3)]
+        scatter = [moments.at("class").of_class(k).matrix for k in range(3)]
         assert_allclose(scatter, direct.scatter, rtol=rtol, atol=rtol * np.abs(direct.scatter).max())
 
 

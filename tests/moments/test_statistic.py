@@ -127,7 +127,7 @@ def test_classes_without_rows_are_left_out():
         some = moments.only_present()
         assert some.n_classes == 2
         assert_allclose(some.mean, class_moments(X, y).mean, rtol=1e-12)
-        assert_allclose(some.within().as_matrix(), class_moments(X, y).within().as_matrix(), rtol=1e-10, atol=1e-10)
+        assert_allclose(some.within().matrix, class_moments(X, y).within().matrix, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [ClassMoments, ThinMoments])
@@ -140,7 +140,7 @@ def test_merging_leaves_the_other_statistic_as_it_was(kind):
     first.merge(second)
     first.update(Block(X[:50], y[:50], np.ones(50)))
     assert_array_equal(second.mean, before.mean)
-    assert_array_equal(second.within().as_matrix(), before.within().as_matrix())
+    assert_array_equal(second.within().matrix, before.within().matrix)
     assert second.n_rows == 100
 
 

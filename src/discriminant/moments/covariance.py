@@ -132,46 +132,51 @@ class SpectralCovariance(Covariance):
         return 1 / np.sqrt(self.values) - 1 / np.sqrt(self.rest)
 
 
-class Scatter(ABC):
-    """A sum of outer products of centred rows."""
+class Scatter:
+    """A sum of outer products of centred rows, a p x p ``matrix``."""
 
-    n_columns: int
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
 
-    @abstractmethod
+    @property
+    def n_columns(self) -> int:
+        return int(self.matrix.shape[0])
+
     def plus(self, rows: Array) -> Scatter:
         """This scatter with the outer products of more rows added."""
+        return Scatter(self.matrix + rows.T @ rows)
 
-    @abstractmethod
     def without(self, columns: Array) -> Scatter:
         """The same with these columns set to 0, as if they did not vary at all."""
+        matrix = self.matrix.copy()
+        matrix[columns], matrix[:, columns] = 0.0, 0.0
+        return Scatter(matrix)
 
-    @abstractmethod
     def diagonal(self) -> Array:
         """The sums of squares of the columns."""
+        return np.diagonal(self.matrix).copy()
 
-    @abstractmethod
     def relative_norm(self) -> float:
         """The sum of the squares of all entries (the trace of the square), in units of the squared trace."""
+        relative = self.matrix / (self.trace() or 1.0)
+        return float(np.vdot(relative, relative))
 
-    @abstractmethod
-    def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
-        """`shrunk`, factorised."""
-
-    @abstractmethod
-    def as_matrix(self) -> Array:
-        """The p x p matrix itself."""
-
-    @abstractmethod
     def spectrum(self) -> tuple[Array, Array]:
         """Eigenvectors, one a column, and eigenvalues of the scatter; those that are 0 may be left out."""
+        values, basis = np.linalg.eigh(self.matrix)
+        return basis, np.maximum(values, 0.0)
 
-    @abstractmethod
     def along(self, basis: Array) -> Array:
         """``u' scatter u`` for each column u of ``basis``."""
+        return np.einsum("ij,ij->j", basis, self.matrix @ basis)
+
+    def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
+        """`shrunk`, factorised."""
+        return factorised(self.shrunk(divisor, shrinkage, ridge))
 
     def shrunk(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Array:
         """``(1 - shrinkage) S + shrinkage (tr S / p) I + ridge I`` with S = scatter / divisor, a p x p matrix."""
-        matrix = self.as_matrix() * ((1 - shrinkage) / divisor)
+        matrix = self.matrix * ((1 - shrinkage) / divisor)
         if shrinkage or ridge:
             matrix[np.diag_indices(self.n_columns)] += shrinkage * self.mean_variance(divisor) + ridge
         return matrix
@@ -184,65 +189,27 @@ class Scatter(ABC):
         return self.trace() / divisor / self.n_columns
 
 
-@dataclass(frozen=True)
-class DenseScatter(Scatter):
-    """Scatter as a p x p matrix."""
-
-    matrix: Array
-
-    @property
-    def n_columns(self) -> int:  # type: ignore[override]
-        return int(self.matrix.shape[0])
-
-    def as_matrix(self) -> Array:
-        return self.matrix
-
-    def without(self, columns: Array) -> DenseScatter:
-        matrix = self.matrix.copy()
-        matrix[columns], matrix[:, columns] = 0.0, 0.0
-        return DenseScatter(matrix)
-
-    def plus(self, rows: Array) -> DenseScatter:
-        return DenseScatter(self.matrix + rows.T @ rows)
-
-    def diagonal(self) -> Array:
-        return np.diagonal(self.matrix).copy()
-
-    def relative_norm(self) -> float:
-        relative = self.matrix / (self.trace() or 1.0)
-        return float(np.vdot(relative, relative))
-
-    def spectrum(self) -> tuple[Array, Array]:
-        values, basis = np.linalg.eigh(self.matrix)
-        return basis, np.maximum(values, 0.0)
-
-    def along(self, basis: Array) -> Array:
-        return np.einsum("ij,ij->j", basis, self.matrix @ basis)
-
-    def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
-        return factorised(self.shrunk(divisor, shrinkage, ridge))
-
-
-@dataclass(frozen=True)
 class ThinScatter(Scatter):
     """Scatter as ``root' root`` with fewer rows than columns."""
 
-    root: Array
+    def __init__(self, root: Array) -> None:
+        self.root = root
 
     @property
-    def n_columns(self) -> int:  # type: ignore[override]
+    def matrix(self) -> Array:  # type: ignore[override]
+        return self.root.T @ self.root
+
+    @property
+    def n_columns(self) -> int:
         return int(self.root.shape[1])
 
-    def as_matrix(self) -> Array:
-        return self.root.T @ self.root
+    def plus(self, rows: Array) -> ThinScatter:
+        return ThinScatter(np.concatenate((self.root, rows)))
 
     def without(self, columns: Array) -> ThinScatter:
         root = self.root.copy()
         root[:, columns] = 0.0
         return ThinScatter(root)
-
-    def plus(self, rows: Array) -> ThinScatter:
-        return ThinScatter(np.concatenate((self.root, rows)))
 
     def diagonal(self) -> Array:
         return np.einsum("ij,ij->j", self.root, self.root)

@@ -28,7 +28,7 @@ import numpy as np
 from ..data import Block
 from ..engine import workspace
 from ..kernels import moments as kernels
-from .covariance import DenseScatter, Scatter, ThinScatter
+from .covariance import Scatter, ThinScatter
 
 Array = np.ndarray[Any, Any]
 Grain = Literal["diagonal", "pooled", "class"]
@@ -214,11 +214,11 @@ class ClassMoments(Moments):
             some.scatter = self.scatter[self.present]
         return some
 
-    def within(self) -> DenseScatter:
-        return DenseScatter(self.at("pooled").scatter.sum(axis=0))
+    def within(self) -> Scatter:
+        return Scatter(self.at("pooled").scatter.sum(axis=0))
 
-    def of_class(self, k: int) -> DenseScatter:
-        return DenseScatter(self.at("class").scatter[k])
+    def of_class(self, k: int) -> Scatter:
+        return Scatter(self.at("class").scatter[k])
 
     def column_scatter(self) -> Array:
         return (self.scatter if self.grain == "diagonal" else self._class_diagonals()).sum(axis=0)

@@ -244,4 +244,4 @@ def _covariance(objective: Objective) -> Array:
     sample = data.every(step)
     moments = reduce(sample, ClassMoments(len(data.classes), data.rows.n_columns), objective.n_jobs)
     objective.passes[0] += objective.share / step
-    return moments.total().as_matrix() / moments.total_weight / np.outer(scale, scale)
+    return moments.total().matrix / moments.total_weight / np.outer(scale, scale)

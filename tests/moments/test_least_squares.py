@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from discriminant.errors import InputError
-from discriminant.moments import linear_regression
+from least_squares import linear_regression
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)) @ RNG.normal(size=(3, 3)) + [1e3, -5.0, 0.0]
@@ -38,16 +37,3 @@ def test_an_integer_weight_is_a_repeated_row():
     repeated = linear_regression(np.repeat(X, weight, axis=0), np.repeat(RESPONSE, weight))
     assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-8)
     assert_allclose(weighted.coef, repeated.coef, rtol=1e-8)
-
-
-def test_a_missing_response_is_refused():
-    response = RESPONSE.copy()
-    response[3] = np.nan
-    with pytest.raises(InputError, match="NaN"):
-        linear_regression(X, response)
-
-
-@pytest.mark.parametrize(("rows", "responses"), [(80, 79), (4, 4)])
-def test_too_few_rows_or_responses_are_refused(rows, responses):
-    with pytest.raises(InputError, match=r"at least 5 rows|per row \(80\)"):
-        linear_regression(X[:rows], RESPONSE[:responses])
