@@ -65,6 +65,26 @@ def several(n: int, what: str, many: str | None = None) -> str:
     return f"{n:,} {what if n == 1 else many or what + 's'}"
 
 
+#: Measures whose name is not their key with spaces.
+_METRIC_NAMES = {
+    "auc": "AUC",
+    "brier": "Brier score",
+    "cost_least_risk": "cost, least risk",
+    "f1": "F1",
+    "log_loss": "log-loss",
+    "mcc": "MCC",
+}
+
+
+def metric_name(metric: str) -> str:
+    """A measure as text calls it.
+
+    >>> metric_name("error_rate"), metric_name("log_loss")
+    ('error rate', 'log-loss')
+    """
+    return _METRIC_NAMES.get(metric, metric.replace("_", " "))
+
+
 def count(value: float) -> str:
     """A number of rows, or a sum of weights, with thousands set apart."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
@@ -171,7 +191,7 @@ class Result:
     column) and `to_dict` where the fields themselves will not do.
     """
 
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
+    def _columns(self) -> Mapping[str, Any]:
         """The main table; by default one row of the fields that hold a single value."""
         values = {name: getattr(self, name) for name in _field_names(self)}
         return {name: [plain(value)] for name, value in values.items() if np.ndim(value) == 0 and _is_single(value)}
@@ -196,7 +216,7 @@ def _is_single(value: Any) -> bool:
     return value is None or isinstance(value, (str, bool, int, float, np.generic))
 
 
-def html_table(columns: Mapping[str, Sequence[Any]]) -> str:
+def html_table(columns: Mapping[str, Any]) -> str:
     """Columns as an HTML table, numbers to four digits; of a long one the first rows."""
     rows = list(zip(*columns.values(), strict=True))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)

@@ -222,7 +222,7 @@ def test_coarse_bins_end_where_they_end():
     found = CalibrationBins.of([0, 1], [0.05, 0.95]).rebinned(10, by="width")
     np.testing.assert_allclose(found.low, [0, 0.9], atol=1e-12)
     np.testing.assert_allclose(found.high, [0.1, 1], atol=1e-12)
-    assert found.to_dict()["to"] == pytest.approx([0.1, 1.0])
+    assert found.to_dict()["high"] == pytest.approx([0.1, 1.0])
     y, p, _ = outcomes()
     for by in ("width", "quantile"):
         coarse = CalibrationBins.of(y, p).rebinned(7, by)

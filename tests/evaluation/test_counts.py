@@ -150,8 +150,8 @@ def test_reasons_are_given():
         "c": "precision of class 'c': no row was predicted 'c'",
     }
     assert found.undefined("recall") == {"c": "recall of class 'c': no row is of class 'c'"}
-    assert found.undefined("f1") == {"c": "f1 of class 'c': no row is of class 'c' or was predicted so"}
-    assert "recall of class 'c'" in found.undefined("balanced accuracy")["overall"]
+    assert found.undefined("f1") == {"c": "F1 of class 'c': no row is of class 'c' or was predicted so"}
+    assert "recall of class 'c'" in found.undefined("balanced_accuracy")["overall"]
     assert "same for every row" in found.undefined("mcc")["overall"]
     assert found.undefined("accuracy") == {}
     assert "no row has been counted" in ConfusionMatrix(["a", "b"]).undefined("accuracy")["overall"]
@@ -165,7 +165,7 @@ def test_abstaining_lowers_recall_and_not_precision():
     np.testing.assert_allclose(found.precision, [1 / 2, 1])
     assert found.accuracy == pytest.approx(2 / 5)
     assert found.coverage == pytest.approx(3 / 5)
-    assert found.accuracy_when_decided == pytest.approx(2 / 3)
+    assert found.selective_accuracy == pytest.approx(2 / 3)
     everything = ["0", "1", "abstain"]
     truth, chosen = ["0", "0", "1", "1", "1"], ["0", "abstain", "1", "abstain", "0"]
     assert found.kappa == pytest.approx(metrics.cohen_kappa_score(truth, chosen, labels=everything), abs=1e-12)

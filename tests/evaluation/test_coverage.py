@@ -38,8 +38,8 @@ def true_values():
         "auc": stats.norm.cdf(SHIFT / np.sqrt(2)),
         "kappa": (agreement - by_chance) / (1 - by_chance),
         "f1": 2 * tp / (called + PRIOR),
-        "log-loss": integrate.quad(loss, -10, 12)[0],
-        "average precision": integrate.quad(precision, -8, 8)[0],
+        "log_loss": integrate.quad(loss, -10, 12)[0],
+        "average_precision": integrate.quad(precision, -8, 8)[0],
     }
 
 
@@ -53,7 +53,7 @@ def sampled_cluster(rng, n_clusters, size):
 def measured(evaluation):
     return {
         name: evaluation[("f1", 1) if name == "f1" else name]
-        for name in ("accuracy", "auc", "kappa", "f1", "log-loss", "average precision")
+        for name in ("accuracy", "auc", "kappa", "f1", "log_loss", "average_precision")
     }
 
 

@@ -57,19 +57,19 @@ def test_numbers_are_scikit_learns(K, weighted):
     one_hot = y[:, None] == np.arange(K)
     expected = {
         "accuracy": metrics.accuracy_score(y, guess, **own),
-        "error rate": metrics.zero_one_loss(y, guess, **own),
-        "balanced accuracy": metrics.balanced_accuracy_score(y, guess, **own),
+        "error_rate": metrics.zero_one_loss(y, guess, **own),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, guess, **own),
         "kappa": metrics.cohen_kappa_score(y, guess, **own),
         "mcc": metrics.matthews_corrcoef(y, guess, **own),
-        "log-loss": metrics.log_loss(y, P, **own),
+        "log_loss": metrics.log_loss(y, P, **own),
         "brier": metrics.brier_score_loss(y, P[:, 1] if K == 2 else P, **own),
     }
     if K == 2:
         expected["auc"] = metrics.roc_auc_score(y, P[:, 1], **own)
-        expected["average precision"] = metrics.average_precision_score(y, P[:, 1], **own)
+        expected["average_precision"] = metrics.average_precision_score(y, P[:, 1], **own)
     else:
         expected["auc"] = metrics.roc_auc_score(y, P, multi_class="ovr", **own)
-        expected["average precision"] = metrics.average_precision_score(one_hot, P, **own)
+        expected["average_precision"] = metrics.average_precision_score(one_hot, P, **own)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name].value, value, rtol=1e-12, err_msg=name)
     for k in range(K):
@@ -100,7 +100,7 @@ def test_intervals_of_shares_are_wilsons():
     assert (found["accuracy"].low, found["accuracy"].high) == (expected.low, expected.high)
     right = round(found["accuracy"].value * 400)
     np.testing.assert_allclose([*expected], proportion_confint(right, 400, method="wilson"), rtol=1e-12)
-    np.testing.assert_allclose([found["error rate"].low, found["error rate"].high], 1 - np.array([*expected])[::-1])
+    np.testing.assert_allclose([found["error_rate"].low, found["error_rate"].high], 1 - np.array([*expected])[::-1])
     assert wilson_interval(0, 10).low == 0
     assert wilson_interval(1, 10).high == 1
 
@@ -177,7 +177,7 @@ def test_perfect_predictions_have_intervals_where_that_is_possible():
     assert 0.7 < found["f1", 1].low < 1
     assert 0.7 < found["kappa"].low < found["kappa"].high == 1
     missing = {row.metric for row in found.estimates if np.isnan(row.low)}
-    assert missing == {"average precision"}
+    assert missing == {"average_precision"}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_models_with_probabilities(model):
     found = evaluate(model, X[1::2], y[1::2])
     np.testing.assert_allclose(found["accuracy"].value, model.score(X[1::2], y[1::2]), rtol=1e-12)
     np.testing.assert_allclose(
-        found["log-loss"].value, metrics.log_loss(y[1::2], model.predict_proba(X[1::2])), rtol=1e-12
+        found["log_loss"].value, metrics.log_loss(y[1::2], model.predict_proba(X[1::2])), rtol=1e-12
     )
     assert list(found.calibration) == [0, 1, 2]
     assert found.roc[1].auc == found["auc", 1].value
@@ -211,7 +211,7 @@ def test_margins_are_not_probabilities(model, load):
     assert any("margins are not probabilities" in note for note in found.notes)
     np.testing.assert_allclose(found["auc"].value, roc(y[1::2], model.decision_function(X[1::2])).auc, rtol=1e-12)
     with pytest.raises(ParameterError, match="margins are not probabilities"):
-        found["log-loss"]
+        found["log_loss"]
     assert found.risk_coverage is None
     assert found.calibration == {}
 
@@ -219,7 +219,7 @@ def test_margins_are_not_probabilities(model, load):
 def test_predictions_alone_are_enough_for_the_table():
     found = evaluation_of(["a", "b", "b"], ["a", "b", "abstain"])
     assert found["coverage"].value == pytest.approx(2 / 3)
-    assert found["accuracy when decided"].value == 1.0
+    assert found["selective_accuracy"].value == 1.0
     assert found.roc is None
     assert "auc" not in found
 
@@ -250,7 +250,7 @@ def test_costs_are_those_of_the_predictions_and_of_the_best_decisions():
     made = costs[y, P.argmax(axis=1)]
     np.testing.assert_allclose(found["cost"].value, np.average(made, weights=weight), rtol=1e-12)
     best = Decision(costs=costs).total_risk(P, y, weight)
-    np.testing.assert_allclose(found["cost, least risk"].value, best, rtol=1e-12)
+    np.testing.assert_allclose(found["cost_least_risk"].value, best, rtol=1e-12)
     spread = np.average((made - found["cost"].value) ** 2, weights=weight) / (weight.sum() - 1)
     assert found["cost"].high - found["cost"].value == pytest.approx(1.963 * np.sqrt(spread), rel=1e-3)
 
@@ -279,7 +279,7 @@ def test_the_columns_of_a_frame_are_classes_even_without_rows():
     found = evaluation_of(["a", "b"], posterior=frame)
     assert found.classes.tolist() == ["a", "b", "c"]
     assert found["accuracy"].value == 1.0
-    assert found["log-loss"].value == pytest.approx(-np.log([0.7, 0.5]).mean())
+    assert found["log_loss"].value == pytest.approx(-np.log([0.7, 0.5]).mean())
 
 
 def test_ties_of_probabilities_stay_ties():
@@ -297,7 +297,7 @@ def test_the_positive_class_can_be_chosen():
     found = evaluation_of(y, posterior=P, positive=0)
     np.testing.assert_allclose(found["auc", 0].value, metrics.roc_auc_score(y == 0, P[:, 0]), rtol=1e-12)
     np.testing.assert_allclose(
-        found["average precision"].value, metrics.average_precision_score(y == 0, P[:, 0]), rtol=1e-12
+        found["average_precision"].value, metrics.average_precision_score(y == 0, P[:, 0]), rtol=1e-12
     )
     margins = evaluation_of(y, scores=P[:, 1] - P[:, 0], positive=0)
     np.testing.assert_allclose(margins["auc"].value, found["auc"].value, rtol=1e-12)
@@ -305,7 +305,7 @@ def test_the_positive_class_can_be_chosen():
 
 def test_a_probability_of_zero_for_the_truth_is_mentioned():
     found = evaluation_of([0, 1, 1], posterior=[[1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
-    np.testing.assert_allclose(found["log-loss"].value, metrics.log_loss([0, 1, 1], [0.0, 0.0, 0.8]), rtol=1e-12)
+    np.testing.assert_allclose(found["log_loss"].value, metrics.log_loss([0, 1, 1], [0.0, 0.0, 0.8]), rtol=1e-12)
     assert any("1 rows gave their own class the probability 0" in note for note in found.notes)
 
 
@@ -403,7 +403,7 @@ def test_streams_agree_with_the_whole(K, weighted):
     assert list(values(found)) == list(values(whole))
     for row in whole.estimates:
         again = found[row.metric, row.of]
-        if row.metric in ("auc", "average precision"):
+        if row.metric in ("auc", "average_precision"):
             assert again.value == pytest.approx(row.value, abs=1e-3)
             assert again.high - again.low > 0.99 * (row.high - row.low)
         else:
@@ -462,7 +462,7 @@ def test_perfect_predictions_of_any_kind_have_intervals(K, grouped):
     y = np.arange(60) % K
     found = evaluation_of(y, posterior=np.eye(K)[y] * 0.9 + 0.1 / K, groups=np.arange(60) // 6 if grouped else None)
     without = {row.metric for row in found.estimates if np.isnan(row.low)}
-    assert without == {"average precision"}
+    assert without == {"average_precision"}
     assert all(row.low - 1e-12 <= row.value <= row.high + 1e-12 for row in found.estimates if row.metric not in without)
 
 
@@ -471,7 +471,7 @@ def test_intervals_of_losses_end_where_losses_do():
     for seed in range(20):
         y, p = np.arange(8) % 2, rng.beta(0.2, 0.2, 8).clip(1e-6, 1 - 1e-6)
         found = evaluation_of(y, posterior=p, random_state=seed)
-        assert 0 <= found["log-loss"].low <= found["log-loss"].value
+        assert 0 <= found["log_loss"].low <= found["log_loss"].value
         assert 0 <= found["brier"].low <= found["brier"].value <= found["brier"].high <= 1
 
 
@@ -486,7 +486,7 @@ def test_actions_name_the_columns_of_a_cost_array():
     plain = LinearDiscriminantAnalysis().fit(X[:, :2], y)
     for actions in ([0, 1, 2, "ask"], ["ask"]):
         found = evaluate(plain, X[:, :2], y, costs=values, actions=actions)
-        assert found["cost, least risk"].value == pytest.approx(expected, rel=1e-12)
+        assert found["cost_least_risk"].value == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ParameterError, match="name them with actions"):
         evaluate(plain, X[:, :2], y, costs=values)
 
@@ -497,7 +497,7 @@ def test_actions_that_are_no_classes_name_as_many_columns():
         ["ill", "well"], ["treat", "treat"], posterior=[[0.9, 0.1], [0.2, 0.8]], costs=costs, actions=["treat", "wait"]
     )
     assert found["cost"].value == 3
-    assert found["cost, least risk"].value == 0  # waiting costs 0.2 * 20 = 4 in the second row, treating 0.8 * 6 = 4.8
+    assert found["cost_least_risk"].value == 0  # waiting costs 0.2 * 20 = 4 in the second row, treating 0.8 * 6 = 4.8
 
 
 def test_a_refused_merge_changes_nothing():

@@ -188,7 +188,7 @@ def test_risk_and_coverage_are_those_of_the_evaluation(evaluation):
     (line,) = figure.data
     assert_array_equal(line.x, evaluation.risk_coverage.coverage)
     assert_array_equal(line.y, evaluation.risk_coverage.risk)
-    assert f"{evaluation['error rate'].value:.1%} errors" in subtitle(figure)
+    assert f"{evaluation['error_rate'].value:.1%} errors" in subtitle(figure)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_the_answer_tells_what_errors_cost(report):
     material = material_of(costs=COSTS)
     answer = words(section(report("two_classes_with_costs"), "answer"))
     assert f"a row costs {decimal(material.evaluation['cost'].value, 3)} on average" in answer
-    assert f"brings it to {decimal(material.evaluation['cost, least risk'].value, 3)}" in answer
+    assert f"brings it to {decimal(material.evaluation['cost_least_risk'].value, 3)}" in answer
 
 
 def test_models_stand_in_their_order_with_scores_and_verdicts(report):
@@ -257,7 +257,7 @@ def test_kept_posteriors_are_used_before_anything_is_fitted():
     kept = cross_validate({**models, "baseline": DummyClassifier(strategy="prior")}, X, y, folds=5, keep="posteriors")
     material = gather(replace(result, cross_validation=kept), (X, y, names), None, None, None, None, None, None, 0)
     expected = evaluation_of(y, posterior=kept.posteriors("LDA"))
-    assert material.evaluation["log-loss"] == expected["log-loss"]
+    assert material.evaluation["log_loss"] == expected["log_loss"]
     assert material.evaluation["auc"] == expected["auc"]
 
 

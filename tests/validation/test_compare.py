@@ -15,8 +15,9 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.errors import InputError, LabelError, ParameterError
+from discriminant.evaluation import Estimate
 from discriminant.validation.comparison import compare, mcnemar
-from discriminant.validation.cross_validation import Estimate, corrected_mean, cross_validate, holm
+from discriminant.validation.cross_validation import corrected_mean, cross_validate, holm
 
 MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
 
@@ -98,7 +99,7 @@ def test_noise_is_told_from_nothing_learned():
     assert "has learned nothing that shows" in found.sentence
 
 
-@pytest.mark.parametrize("metric", ["log_loss", "brier", "error"])
+@pytest.mark.parametrize("metric", ["log_loss", "brier", "error_rate"])
 def test_less_is_better_where_it_is(metric):
     X, y = masked_problem()
     found = compare(MODELS, X, y, metric=metric)
@@ -210,7 +211,7 @@ def test_corrected_mean_of_hand_figures():
 def test_constant_scores_have_no_variance_and_no_doubt():
     certain = corrected_mean(np.full(7, 0.1), 0.2)
     assert (certain.standard_error, certain.p_value) == (0.0, 0.0)
-    assert Estimate(0.0, 0.0, 5).p_value == 1.0
+    assert Estimate.by_standard_error(0.0, 0.0, 5).p_value == 1.0
 
 
 def test_ordinary_t_where_nothing_is_shared():

@@ -146,7 +146,7 @@ def test_measures_agree_with_scikit_learn(n_classes, weighted):
     X, y = normal_classes(200, K=n_classes)
     weight = np.random.default_rng(5).integers(1, 4, len(y)).astype(float) if weighted else None
     splits, costs = stratified(y), np.arange(n_classes**2, dtype=float).reshape(n_classes, n_classes)
-    metrics = ["accuracy", "error", "log_loss", "brier", "auc", "cost"]
+    metrics = ["accuracy", "error_rate", "log_loss", "brier", "auc", "cost"]
     result = cross_validate(MOMENTS, X, y, splits, costs=costs, metrics=metrics, sample_weight=weight)
     for name, model in MOMENTS.items():
         for number, (predicted, posterior) in enumerate(plain_fits(model, X, y, splits, weight)):
@@ -154,7 +154,7 @@ def test_measures_agree_with_scikit_learn(n_classes, weighted):
             own = None if weight is None else weight[splits[number][1]]
             found = {metric: result.scores(name, metric)[number] for metric in metrics}
             np.testing.assert_allclose(found["accuracy"], np.average(predicted == truth, weights=own), rtol=1e-12)
-            np.testing.assert_allclose(found["error"], 1 - found["accuracy"], atol=1e-12)
+            np.testing.assert_allclose(found["error_rate"], 1 - found["accuracy"], atol=1e-12)
             np.testing.assert_allclose(found["cost"], np.average(costs[truth, predicted], weights=own), rtol=1e-12)
             if posterior is None:
                 assert np.isnan(found["log_loss"])

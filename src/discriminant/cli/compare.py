@@ -15,7 +15,7 @@ from .options import Labelled, TrainingOptions, command, told_findings
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
 
-_METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error", "log_loss", "brier", "auc", "cost")}
+_METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error_rate", "log_loss", "brier", "auc", "cost")}
 _MOST_FOLDS = 10
 _BASELINE = "baseline"
 
@@ -35,7 +35,7 @@ def compare(
     repeats: Annotated[int, typer.Option(metavar="N", help="How often rows are dealt anew.")] = 1,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="accuracy, error, log-loss, brier, auc or cost (with --costs)."),
+        typer.Option(metavar="NAME", help="accuracy, error-rate, log-loss, brier, auc or cost (with --costs)."),
     ] = None,
     costs: options.Costs = None,
     report: options.Report = None,

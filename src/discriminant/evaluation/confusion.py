@@ -14,7 +14,7 @@ from ..decision.rules import ABSTAIN
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..kernels import counting as kernels
-from ..results import WIDTH, aligned, count, matrix_frame, shortened, shown
+from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, shortened, shown
 from . import rates
 from .inputs import as_labels, coded, label_column, ordered, position_of, same_length, unknown_label
 from .intervals import Interval, check_level
@@ -23,7 +23,15 @@ from .rates import TableSample, table_interval
 Array = np.ndarray[Any, Any]
 
 
-class ConfusionMatrix:
+def _rate(metric: str, doc: str) -> property:
+    return property(lambda self: self.rate(metric), doc=doc)
+
+
+def _overall(metric: str, doc: str) -> property:
+    return property(lambda self: self.overall(metric), doc=doc)
+
+
+class ConfusionMatrix(Result):
     """How often each class (rows: truth) was predicted as each class or action (columns: prediction).
 
     Parameters
@@ -207,39 +215,21 @@ class ConfusionMatrix:
         """Rows of other classes predicted as anything else."""
         return self.counts.sum() - self.tp - self.fn - self.fp
 
-    @property
-    def recall(self) -> Array:
-        """TP / (TP + FN): the share of the class's rows that were found. Also sensitivity, producer's accuracy."""
-        return self.rate("recall")
-
-    sensitivity = producers_accuracy = recall
-
-    @property
-    def precision(self) -> Array:
-        """TP / (TP + FP): the share of the predictions of the class that were right. Also user's accuracy."""
-        return self.rate("precision")
-
-    users_accuracy = precision
-
-    @property
-    def specificity(self) -> Array:
-        """TN / (TN + FP): the share of the other classes' rows that were not taken for the class."""
-        return self.rate("specificity")
-
-    @property
-    def fnr(self) -> Array:
-        """FN / (TP + FN): the share of the class's rows that were missed."""
-        return self.rate("fnr")
-
-    @property
-    def fpr(self) -> Array:
-        """FP / (FP + TN): the share of the other classes' rows that were taken for the class."""
-        return self.rate("fpr")
-
-    @property
-    def npv(self) -> Array:
-        """TN / (TN + FN): the share of the predictions of other classes that were right not to name the class."""
-        return self.rate("npv")
+    recall = sensitivity = producers_accuracy = _rate(
+        "recall",
+        "TP / (TP + FN): the share of the class's rows that were found. Also sensitivity, producer's accuracy.",
+    )
+    precision = users_accuracy = _rate(
+        "precision", "TP / (TP + FP): the share of the predictions of the class that were right. Also user's accuracy."
+    )
+    specificity = _rate(
+        "specificity", "TN / (TN + FP): the share of the other classes' rows that were not taken for the class."
+    )
+    fnr = _rate("fnr", "FN / (TP + FN): the share of the class's rows that were missed.")
+    fpr = _rate("fpr", "FP / (FP + TN): the share of the other classes' rows that were taken for the class.")
+    npv = _rate(
+        "npv", "TN / (TN + FN): the share of the predictions of other classes that were right not to name the class."
+    )
 
     def f(self, m: float = 1.0) -> Array:
         """F_m = (m + 1) P R / (R + m P) of each class; m = 1 is F1, and m is beta squared in the other convention."""
@@ -250,10 +240,8 @@ class ConfusionMatrix:
         return rates.named_rate(metric, m).of(self._margins)
 
     def overall(self, metric: str) -> float:
-        """A measure of the whole matrix by its name, such as "balanced accuracy" or "kappa"."""
-        if metric not in rates.OVERALL:
-            raise ParameterError(f"Unknown measure {metric!r}. Measures: {', '.join(map(repr, rates.OVERALL))}.")
-        return float(rates.OVERALL[metric](self._margins))
+        """A measure of the whole matrix by its name, such as "balanced_accuracy" or "kappa"."""
+        return float(rates.overall_measure(metric).of(self._margins))
 
     def average(
         self,
@@ -277,39 +265,18 @@ class ConfusionMatrix:
         """
         return float(rates.averaged(self._margins, rates.named_rate(metric, m), how, undefined))
 
-    @property
-    def accuracy(self) -> float:
-        """The share of all rows given their own class."""
-        return self.overall("accuracy")
-
-    @property
-    def error_rate(self) -> float:
-        """The share of all rows not given their own class."""
-        return self.overall("error rate")
-
-    @property
-    def coverage(self) -> float:
-        """The share of all rows given any class."""
-        return self.overall("coverage")
-
-    @property
-    def accuracy_when_decided(self) -> float:
-        """The share given their own class among the rows given any."""
-        return self.overall("accuracy when decided")
+    accuracy = _overall("accuracy", "The share of all rows given their own class; abstaining is not.")
+    error_rate = _overall("error_rate", "The share of all rows not given their own class.")
+    coverage = _overall("coverage", "The share of all rows given any class.")
+    selective_accuracy = _overall(
+        "selective_accuracy", "The share given their own class among the rows given any (accuracy when decided)."
+    )
+    kappa = _overall("kappa", "Cohen's kappa.")
+    mcc = _overall("mcc", "Matthews's correlation coefficient, for two classes or many.")
 
     def balanced_accuracy(self, undefined: rates.Undefined = "nan") -> float:
         """The mean recall of all classes."""
         return self.average("recall", "macro", undefined)
-
-    @property
-    def kappa(self) -> float:
-        """Cohen's kappa."""
-        return self.overall("kappa")
-
-    @property
-    def mcc(self) -> float:
-        """Matthews's correlation coefficient, for two classes or many."""
-        return self.overall("mcc")
 
     def undefined(self, metric: str) -> dict[Any, str]:
         """Why the measure is undefined, by class; a measure of the whole matrix has the key "overall".
@@ -322,21 +289,20 @@ class ConfusionMatrix:
             return {"overall": reason} if reason else {}
         rate, names = rates.named_rate(metric), self.classes.tolist()
         return {
-            label: f"{metric} of class {shown(label)}: {rate.undefined.format(label=shown(label))}"
+            label: f"{metric_name(metric)} of class {shown(label)}: {rate.undefined.format(label=shown(label))}"
             for label, value in zip(names, self.rate(metric), strict=True)
             if np.isnan(value)
         }
 
     def _why_undefined(self, metric: str) -> str:
+        name = metric_name(metric)
         if not np.isnan(self.overall(metric)):
             return ""
         if self.total == 0:
-            return f"{metric}: no row has been counted"
-        if metric == "balanced accuracy":
-            return f"{metric}: {'; '.join(self.undefined('recall').values())}"
-        if metric == "accuracy when decided":
-            return f"{metric}: no row was given a class"
-        return f"{metric}: truth or prediction is the same for every row"
+            return f"{name}: no row has been counted"
+        if metric == "balanced_accuracy":
+            return f"{name}: {'; '.join(self.undefined('recall').values())}"
+        return f"{name}: {rates.OVERALL[metric].undefined}"
 
     def interval(
         self, metric: str, of: Any = None, level: float = 0.95, random_state: Any = 0, m: float = 1.0
@@ -346,7 +312,7 @@ class ConfusionMatrix:
         Parameters
         ----------
         metric : str
-            A rate of a class, or "accuracy", "error rate", "coverage", "accuracy when decided", "balanced accuracy",
+            A rate of a class, or "accuracy", "error_rate", "coverage", "selective_accuracy", "balanced_accuracy",
             "kappa" or "mcc".
         of : a class, "macro", "micro" or "weighted", optional
             For the rate of a class: which class, or which average.
@@ -372,8 +338,14 @@ class ConfusionMatrix:
             raise ParameterError(f"by must be 'truth', 'prediction' or 'all', got {by!r}.")
         return rates.ratio(self.counts, self.counts.sum(axis=axes[by], keepdims=True))
 
-    def to_frame(self) -> Any:
-        """The counts as a pandas frame with named axes, or as ``{truth: {prediction: count}}`` without pandas."""
+    def _columns(self) -> dict[str, Any]:
+        counts = dict(zip(map(str, self.predictions.tolist()), self.counts.T, strict=True))
+        return {"truth": self.classes.tolist(), **counts}
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """The counts: as a pandas frame with named axes, or as a frame of ``backend`` with the truth as a column."""
+        if backend is not None:
+            return super().to_frame(backend)
         return matrix_frame(self.counts, self.classes.tolist(), self.predictions.tolist(), "truth", "prediction")
 
     def to_dict(self) -> dict[str, Any]:
@@ -388,8 +360,6 @@ class ConfusionMatrix:
 
     def __str__(self) -> str:
         return "\n".join(confusion_lines(self.counts, self.classes.tolist(), self.predictions.tolist()))
-
-    __repr__ = __str__
 
 
 #: Integers are counted as they stand while a table of their range has at most this many cells.

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+from scipy.special import stdtr
 
 from ..data import check_weights
 from ..data.parameters import check_number
 from ..engine import side_by_side
-from ..errors import InputError, LabelError, ParameterError
-from ..results import frame_of, plain, shown
+from ..errors import LabelError, ParameterError
+from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
 from .inputs import (
     Clusters,
     as_labels,
-    check_scores,
+    class_scores,
     coded,
     codes_among,
     label_column,
@@ -28,8 +27,9 @@ from .inputs import (
     positive_code,
     read_clusters,
     same_length,
+    score_column,
 )
-from .intervals import Interval, check_level, newcombe_interval, no_interval, normal_interval
+from .intervals import Estimate, Interval, check_level, newcombe_interval, no_interval, normal_interval
 from .ranking import (
     BestThreshold,
     ClusteredRows,
@@ -60,8 +60,8 @@ class JointVariance:
     rows: ClusteredRows | None = None  #: for what has no variance and is drawn again instead
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreCurve(Result):
     """What both curves are made of.
 
     Attributes
@@ -76,6 +76,25 @@ class ScoreCurve:
     ranked: RankedScores
     positive: Any = None
     clustered: JointVariance | None = None
+
+    kind: ClassVar[str]
+    metric: ClassVar[str]
+
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """The area under the curve as an estimate, in a list as of several classes."""
+        value, interval = getattr(self, self.metric), getattr(self, f"{self.metric}_interval")
+        return [Estimate.by_interval(self.metric, self.positive, value, interval(level), self.undefined)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The area with its interval, and the curve, as plain values for JSON."""
+        (found,) = self.estimates()
+        area = {"positive": self.positive, self.metric: found.value, "low": found.low, "high": found.high}
+        return {name: jsonable(values) for name, values in {**area, **self._columns()}.items()}
+
+    def __str__(self) -> str:
+        (found,) = self.estimates()
+        of = "" if self.positive is None else f" of class {shown(self.positive)}"
+        return f"{self.kind} curve{of}: {metric_name(self.metric)} {found.value:.4f}, {found.interval()}"
 
     @property
     def undefined(self) -> str:
@@ -102,7 +121,7 @@ class ScoreCurve:
         return normal_interval(value, variance, level, method, self.clustered.degrees, scale)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Roc(ScoreCurve):
     """The ROC curve: for every threshold the shares of positive and of negative rows that reach it.
 
@@ -117,6 +136,9 @@ class Roc(ScoreCurve):
     auc : float
         The area under the curve; NaN without positive or negative rows.
     """
+
+    kind = "ROC"
+    metric = "auc"
 
     @cached_property
     def thresholds(self) -> Array:
@@ -158,10 +180,6 @@ class Roc(ScoreCurve):
         """Independent positive and negative draws; of clusters no more than there are."""
         most = math.inf if self.clustered is None else self.clustered.degrees + 1
         return min(self.ranked.n_positive, most), min(self.ranked.n_negative, most)
-
-    def measured(self, level: float) -> list[tuple[Any, float, Interval, str]]:
-        """The class, its AUC, the interval, and why there is none."""
-        return [(self.positive, self.auc, self.auc_interval(level), self.undefined)]
 
     def partial_auc(
         self, max_fpr: float | None = None, fpr_range: tuple[float, float] | None = None, standardised: bool = False
@@ -238,17 +256,11 @@ class Roc(ScoreCurve):
         """The precision-recall curve of the same scores."""
         return PrecisionRecall(self.ranked, self.positive, self.clustered)
 
-    def to_frame(self) -> Any:
-        """The curve as a pandas frame, or a dict of arrays without pandas."""
-        return frame_of({"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr})
-
-    def __repr__(self) -> str:
-        interval = self.auc_interval()
-        of = "" if self.positive is None else f" of class {shown(self.positive)}"
-        return f"ROC curve{of}: AUC {self.auc:.4f}, {interval}"
+    def _columns(self) -> dict[str, Array]:
+        return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrecisionRecall(ScoreCurve):
     """The precision-recall curve: for every threshold which share of what reaches it is positive, and of the positive.
 
@@ -264,15 +276,16 @@ class PrecisionRecall(ScoreCurve):
         The mean over positive rows of the precision at their score.
     """
 
+    kind = "precision-recall"
+    metric = "average_precision"
+
     @cached_property
     def thresholds(self) -> Array:
         return self.ranked.values[::-1]
 
     @cached_property
     def precision(self) -> Array:
-        predicted = self.ranked.true_positives + self.ranked.false_positives
-        share = np.divide(self.ranked.true_positives, predicted, out=np.zeros(len(predicted)), where=predicted > 0)
-        return np.append(share[::-1], 1.0)
+        return np.append(self.ranked.precision[::-1], 1.0)
 
     @cached_property
     def recall(self) -> Array:
@@ -295,19 +308,9 @@ class PrecisionRecall(ScoreCurve):
         variance = math.nan if self.undefined else self.average_precision_variance
         return self._interval(self.average_precision, variance, check_level(level), "infinitesimal jackknife", scale)
 
-    def measured(self, level: float) -> list[tuple[Any, float, Interval, str]]:
-        """The class, its average precision, the interval, and why there is none."""
-        return [(self.positive, self.average_precision, self.average_precision_interval(level), self.undefined)]
-
-    def to_frame(self) -> Any:
-        """The curve as a pandas frame, or a dict of arrays without pandas."""
+    def _columns(self) -> dict[str, Array]:
         thresholds = np.append(self.thresholds, np.inf)
-        return frame_of({"threshold": thresholds, "precision": self.precision, "recall": self.recall})
-
-    def __repr__(self) -> str:
-        interval = self.average_precision_interval()
-        of = "" if self.positive is None else f" of class {shown(self.positive)}"
-        return f"precision-recall curve{of}: average precision {self.average_precision:.4f}, {interval}"
+        return {"threshold": thresholds, "precision": self.precision, "recall": self.recall}
 
 
 def binary_roc(
@@ -316,11 +319,21 @@ def binary_roc(
     """The ROC curve of checked rows."""
     if clusters is None:
         return Roc(rank(is_positive, scores, weight), positive)
+    return _roc_by_rows(is_positive, scores, weight, clusters, positive)[0]
+
+
+def _roc_by_rows(
+    is_positive: Array, scores: Array, weight: Array | None, clusters: Clusters | None, positive: Any
+) -> tuple[Roc, tuple[Array, Array]]:
+    """The curve, and the influence of each row on its AUC and its average precision."""
     ranked, place = rank_rows(is_positive, scores, weight)
-    of_auc, of_precision = row_influences(ranked, is_positive, place, clusters)
-    variances = [row_variance(values, weight, clusters) for values in (of_auc, of_precision)]
+    influences = row_influences(ranked, is_positive, place, clusters)
+    if clusters is None:
+        return Roc(ranked, positive), influences
+    of_auc, of_precision = (row_variance(values, weight, clusters) for values in influences)
     rows = ClusteredRows(clusters, is_positive, place, weight)
-    return Roc(ranked, positive, JointVariance(variances[0], variances[1], clusters.words, clusters.degrees, rows))
+    joint = JointVariance(of_auc, of_precision, clusters.words, clusters.degrees, rows)
+    return Roc(ranked, positive, joint), influences
 
 
 def _shares(counts: Array) -> Array:
@@ -345,15 +358,10 @@ class ScoredRows:
     weight: Array | None
     clusters: Clusters | None
 
-    def against_rest(self, k: int) -> tuple[Roc, tuple[Array, Array]]:
+    def against_rest(self, k: int, label: Any) -> tuple[Roc, tuple[Array, Array]]:
         """The curve of one class, and the influence of each row on its AUC and its average precision."""
-        is_positive = self.codes == k
-        ranked, place = rank_rows(is_positive, np.ascontiguousarray(self.scores[:, k]), self.weight)
-        influences = row_influences(ranked, is_positive, place, self.clusters)
-        if self.clusters is None:
-            return Roc(ranked), influences
-        rows = ClusteredRows(self.clusters, is_positive, place, self.weight)
-        return Roc(ranked, None, self._between(self.clusters, *influences, rows)), influences
+        scores = np.ascontiguousarray(self.scores[:, k])
+        return _roc_by_rows(self.codes == k, scores, self.weight, self.clusters, label)
 
     def variance(self, influence: Array) -> float:
         return row_variance(influence, self.weight, self.clusters)
@@ -371,13 +379,9 @@ class ScoredRows:
             words, degrees = self.clusters.words, self.clusters.degrees
         return Roc(ranked, None, JointVariance(variances[0], variances[1], words, degrees))
 
-    def _between(self, clusters: Clusters, of_auc: Array, of_precision: Array, rows: ClusteredRows) -> JointVariance:
-        variances = self.variance(of_auc), self.variance(of_precision)
-        return JointVariance(*variances, clusters.words, clusters.degrees, rows)
-
 
 @dataclass(frozen=True)
-class Averaged:
+class MacroAverage:
     """A measure averaged over classes, with its variance."""
 
     value: float
@@ -395,13 +399,16 @@ class Averaged:
         return normal_interval(self.value, self.variance, level, method, degrees, "logit")
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCurves(Mapping[Any, Curve], Generic[Curve]):
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassCurves(Result, Mapping[Any, Curve], Generic[Curve]):
     """A curve for each class, found by its label."""
 
     curves: dict[Any, Curve]
-    average: Averaged
+    average: MacroAverage
     rows: ScoredRows | None = None
+
+    kind: ClassVar[str]
+    metric: ClassVar[str]
 
     def __getitem__(self, label: Any) -> Curve:
         if plain(label) not in self.curves:
@@ -414,13 +421,25 @@ class ClassCurves(Mapping[Any, Curve], Generic[Curve]):
     def __len__(self) -> int:
         return len(self.curves)
 
-    def measured(self, level: float) -> list[tuple[Any, float, Interval, str]]:
-        """The measure of the mean and of each class, with intervals, and why there is none."""
-        mean = ("macro", self.average.value, self._mean_interval(level), self.average.undefined)
-        return [mean, *(row for curve in self.values() for row in curve.measured(level))]
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """The mean area under the curves as an estimate, then that of each class."""
+        interval = getattr(self, f"{self.metric}_interval")(level)
+        mean = Estimate.by_interval(self.metric, "macro", self.average.value, interval, self.average.undefined)
+        return [mean, *(found for curve in self.values() for found in curve.estimates(level))]
 
-    @abstractmethod
-    def _mean_interval(self, level: float) -> Interval: ...
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.estimates(), ("metric", "of", "value", "low", "high", "method"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mean with its interval, and the curve of each class, as plain values for JSON."""
+        mean = self.estimates()[0]
+        found = {self.metric: mean.value, "low": mean.low, "high": mean.high, "curves": self.curves}
+        return {name: jsonable(value) for name, value in found.items()}
+
+    def __str__(self) -> str:
+        mean = self.estimates()[0]
+        head = f"{self.kind} curves of {len(self)} classes: mean {metric_name(self.metric)} {mean.value:.4f}"
+        return "\n".join([f"{head}, {mean.interval()}", *(f"  {curve}" for curve in self.values())])
 
     def _pooled(self) -> Roc:
         if self.rows is None:
@@ -430,6 +449,8 @@ class ClassCurves(Mapping[Any, Curve], Generic[Curve]):
 
 class Rocs(ClassCurves[Roc]):
     """The ROC curve of each class against the rest; ``auc`` is the macro average, ``micro`` pools all classes."""
+
+    kind, metric = Roc.kind, Roc.metric
 
     @property
     def auc(self) -> float:
@@ -448,20 +469,16 @@ class Rocs(ClassCurves[Roc]):
             return Interval(float(low), float(high), level, "mean of the classes' Newcombe intervals")
         return self.average.interval(level, "DeLong")
 
-    _mean_interval = auc_interval
-
     @cached_property
     def micro(self) -> Roc:
         """The curve of all pairs of row and class: does a row's own class score above the others, anywhere?"""
         return self._pooled()
 
-    def __repr__(self) -> str:
-        lines = [f"  {curve!r}" for curve in self.values()]
-        return "\n".join([f"ROC curves of {len(self)} classes: mean AUC {self.auc:.4f}, {self.auc_interval()}", *lines])
-
 
 class PrecisionRecalls(ClassCurves[PrecisionRecall]):
     """The precision-recall curve of each class against the rest; ``average_precision`` is the mean over classes."""
+
+    kind, metric = PrecisionRecall.kind, PrecisionRecall.metric
 
     @property
     def average_precision(self) -> float:
@@ -472,16 +489,10 @@ class PrecisionRecalls(ClassCurves[PrecisionRecall]):
         """A confidence interval of the mean average precision."""
         return self.average.interval(check_level(level), "infinitesimal jackknife")
 
-    _mean_interval = average_precision_interval
-
     @cached_property
     def micro(self) -> PrecisionRecall:
         """The curve of all pairs of row and class."""
         return self._pooled().precision_recall
-
-    def __repr__(self) -> str:
-        head = f"precision-recall curves of {len(self)} classes: mean average precision {self.average_precision:.4f}"
-        return "\n".join([f"{head}, {self.average_precision_interval()}", *(f"  {c!r}" for c in self.values())])
 
 
 def roc(
@@ -540,44 +551,49 @@ def precision_recall(
 def _curves(
     y: Any, score: Any, positive: Any, sample_weight: Any, groups: Any, classes: Any
 ) -> Roc | tuple[Rocs, PrecisionRecalls]:
-    labels, scores = label_column("y", y), check_scores(score)
+    labels = label_column("y", y)
+    names = as_labels(ordered(coded(labels)[0]) if classes is None else list(classes))
+    scores = class_scores("score", score, names)
     same_length(y=labels, score=scores)
     weight, clusters = check_weights(sample_weight, len(labels)), read_clusters(groups, len(labels))
-    names = as_labels(ordered(coded(labels)[0])) if classes is None else as_labels(list(classes))
-    if scores.ndim == 2 and scores.shape[1] != len(names):
-        raise InputError(
-            f"score has {scores.shape[1]} columns, expected {len(names)}: one for each of the classes "
-            f"{names.tolist()}, in this order."
-        )
+    codes = codes_among("y", labels, names)
     if scores.ndim == 2 and len(names) > 2:
-        return class_curves(ScoredRows(codes_among("y", labels, names), scores, weight, clusters), names)
+        return class_curves(ScoredRows(codes, scores, weight, clusters), names)
     k = positive_code(positive, names)
     column = scores if scores.ndim == 1 else np.ascontiguousarray(scores[:, k])
-    return binary_roc(codes_among("y", labels, names) == k, column, weight, clusters, plain(names[k]))
+    return binary_roc(codes == k, column, weight, clusters, plain(names[k]))
 
 
 def class_curves(rows: ScoredRows, classes: Array) -> tuple[Rocs, PrecisionRecalls]:
     """Both curves of each class against the rest, with the mean AUC and the mean average precision."""
-    K = len(classes)
+    labels = [plain(label) for label in classes]
     rocs: dict[Any, Roc] = {}
     influence = np.zeros((2, len(rows.codes)))
-    for start in range(0, K, _AT_ONCE):
-        chosen = list(range(start, min(start + _AT_ONCE, K)))
-        for k, (curve, of_rows) in zip(chosen, side_by_side(rows.against_rest, chosen), strict=True):
-            label = plain(classes[k])
-            rocs[label] = Roc(curve.ranked, label, curve.clustered)
-            influence += np.stack(of_rows) / K
+    for start in range(0, len(labels), _AT_ONCE):
+        chosen = list(range(start, min(start + _AT_ONCE, len(labels))))
+        for curve, of_rows in side_by_side(lambda k: rows.against_rest(k, labels[k]), chosen):
+            rocs[curve.positive] = curve
+            influence += np.stack(of_rows) / len(labels)
+    return macro_curves(rocs, [rows.variance(values) for values in influence], rows)
+
+
+def macro_curves(
+    rocs: dict[Any, Roc], variances: Sequence[float], rows: ScoredRows | None = None, words: str = ""
+) -> tuple[Rocs, PrecisionRecalls]:
+    """Both curves of each class; ``variances`` are those of the mean AUC and of the mean average precision."""
     precisions = {label: curve.precision_recall for label, curve in rocs.items()}
     undefined = "; ".join(filter(None, (curve.undefined for curve in rocs.values())))
-    variances = [rows.variance(values) for values in influence]
-    of_auc = Averaged(float(np.mean([c.auc for c in rocs.values()])), variances[0], rows.clusters, undefined)
-    mean_precision = float(np.mean([c.average_precision for c in precisions.values()]))
-    of_precision = Averaged(mean_precision, variances[1], rows.clusters, undefined)
+    means = [curve.auc for curve in rocs.values()], [curve.average_precision for curve in precisions.values()]
+    clusters = None if rows is None else rows.clusters
+    of_auc, of_precision = (
+        MacroAverage(float(np.mean(values)), variance, clusters, undefined, words)
+        for values, variance in zip(means, variances, strict=True)
+    )
     return Rocs(rocs, of_auc, rows), PrecisionRecalls(precisions, of_precision, rows)
 
 
-@dataclass(frozen=True)
-class AucComparison:
+@dataclass(frozen=True, repr=False)
+class AucComparison(Result):
     """Two AUCs of the same rows and their difference, first minus second."""
 
     auc_a: float
@@ -591,7 +607,7 @@ class AucComparison:
     def __str__(self) -> str:
         return (
             f"AUC {self.auc_a:.4f} against {self.auc_b:.4f}: difference {self.difference:.4f} ({self.interval}), "
-            f"z = {self.z:.3f}, p = {self.p_value:.4g}"
+            f"z = {self.z:.3f}, p = {p_value(self.p_value)}"
         )
 
 
@@ -617,34 +633,20 @@ def compare_auc(
     """
     check_level(level)
     labels = label_column("y", y)
-    a, b = check_scores(score_a, "score_a", 1), check_scores(score_b, "score_b", 1)
+    a, b = score_column("score_a", score_a), score_column("score_b", score_b)
     same_length(y=labels, score_a=a, score_b=b)
     weight, clusters = check_weights(sample_weight, len(labels)), read_clusters(groups, len(labels))
     names = as_labels(ordered(coded(labels)[0]))
     is_positive = codes_among("y", labels, names) == positive_code(positive, names)
-    values, influences = zip(*(_auc_by_row(is_positive, s, weight, clusters) for s in (a, b)), strict=True)
-    difference = values[0] - values[1]
-    variance = row_variance(influences[0] - influences[1], weight, clusters)
-    return _compared(values[0], values[1], difference, variance, clusters, level)
-
-
-def _auc_by_row(
-    is_positive: Array, scores: Array, weight: Array | None, clusters: Clusters | None
-) -> tuple[float, Array]:
-    ranked, place = rank_rows(is_positive, scores, weight)
-    return auc(ranked), row_influences(ranked, is_positive, place, clusters)[0]
-
-
-def _compared(
-    a: float, b: float, difference: float, variance: float, clusters: Clusters | None, level: float
-) -> AucComparison:
+    (roc_a, of_a), (roc_b, of_b) = (_roc_by_rows(is_positive, s, weight, clusters, None) for s in (a, b))
+    difference, variance = roc_a.auc - roc_b.auc, row_variance(of_a[0] - of_b[0], weight, clusters)
     degrees, words = (math.inf, "") if clusters is None else (clusters.degrees, f", {clusters.words}")
     interval = normal_interval(difference, variance, level, f"DeLong, correlated{words}", degrees)
     error = math.sqrt(variance) if variance >= 0 else math.nan
+    # Scores in the same order cannot differ; any other difference without spread is not tested.
+    z, p = (0.0, 1.0) if difference == 0 else (math.nan, math.nan)
     if error > 0:
         z = difference / error
         # The test has the degrees of freedom of the interval, so that the two cannot contradict each other.
-        tail = ndtr(-abs(z)) if clusters is None else stdtr(degrees, -abs(z))
-        return AucComparison(a, b, difference, error, interval, z, float(2 * tail))
-    same = difference == 0  # scores in the same order cannot differ; any other difference without spread is not tested
-    return AucComparison(a, b, difference, error, interval, 0.0 if same else math.nan, 1.0 if same else math.nan)
+        p = float(2 * stdtr(degrees, -abs(z)))
+    return AucComparison(roc_a.auc, roc_b.auc, difference, error, interval, z, p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +17,25 @@ from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError
-from ..results import WIDTH, aligned, frame_of, plain, shortened, shown
+from ..results import (
+    NOTHING,
+    WIDTH,
+    Result,
+    aligned,
+    columns_of,
+    decimal,
+    jsonable,
+    metric_name,
+    plain,
+    shortened,
+    shown,
+)
 from .confusion import ConfusionMatrix
 from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
 from .inputs import (
     Clusters,
     as_labels,
-    check_scores,
+    class_scores,
     coded,
     codes_among,
     label_column,
@@ -33,26 +45,222 @@ from .inputs import (
     read_posterior,
     same_length,
 )
-from .intervals import Estimate, Interval, Mean, check_level, clustered_mean_interval, estimate
+from .intervals import Estimate, Interval, Mean, check_level, clustered_mean_interval
 from .probabilities import (
     LEAST,
     CalibrationBins,
     CalibrationLine,
     RiskCoverage,
+    bins_by_class,
     calibration_line,
     certainty_curve,
     impossible_rows,
     posterior_bins,
     row_losses,
 )
-from .rates import AVERAGES, SHARES, TableSample, class_intervals, other_intervals, share_interval
+from .rates import AVERAGES, OVERALL, TableSample, class_intervals, other_intervals, share_interval
 
 Array = np.ndarray[Any, Any]
-
 
 NO_PROBABILITIES = (
     "Log-loss, Brier score, calibration and risk against coverage are not available: margins are not probabilities."
 )
+_CLASS_RATES = ("recall", "precision", "f1", "specificity", "fnr", "fpr", "npv")
+#: What a row of the table of measures has.
+_COLUMNS = ("metric", "of", "value", "low", "high", "method", "note")
+#: Rates of a class that the printed table shows; all of them are in `to_frame`.
+_SHOWN = ("recall", "precision", "f1", "auc")
+_MOST_CLASSES = 30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Result):
+    """How good predictions are. Made by `evaluate`, `evaluation_of` and `Evaluator.result`.
+
+    Attributes
+    ----------
+    estimates : list of Estimate
+        Every measure with its interval. ``evaluation["kappa"]`` and ``evaluation["recall", "setosa"]`` find one; a
+        measure named by itself is that of the whole, or the macro average.
+    confusion : ConfusionMatrix or None
+    roc, precision_recall : curves, or None
+        One curve for two classes; one for each class, found by its label, for more.
+    calibration : dict of CalibrationBins
+        For each class; empty without probabilities.
+    calibration_line : CalibrationLine or None
+        For two classes: intercept and slope of observed on predicted log-odds.
+    risk_coverage : RiskCoverage or None
+    notes : list of str
+        What to know when reading the numbers, such as measures that are not available and why.
+    """
+
+    classes: Array
+    n_rows: int
+    total_weight: float
+    level: float
+    estimates: list[Estimate]
+    confusion: ConfusionMatrix | None = None
+    roc: Roc | Rocs | None = None
+    precision_recall: PrecisionRecall | PrecisionRecalls | None = None
+    calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
+    calibration_line: CalibrationLine | None = None
+    risk_coverage: RiskCoverage | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_parts(
+        cls,
+        classes: Array,
+        n_rows: int,
+        total_weight: float,
+        level: float,
+        *,
+        random_state: Any = 0,
+        sample: TableSample | None = None,
+        means: Mapping[str, tuple[float, Interval]] | None = None,
+        notes: Sequence[str] = (),
+        **parts: Any,
+    ) -> Evaluation:
+        """All measures with their intervals, from what was counted and summed, of rows in memory or of a stream.
+
+        Parameters
+        ----------
+        sample : TableSample, optional
+            The counts as a sample. Default: those of ``confusion``, of independent rows.
+        means : dict of pairs
+            Means over rows, such as the log-loss, with their intervals.
+        **parts
+            Attributes of the evaluation: ``confusion``, curves, calibration.
+        """
+        estimates: list[Estimate] = []
+        confusion = parts.get("confusion")
+        if confusion is not None:
+            estimates += _table_estimates(confusion, sample or TableSample(confusion.counts), level, random_state)
+        for metric, (value, interval) in (means or {}).items():
+            estimates.append(Estimate.by_interval(metric, "overall", value, _bounded(metric, interval, len(classes))))
+        for curve in (parts.get("roc"), parts.get("precision_recall")):
+            estimates += [] if curve is None else curve.estimates(level)
+        told = [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
+        unique = list(dict.fromkeys([*notes, *told]))
+        return cls(classes, n_rows, total_weight, level, estimates, notes=unique, **parts)
+
+    def __getitem__(self, key: Any) -> Estimate:
+        metric, of = key if isinstance(key, tuple) else (key, None)
+        found = {row.of: row for row in self.estimates if row.metric == metric}
+        there = list(found)
+        if of is None and there:
+            # A measure named by itself is that of the whole; a curve of two classes is of one of them.
+            of = next((scope for scope in ("overall", "macro") if scope in found), there[0])
+        if plain(of) in found:
+            return found[plain(of)]
+        if there:
+            raise ParameterError(f"{metric} is not reported of {of!r}, only of {there[:10]}.")
+        known = list(dict.fromkeys(found.metric for found in self.estimates))
+        raise ParameterError(f"{metric!r} is not reported here. Reported: {', '.join(known)}. {' '.join(self.notes)}")
+
+    def __contains__(self, key: Any) -> bool:
+        try:
+            self[key]
+        except ParameterError:
+            return False
+        return True
+
+    def of(self, of: Any) -> list[Estimate]:
+        """All measures of one class, or of "overall", "macro", "micro" or "weighted"."""
+        return [found for found in self.estimates if found.of == plain(of)]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.estimates, _COLUMNS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Measures, confusion matrix, calibration and notes as plain values for JSON; NaN as None."""
+        return {
+            "classes": self.classes.tolist(),
+            "rows": self.n_rows,
+            "total_weight": self.total_weight,
+            "level": self.level,
+            "estimates": [{name: jsonable(getattr(row, name)) for name in _COLUMNS} for row in self.estimates],
+            "confusion": None if self.confusion is None else self.confusion.to_dict(),
+            "calibration": {str(label): bins.rebinned(10).to_dict() for label, bins in self.calibration.items()},
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
+        rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
+        head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
+        blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines()]
+        blocks.append(self._grid("average", list(AVERAGES), str))
+        blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
+        wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
+        blocks.append([line for lines in wrapped for line in lines])
+        return "\n\n".join("\n".join(block) for block in blocks if block)
+
+    def _overall_lines(self) -> list[str]:
+        rows, methods = [["measure", "value", "low", "high"]], ["interval by"]
+        areas = [self[metric] for metric in ("auc", "average_precision") if metric in self]
+        for found in [*self.of("overall"), *areas]:
+            name = metric_name(found.metric)
+            name += "" if found.of == "overall" else f" ({shortened(found.of, 14)})"
+            rows.append([name, *map(decimal, (found.value, found.low, found.high))])
+            methods.append(found.method)
+        return [shortened(f"{line}  {method}", WIDTH) for line, method in zip(aligned(rows), methods, strict=True)]
+
+    def _class_lines(self) -> list[str]:
+        lines, more = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown), len(self.classes)
+        more -= _MOST_CLASSES
+        return [*lines, f"... and {more} more classes, see to_frame()"] if more > 0 else lines
+
+    def _grid(self, title: str, scopes: list[Any], called: Callable[[Any], str]) -> list[str]:
+        """A line for each scope, a column for each shown measure, with its interval in brackets."""
+        by_key = {(found.metric, found.of): found for found in self.estimates}
+        metrics = [metric for metric in _SHOWN if any((metric, scope) in by_key for scope in scopes)]
+        if not metrics:
+            return []
+        rows = [[title, *map(metric_name, metrics)]]
+        for scope in scopes:
+            cells = [_bracketed(by_key.get((metric, scope))) for metric in metrics]
+            rows.append([shortened(called(scope), 14), *cells])
+        return aligned(rows)
+
+
+def _bracketed(found: Estimate | None) -> str:
+    if found is None or math.isnan(found.value):
+        return NOTHING
+    interval = "" if math.isnan(found.low) else f" [{found.low:.3f}, {found.high:.3f}]"
+    return f"{found.value:.3f}{interval}"
+
+
+def _bounded(metric: str, interval: Interval, n_classes: int) -> Interval:
+    """The interval of a mean over rows, cut off where the measure ends; costs may be gains."""
+    most = {"log_loss": math.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(metric)
+    return interval if most is None else interval.within(0.0, most)
+
+
+def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
+    """The measures of the whole matrix, then those of each class and their averages."""
+    abstains = len(confusion.predictions) > len(confusion.classes)
+    # Coverage is of interest only where something else than a class can be predicted.
+    overall = [name for name in OVERALL if abstains or name not in ("coverage", "selective_accuracy")]
+    wanted = [(metric, "overall") for metric in overall if OVERALL[metric].base is None]
+    wanted += [(metric, how) for metric in _CLASS_RATES for how in AVERAGES]
+    intervals = dict(zip(wanted, other_intervals(table, wanted, level, random_state), strict=True))
+    found = []
+    for metric in overall:
+        interval = intervals.get((metric, "overall")) or share_interval(table, metric, level)
+        reason = confusion.undefined(metric).get("overall", "")
+        found.append(Estimate.by_interval(metric, "overall", confusion.overall(metric), interval, reason))
+    for metric in _CLASS_RATES:
+        reasons, own = confusion.undefined(metric), class_intervals(table, metric, level)
+        for label, value, interval in zip(confusion.classes.tolist(), confusion.rate(metric), own, strict=True):
+            found.append(Estimate.by_interval(metric, label, float(value), interval, reasons.get(label, "")))
+        for how in AVERAGES:
+            value, note = confusion.average(metric, how), ""
+            if np.isnan(value):
+                more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+                note = f"{how} {metric_name(metric)} is undefined: {'; '.join(list(reasons.values())[:3])}{more}"
+            found.append(Estimate.by_interval(metric, how, value, intervals[metric, how], note))
+    return found
 
 
 def evaluate(
@@ -182,19 +390,15 @@ def evaluation_of(
     if predicted is None and posterior is None and scores is None:
         raise ParameterError("There is nothing to evaluate: give predicted, posterior or scores.")
     rows = _rows(y, predicted, posterior, scores, classes, _named_actions(actions, costs), sample_weight, groups)
-    evidence = Evidence(rows.classes, len(rows.codes), rows.total_weight)
-    if rows.predicted is not None:
-        _add_table(evidence, rows)
-    if rows.posterior is not None:
-        _add_probabilities(evidence, rows, positive, level)
-    elif scores is not None:
-        evidence.notes.append(NO_PROBABILITIES)
-    _add_curves(evidence, rows, positive)
+    means: dict[str, tuple[float, Interval]] = {}
+    notes: list[str] = []
+    parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if costs is not None:
-        _add_costs(evidence, rows, _cost_table(costs, actions, rows.classes), level)
+        _add_costs(rows, _cost_table(costs, actions, rows.classes), level, means, notes)
     if rows.weight is not None and rows.clusters is None:
-        evidence.notes.append(f"weights are read as frequencies: {rows.total_weight:,.6g} independent rows.")
-    return evidence.evaluation(level, random_state)
+        notes.append(f"weights are read as frequencies: {rows.total_weight:,.6g} independent rows.")
+    counted = rows.classes, len(rows.codes), rows.total_weight, level
+    return Evaluation.of_parts(*counted, random_state=random_state, means=means, notes=notes, **parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +460,7 @@ def _rows(
     given = _class_names(labels, predicted, posterior, scores, classes, actions)
     names, probabilities = (given, None) if posterior is None else _posterior(posterior, given)
     order = [names.tolist().index(label) for label in ordered(names.tolist())]
-    columns = None if scores is None else _score_columns(scores, names)
+    columns = None if scores is None else class_scores("scores", scores, names)
     guess = None if predicted is None else label_column("predicted", predicted)
     same_length(y=labels, predicted=guess, posterior=probabilities, scores=columns)
     codes = codes_among("y", labels, names[order])
@@ -300,78 +504,80 @@ def _posterior(posterior: Any, classes: Array) -> tuple[Array, Array]:
     return read_posterior(values, classes)
 
 
-def _score_columns(scores: Any, classes: Array) -> Array:
-    columns = check_scores(scores, "scores")
-    if columns.ndim == 2 and columns.shape[1] != len(classes):
-        raise InputError(
-            f"scores has {columns.shape[1]} columns, expected {len(classes)}: one for each of the classes "
-            f"{classes.tolist()}, in this order."
-        )
-    return columns
+def _table(rows: _Rows) -> dict[str, Any]:
+    """The confusion matrix, and how its counts vary where rows are in clusters."""
+    if rows.predicted is None:
+        return {}
+    truth = rows.classes[rows.codes]
+    confusion = ConfusionMatrix.of(truth, rows.predicted, rows.classes, rows.weight, actions=rows.actions)
+    if rows.clusters is None:
+        return {"confusion": confusion}
+    guess = codes_among("predicted", rows.predicted, confusion.predictions)
+    cells = rows.codes.astype(np.int64) * len(confusion.predictions) + guess
+    sample = TableSample.of_rows(confusion.counts, cells, rows.weight, rows.clusters)
+    return {"confusion": confusion, "sample": sample}
 
 
-def _add_table(evidence: Evidence, rows: _Rows) -> None:
-    confusion = ConfusionMatrix.of(
-        rows.classes[rows.codes], rows.predicted, rows.classes, rows.weight, actions=rows.actions
-    )
-    evidence.confusion, evidence.table = confusion, TableSample(confusion.counts)
-    if rows.clusters is not None:
-        guess = codes_among("predicted", rows.predicted, confusion.predictions)
-        cells = rows.codes.astype(np.int64) * len(confusion.predictions) + guess
-        evidence.table = TableSample.of_rows(confusion.counts, cells, rows.weight, rows.clusters)
-
-
-def _add_probabilities(evidence: Evidence, rows: _Rows, positive: Any, level: float) -> None:
-    assert rows.posterior is not None
+def _probabilities(
+    rows: _Rows, positive: Any, level: float, means: dict[str, tuple[float, Interval]], notes: list[str]
+) -> dict[str, Any]:
+    """Log-loss and Brier score go to the means; returns calibration and risk against coverage."""
+    if rows.posterior is None:
+        notes += [NO_PROBABILITIES] if rows.scores is not None else []
+        return {}
     log_loss, brier = row_losses(rows.posterior, rows.codes)
-    evidence.means["log-loss"] = rows.mean(log_loss, level)
-    evidence.means["brier"] = rows.mean(brier, level)
+    means |= {"log_loss": rows.mean(log_loss, level), "brier": rows.mean(brier, level)}
     zero = impossible_rows(rows.posterior, rows.codes)
     if zero:
-        evidence.notes.append(
+        notes.append(
             f"{zero:,} rows gave their own class the probability 0; in the log-loss it is counted as {LEAST:.1e}."
         )
-    sums = posterior_bins(rows.posterior, rows.codes, rows.weight)
-    edges = CalibrationBins().edges
-    evidence.calibration = {
-        plain(label): CalibrationBins.from_sums(edges, of_class)
-        for label, of_class in zip(rows.classes, sums, strict=True)
-    }
-    evidence.risk_coverage = certainty_curve(rows.posterior, rows.codes, rows.weight)
+    line = None
     if len(rows.classes) == 2:
         k = positive_code(positive, rows.classes)
-        evidence.calibration_line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.weight)
+        line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.weight)
+    return {
+        "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.weight)),
+        "calibration_line": line,
+        "risk_coverage": certainty_curve(rows.posterior, rows.codes, rows.weight),
+    }
 
 
-def _add_curves(evidence: Evidence, rows: _Rows, positive: Any) -> None:
-    scores = rows.posterior if rows.posterior is not None else rows.scores
+def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
+    scores, n_classes = rows.posterior if rows.posterior is not None else rows.scores, len(rows.classes)
     if scores is None:
-        evidence.notes.append("AUC and average precision are not available: there are no scores.")
-    elif len(rows.classes) < 2:
-        evidence.notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
-    elif len(rows.classes) == 2:
+        notes.append("AUC and average precision are not available: there are no scores.")
+    elif n_classes < 2:
+        notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
+    elif n_classes == 2:
         k = positive_code(positive, rows.classes)
         column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else scores if k == 1 else -scores
-        evidence.roc = binary_roc(rows.codes == k, column, rows.weight, rows.clusters, plain(rows.classes[k]))
-        evidence.precision_recall = evidence.roc.precision_recall
+        roc = binary_roc(rows.codes == k, column, rows.weight, rows.clusters, plain(rows.classes[k]))
+        return {"roc": roc, "precision_recall": roc.precision_recall}
     elif scores.ndim == 1:
-        evidence.notes.append(f"AUC is not available: one score for each row, but {len(rows.classes)} classes.")
+        notes.append(f"AUC is not available: one score for each row, but {n_classes} classes.")
     else:
-        scored = ScoredRows(rows.codes, scores, rows.weight, rows.clusters)
-        evidence.roc, evidence.precision_recall = class_curves(scored, rows.classes)
+        rocs, precisions = class_curves(ScoredRows(rows.codes, scores, rows.weight, rows.clusters), rows.classes)
+        return {"roc": rocs, "precision_recall": precisions}
+    return {}
 
 
-def _add_costs(evidence: Evidence, rows: _Rows, costs: tuple[Array, list[Any]], level: float) -> None:
+def _add_costs(
+    rows: _Rows,
+    costs: tuple[Array, list[Any]],
+    level: float,
+    means: dict[str, tuple[float, Interval]],
+    notes: list[str],
+) -> None:
     values, actions = costs
+    note = "cost is the mean cost of the predictions"
     if rows.predicted is not None:
-        evidence.means["cost"] = rows.mean(_row_costs(values, actions, rows.codes, rows.predicted), level)
+        means["cost"] = rows.mean(_row_costs(values, actions, rows.codes, rows.predicted), level)
     if rows.posterior is not None:
-        decided = Decision(costs=values, actions=actions).decide(Posterior(rows.posterior, rows.classes))
-        evidence.means["cost, least risk"] = rows.mean(_row_costs(values, actions, rows.codes, decided), level)
-    evidence.notes.append(
-        "cost is the mean cost of the predictions"
-        + (", least risk that of the actions of least expected cost." if rows.posterior is not None else ".")
-    )
+        chosen = Decision(costs=values, actions=actions).decide(Posterior(rows.posterior, rows.classes))
+        means["cost_least_risk"] = rows.mean(_row_costs(values, actions, rows.codes, chosen), level)
+        note += ", least risk that of the actions of least expected cost"
+    notes.append(f"{note}.")
 
 
 def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -> Array:
@@ -379,265 +585,3 @@ def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -
     remedy = "costs= must have a column for everything that is predicted"
     column = codes_among("predicted", chosen, as_labels(actions), remedy)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]
-
-
-#: Rates of a class that the printed table shows; all of them are in `to_frame`.
-_SHOWN = ("recall", "precision", "f1", "auc")
-
-
-_MOST_CLASSES = 30
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """How good predictions are. Made by `evaluate`, `evaluation_of` and `Evaluator.result`.
-
-    Attributes
-    ----------
-    estimates : list of Estimate
-        Every measure with its interval. ``evaluation["kappa"]`` and ``evaluation["recall", "setosa"]`` find one; a
-        measure named by itself is that of the whole, or the macro average.
-    confusion : ConfusionMatrix or None
-    roc, precision_recall : curves, or None
-        One curve for two classes; one for each class, found by its label, for more.
-    calibration : dict of CalibrationBins
-        For each class; empty without probabilities.
-    calibration_line : CalibrationLine or None
-        For two classes: intercept and slope of observed on predicted log-odds.
-    risk_coverage : RiskCoverage or None
-    notes : list of str
-        What to know when reading the numbers, such as measures that are not available and why.
-    """
-
-    classes: Array
-    n_rows: int
-    total_weight: float
-    level: float
-    estimates: list[Estimate]
-    confusion: ConfusionMatrix | None = None
-    roc: Roc | Rocs | None = None
-    precision_recall: PrecisionRecall | PrecisionRecalls | None = None
-    calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
-    calibration_line: CalibrationLine | None = None
-    risk_coverage: RiskCoverage | None = None
-    notes: list[str] = field(default_factory=list)
-
-    def __getitem__(self, key: Any) -> Estimate:
-        metric, of = key if isinstance(key, tuple) else (key, None)
-        found = {row.of: row for row in self.estimates if row.metric == metric}
-        there = list(found)
-        if of is None and there:
-            # A measure named by itself is that of the whole; a curve of two classes is of one of them.
-            of = next((scope for scope in ("overall", "macro") if scope in found), there[0])
-        if plain(of) in found:
-            return found[plain(of)]
-        if there:
-            raise ParameterError(f"{metric} is not reported of {of!r}, only of {there[:10]}.")
-        known = list(dict.fromkeys(found.metric for found in self.estimates))
-        raise ParameterError(f"{metric!r} is not reported here. Reported: {', '.join(known)}. {' '.join(self.notes)}")
-
-    def __contains__(self, key: Any) -> bool:
-        try:
-            self[key]
-        except ParameterError:
-            return False
-        return True
-
-    def of(self, of: Any) -> list[Estimate]:
-        """All measures of one class, or of "overall", "macro", "micro" or "weighted"."""
-        return [found for found in self.estimates if found.of == plain(of)]
-
-    def to_frame(self) -> Any:
-        """The measures as a pandas frame, one row for each, or a dict of columns without pandas."""
-        names = list(Estimate.__dataclass_fields__)
-        return frame_of({column: [getattr(row, column) for row in self.estimates] for column in names})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Measures, confusion matrix, calibration and notes as plain values for JSON; NaN as None."""
-        coarse = {str(label): bins.rebinned(10).to_dict() for label, bins in self.calibration.items()}
-        return {
-            "classes": self.classes.tolist(),
-            "rows": self.n_rows,
-            "total_weight": self.total_weight,
-            "level": self.level,
-            "estimates": [_plain_values(row) for row in self.estimates],
-            "confusion": None if self.confusion is None else self.confusion.to_dict(),
-            "calibration": coarse,
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
-        rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
-        head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
-        blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines(), self._average_lines()]
-        if self.confusion is not None:
-            blocks.append(str(self.confusion).splitlines())
-        if self.risk_coverage is not None:
-            blocks.append([repr(self.risk_coverage)])
-        blocks.append(_wrapped([f"note: {note}" for note in self.notes]))
-        return "\n\n".join("\n".join(block) for block in blocks if block)
-
-    __repr__ = __str__
-
-    def _overall_lines(self) -> list[str]:
-        rows = [["measure", "value", "low", "high", "interval by"]]
-        for found in [*self.of("overall"), *self._areas()]:
-            words = found.metric if found.of == "overall" else f"{found.metric} ({shortened(found.of, 14)})"
-            rows.append([words, *map(_decimal, (found.value, found.low, found.high)), found.method])
-        lines = aligned([row[:4] for row in rows])
-        return [_cut(f"{line}  {row[4]}") for line, row in zip(lines, rows, strict=True)]
-
-    def _areas(self) -> list[Estimate]:
-        return [self[metric] for metric in ("auc", "average precision") if metric in self]
-
-    def _class_lines(self) -> list[str]:
-        return self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown) + self._left_out()
-
-    def _left_out(self) -> list[str]:
-        more = len(self.classes) - _MOST_CLASSES
-        return [f"... and {more} more classes, see to_frame()"] if more > 0 else []
-
-    def _average_lines(self) -> list[str]:
-        return self._grid("average", ["macro", "micro", "weighted"], str)
-
-    def _grid(self, title: str, scopes: list[Any], called: Callable[[Any], str]) -> list[str]:
-        """A line for each scope, a column for each shown measure, with its interval in brackets."""
-        by_key = {(found.metric, found.of): found for found in self.estimates}
-        metrics = [metric for metric in _SHOWN if any((metric, scope) in by_key for scope in scopes)]
-        if not metrics:
-            return []
-        rows = [[title, *metrics]]
-        for scope in scopes:
-            cells = [_bracketed(by_key.get((metric, scope))) for metric in metrics]
-            rows.append([shortened(called(scope), 14), *cells])
-        return aligned(rows)
-
-
-def _decimal(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}"
-
-
-def _bracketed(found: Estimate | None) -> str:
-    if found is None or math.isnan(found.value):
-        return "-"
-    if math.isnan(found.low):
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
-
-
-def _plain_values(row: Estimate) -> dict[str, Any]:
-    values = {column: getattr(row, column) for column in Estimate.__dataclass_fields__}
-    return {column: None if isinstance(v, float) and not math.isfinite(v) else v for column, v in values.items()}
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
-
-
-def _wrapped(lines: list[str]) -> list[str]:
-    return [part for line in lines for part in textwrap.wrap(line, WIDTH, subsequent_indent="      ")]
-
-
-_CLASS_RATES = ("recall", "precision", "f1", "specificity", "fnr", "fpr", "npv")
-
-
-_OTHERS = ("balanced accuracy", "kappa", "mcc")
-
-
-@dataclass
-class Evidence:
-    """What is known about some predictions."""
-
-    classes: Array
-    n_rows: int
-    total_weight: float
-    confusion: ConfusionMatrix | None = None
-    table: TableSample | None = None
-    means: dict[str, tuple[float, Interval]] = field(default_factory=dict)
-    roc: Roc | Rocs | None = None
-    precision_recall: PrecisionRecall | PrecisionRecalls | None = None
-    calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
-    calibration_line: CalibrationLine | None = None
-    risk_coverage: RiskCoverage | None = None
-    notes: list[str] = field(default_factory=list)
-
-    def evaluation(self, level: float, random_state: Any) -> Evaluation:
-        """All measures with their intervals."""
-        estimates: list[Estimate] = []
-        if self.confusion is not None and self.table is not None:
-            estimates += _table_estimates(self.confusion, self.table, level, random_state)
-        estimates += [estimate(name, "overall", *self._bounded(name)) for name in self.means]
-        estimates += _curve_estimates(self.roc, self.precision_recall, level)
-        notes = self.notes + [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
-        return Evaluation(
-            self.classes,
-            self.n_rows,
-            self.total_weight,
-            level,
-            estimates,
-            self.confusion,
-            self.roc,
-            self.precision_recall,
-            self.calibration,
-            self.calibration_line,
-            self.risk_coverage,
-            list(dict.fromkeys(notes)),
-        )
-
-    def _bounded(self, name: str) -> tuple[float, Interval]:
-        """A mean over rows with its interval, cut off where the measure ends; costs may be gains."""
-        value, interval = self.means[name]
-        most = {"log-loss": math.inf, "brier": 1.0 if len(self.classes) == 2 else 2.0}.get(name)
-        return (value, interval) if most is None else (value, interval.within(0.0, most))
-
-
-def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
-    wanted = [(metric, "overall") for metric in _OTHERS]
-    wanted += [(metric, how) for metric in _CLASS_RATES for how in AVERAGES]
-    intervals = dict(zip(wanted, other_intervals(table, wanted, level, random_state), strict=True))
-    found = [_share_estimate(confusion, table, metric, level) for metric in _reported_shares(confusion)]
-    for metric in _OTHERS:
-        value = confusion.overall(metric)
-        reason = confusion.undefined(metric).get("overall", "")
-        found.append(estimate(metric, "overall", value, intervals[metric, "overall"], reason))
-    for metric in _CLASS_RATES:
-        found += _class_estimates(confusion, table, metric, level)
-        found += [_average_estimate(confusion, metric, how, intervals[metric, how]) for how in AVERAGES]
-    return found
-
-
-def _reported_shares(confusion: ConfusionMatrix) -> list[str]:
-    """Coverage is of interest only where something else than a class can be predicted."""
-    abstains = len(confusion.predictions) > len(confusion.classes)
-    return [metric for metric in SHARES if abstains or metric in ("accuracy", "error rate")]
-
-
-def _share_estimate(confusion: ConfusionMatrix, table: TableSample, metric: str, level: float) -> Estimate:
-    reason = confusion.undefined(metric).get("overall", "")
-    return estimate(metric, "overall", confusion.overall(metric), share_interval(table, metric, level), reason)
-
-
-def _class_estimates(confusion: ConfusionMatrix, table: TableSample, metric: str, level: float) -> list[Estimate]:
-    reasons = confusion.undefined(metric)
-    intervals = class_intervals(table, metric, level)
-    return [
-        estimate(metric, label, float(value), interval, reasons.get(label, ""))
-        for label, value, interval in zip(confusion.classes.tolist(), confusion.rate(metric), intervals, strict=True)
-    ]
-
-
-def _average_estimate(confusion: ConfusionMatrix, metric: str, how: Any, interval: Interval) -> Estimate:
-    value = confusion.average(metric, how)
-    reasons = list(confusion.undefined(metric).values())
-    note = "; ".join(reasons[:3]) + (f" and {len(reasons) - 3} more" if len(reasons) > 3 else "")
-    return estimate(metric, how, value, interval, f"{how} {metric} is undefined: {note}" if np.isnan(value) else "")
-
-
-def _curve_estimates(
-    roc: Roc | Rocs | None, precision_recall: PrecisionRecall | PrecisionRecalls | None, level: float
-) -> list[Estimate]:
-    found = [] if roc is None else [estimate("auc", *row) for row in roc.measured(level)]
-    if precision_recall is not None:
-        found += [estimate("average precision", *row) for row in precision_recall.measured(level)]
-    return found

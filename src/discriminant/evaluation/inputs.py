@@ -116,7 +116,7 @@ def _coded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
     return list(position), codes
 
 
-def check_scores(score: Any, name: str = "score", most_columns: int | None = None) -> Array:
+def class_scores(name: str, score: Any, classes: Array) -> Array:
     """Scores as a float array, one column or one for each class; refuses what has no order."""
     values = np.asarray(score)
     if values.dtype.kind not in "fiub":
@@ -125,7 +125,7 @@ def check_scores(score: Any, name: str = "score", most_columns: int | None = Non
         values = values.astype(np.float64)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    if values.ndim not in (1, 2) or (values.ndim == 2 and most_columns == 1):
+    if values.ndim not in (1, 2):
         raise InputError(f"{name} must have one number for each row, got shape {values.shape}.")
     finite = np.isfinite(values)
     if not finite.all():
@@ -133,7 +133,28 @@ def check_scores(score: Any, name: str = "score", most_columns: int | None = Non
         where = f", column {column[0]}" if column else ""
         what = "NaN" if np.isnan(values[row, *column]) else "infinity"
         raise InputError(f"{name} contains {what}: row {row}{where}. Scores must be finite, or rows have no order.")
+    if values.ndim == 2 and values.shape[1] != len(classes):
+        raise InputError(
+            f"{name} has {values.shape[1]} columns, expected {len(classes)}: one for each of the classes "
+            f"{classes.tolist()}, in this order."
+        )
     return values
+
+
+def score_column(name: str, score: Any) -> Array:
+    """One score for each row."""
+    shape = np.shape(score)
+    if len(shape) == 2 and shape[1] > 1:
+        raise InputError(f"{name} must have one number for each row, got shape {shape}.")
+    return class_scores(name, score, np.empty(0))
+
+
+def number_column(name: str, numbers: Any) -> Array:
+    """One number for each row as float64."""
+    values = np.asarray(numbers)
+    if values.ndim != 1 or values.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be one number for each row, got shape {values.shape}, dtype {values.dtype}.")
+    return values.astype(np.float64, copy=False)
 
 
 def positive_code(positive: Any, classes: Array) -> int:
@@ -154,14 +175,12 @@ def positive_code(positive: Any, classes: Array) -> int:
 
 def check_probability(probability: Any) -> Array:
     """One probability for each row as float64."""
-    p = np.asarray(probability)
-    if p.ndim != 1 or p.dtype.kind not in "fiub":
-        raise InputError(f"probability must be one number for each row, got shape {p.shape}, dtype {p.dtype}.")
+    p = number_column("probability", probability)
     sound = (p >= 0) & (p <= 1)
     if not sound.all():
         row = int(np.argmin(sound))
         raise InputError(f"probability must be from 0 to 1, row {row} has {p[row]:g}.")
-    return p.astype(np.float64, copy=False)
+    return p
 
 
 def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:

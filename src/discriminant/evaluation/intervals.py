@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr, ndtri, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from ..data.parameters import check_number
 from ..errors import ParameterError
-from ..results import shown
+from ..results import Result, metric_name, shown
 from .inputs import Clusters
 
 Array = np.ndarray[Any, Any]
@@ -69,9 +69,9 @@ class Interval:
         """The interval cut off where the measure ends."""
         return Interval(max(self.low, floor), min(self.high, ceiling), self.level, self.method)
 
-    def mapped(self, function: Callable[[float], float], method: str) -> Interval:
+    def mapped(self, function: Callable[[float], float]) -> Interval:
         """The interval of an increasing function of the measure."""
-        return Interval(function(self.low), function(self.high), self.level, method)
+        return Interval(function(self.low), function(self.high), self.level, self.method)
 
 
 def no_interval(level: float, reason: str) -> Interval:
@@ -91,6 +91,97 @@ def quantile(level: float, degrees: float = math.inf) -> float:
     """How many standard errors an interval of this level reaches to either side."""
     upper = 0.5 + level / 2
     return float(ndtri(upper) if math.isinf(degrees) else stdtrit(degrees, upper))
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Result):
+    """A number found from rows, with its confidence interval and how that was made.
+
+    Attributes
+    ----------
+    value : float
+        NaN where it is undefined; ``note`` says why.
+    low, high, level : float
+        The confidence interval and its level.
+    method : str
+        How the interval was made, or why there is none.
+    metric : str
+        What was measured.
+    of : label or str
+        Of what: a class, or "overall", "macro", "micro" or "weighted".
+    note : str
+    standard_error, degrees : float
+        Where they are known; ``t`` and ``p_value`` are then those of the test that the true value is 0.
+
+    Examples
+    --------
+    >>> print(Estimate.by_standard_error(0.9, 0.02, 9))
+    0.9000 ± 0.0452
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    metric: str = ""
+    of: Any = "overall"
+    note: str = ""
+    standard_error: float = math.nan
+    degrees: float = math.inf
+
+    @classmethod
+    def by_interval(cls, metric: str, of: Any, value: float, interval: Interval, note: str = "") -> Estimate:
+        """A measure with its interval; where the measure is undefined, so is the interval."""
+        if math.isnan(value):
+            interval = no_interval(interval.level, note or "undefined")
+        return cls(value, interval.low, interval.high, interval.level, interval.method, metric, of, note)
+
+    @classmethod
+    def by_standard_error(
+        cls, value: float, standard_error: float, degrees: float, level: float = 0.95, method: str = "Student's t"
+    ) -> Estimate:
+        """A mean, or a difference of means, with the interval of Student's t."""
+        reach = quantile(level, degrees) * standard_error
+        found = Interval(value - reach, value + reach, level, method)
+        if math.isnan(standard_error):
+            found = no_interval(level, "the scores do not tell how they vary")
+        return cls(value, found.low, found.high, level, found.method, standard_error=standard_error, degrees=degrees)
+
+    def interval(self, level: float | None = None) -> Interval:
+        """The confidence interval; one of another level by the standard error."""
+        if level is None or check_level(level) == self.level:
+            return Interval(self.low, self.high, self.level, self.method)
+        return Estimate.by_standard_error(self.value, self.standard_error, self.degrees, level, self.method).interval()
+
+    def around(self, value: float) -> Estimate:
+        """Another value with the same standard error."""
+        return Estimate.by_standard_error(value, self.standard_error, self.degrees, self.level, self.method)
+
+    @property
+    def reach(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def t(self) -> float:
+        """The value in standard errors."""
+        if self.standard_error == 0:
+            return math.copysign(math.inf, self.value) if self.value else 0.0
+        return self.value / self.standard_error
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided test that the true value is 0."""
+        return float(2 * stdtr(self.degrees, -abs(self.t)))
+
+    def __str__(self) -> str:
+        if not self.metric:
+            return f"{self.value:.4f}" + (f" ± {self.reach:.4f}" if math.isfinite(self.reach) else "")
+        name = metric_name(self.metric) + ("" if self.of == "overall" else f" of {shown(self.of)}")
+        if math.isnan(self.value):
+            return f"{name}: undefined ({self.note})"
+        return f"{name}: {self.value:.4f} ({self.low:.4f} to {self.high:.4f}, {self.method})"
 
 
 def wilson_interval(
@@ -224,43 +315,3 @@ def clustered_mean_interval(values: Array, weight: Array | None, clusters: Clust
     mean = float(weights @ values) / total
     variance = clusters.spread(clusters.sums(weights * (values - mean) / total))
     return normal_interval(mean, variance, level, f"cluster-robust mean, {clusters.words}", clusters.degrees)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One measure: what it is of, its value, its interval and how that was made.
-
-    Attributes
-    ----------
-    metric : str
-    of : label or str
-        A class, or "overall", "macro", "micro" or "weighted".
-    value : float
-        NaN where it is undefined; ``note`` says why.
-    low, high : float
-        The confidence interval.
-    method : str
-        How the interval was made, or why there is none.
-    note : str
-    """
-
-    metric: str
-    of: Any
-    value: float
-    low: float
-    high: float
-    method: str
-    note: str = ""
-
-    def __str__(self) -> str:
-        of = "" if self.of == "overall" else f" of {shown(self.of)}"
-        if math.isnan(self.value):
-            return f"{self.metric}{of}: undefined ({self.note})"
-        return f"{self.metric}{of}: {self.value:.4f} ({self.low:.4f} to {self.high:.4f}, {self.method})"
-
-
-def estimate(metric: str, of: Any, value: float, interval: Interval, note: str = "") -> Estimate:
-    """A measure with its interval; where it is undefined the interval says so too."""
-    if math.isnan(value):
-        return Estimate(metric, of, value, math.nan, math.nan, f"not available: {note or 'undefined'}", note)
-    return Estimate(metric, of, value, interval.low, interval.high, interval.method, note)

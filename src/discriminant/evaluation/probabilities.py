@@ -18,7 +18,7 @@ from ..errors import ParameterError
 from ..kernels import counting as kernels
 from ..losses import Logistic
 from ..objective import Objective
-from ..results import aligned, frame_of
+from ..results import Result, aligned, jsonable, plain
 from ..solvers.choose import named_solver
 from .inputs import check_probability, codes_among, label_column, outcome_column, read_posterior, same_length
 from .ranking import RankedScores, rank
@@ -72,8 +72,8 @@ FINE_BINS = 1_000
 _MOST_LOG_ODDS = 36.0
 
 
-@dataclass(frozen=True)
-class BrierParts:
+@dataclass(frozen=True, repr=False)
+class BrierParts(Result):
     """The Brier score in parts: ``score = reliability - resolution + uncertainty + within``.
 
     reliability: how far observed shares are from predicted ones (0 is best); resolution: how far they are from the
@@ -89,8 +89,12 @@ class BrierParts:
     def within(self) -> float:
         return self.score - (self.reliability - self.resolution + self.uncertainty)
 
+    def __str__(self) -> str:
+        parts = "reliability", "resolution", "uncertainty", "within"
+        return f"Brier score {self.score:.4f}: " + ", ".join(f"{name} {getattr(self, name):.4f}" for name in parts)
 
-class CalibrationBins:
+
+class CalibrationBins(Result):
     """Predicted probabilities and outcomes in bins, which can be added to and merged.
 
     Parameters
@@ -228,38 +232,30 @@ class CalibrationBins:
         resolution = (weight * np.square(y / weight - share)).sum() / total
         return BrierParts(float(score), float(reliability), float(resolution), float(share * (1 - share)))
 
-    def to_frame(self) -> Any:
-        """The bins as a pandas frame, or a dict of arrays without pandas."""
-        return frame_of(
-            {
-                "from": self.low,
-                "to": self.high,
-                "rows": self.weight,
-                "predicted": self.predicted,
-                "observed": self.observed,
-            }
-        )
+    def _columns(self) -> dict[str, Array]:
+        ends = {"low": self.low, "high": self.high}
+        return {**ends, "rows": self.weight, "predicted": self.predicted, "observed": self.observed}
 
     def to_dict(self) -> dict[str, Any]:
         """The filled bins as plain values for JSON."""
-        filled = self.weight > 0
-        columns = {"from": self.low, "to": self.high, "rows": self.weight}
-        columns |= {"predicted": self.predicted, "observed": self.observed}
-        return {name: values[filled].tolist() for name, values in columns.items()}
+        return {name: values[self.weight > 0].tolist() for name, values in self._columns().items()}
 
     def __str__(self) -> str:
-        shown = self if len(self.weight) <= 20 else self.rebinned(10)
-        columns = shown.to_dict()
-        cells = [["from", "to", "rows", "predicted", "observed"]]
-        cells += [
-            [f"{a:.3f}", f"{b:.3f}", f"{n:,.6g}", f"{p:.4f}", f"{o:.4f}"]
-            for a, b, n, p, o in zip(*columns.values(), strict=True)
-        ]
-        how = "these bins" if shown is self else "10 bins of equally many rows"
-        head = f"calibration: error {shown.ece(None):.4f} on average, {shown.mce(None):.4f} at most ({how})"
+        bins = self if len(self.weight) <= 20 else self.rebinned(10)
+        columns = bins.to_dict()
+        formats = ".3f", ".3f", ",.6g", ".4f", ".4f"
+        cells = [list(columns)]
+        for row in zip(*columns.values(), strict=True):
+            cells.append([format(value, form) for value, form in zip(row, formats, strict=True)])
+        how = "these bins" if bins is self else "10 bins of equally many rows"
+        head = f"calibration: error {bins.ece(None):.4f} on average, {bins.mce(None):.4f} at most ({how})"
         return "\n".join([head, *aligned(cells, left=0)])
 
-    __repr__ = __str__
+
+def bins_by_class(classes: Array, sums: Array) -> dict[Any, CalibrationBins]:
+    """The bins of each class, from the sums of `posterior_bins`."""
+    edges = CalibrationBins().edges
+    return {plain(label): CalibrationBins.from_sums(edges, own) for label, own in zip(classes, sums, strict=True)}
 
 
 def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Array:
@@ -284,8 +280,8 @@ def _checked_edges(edges: Any) -> Array:
     return ends
 
 
-@dataclass(frozen=True)
-class CalibrationLine:
+@dataclass(frozen=True, repr=False)
+class CalibrationLine(Result):
     """Log-odds of the outcome as ``intercept + slope * log-odds predicted``; 0 and 1 where the model is right.
 
     A slope below 1 means probabilities that are too extreme (overfitting), above 1 too timid ones; the intercept tells
@@ -348,8 +344,8 @@ def _line(objective: Objective) -> CalibrationLine:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class RiskCoverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskCoverage(Result):
     """The share of errors among the rows that are decided, for every share of rows that are.
 
     Rows are decided in order of their largest posterior. Made by `risk_coverage`.
@@ -371,18 +367,13 @@ class RiskCoverage:
         return self.ranked.values
 
     @cached_property
-    def _decided(self) -> Array:
-        return self.ranked.true_positives + self.ranked.false_positives
-
-    @cached_property
     def coverage(self) -> Array:
-        return self._decided / self._decided[-1]
+        return self.ranked.predicted / self.ranked.predicted[-1]
 
     @cached_property
     def risk(self) -> Array:
-        return np.divide(
-            self.ranked.false_positives, self._decided, out=np.zeros(len(self._decided)), where=self._decided > 0
-        )
+        covered = self.ranked.predicted
+        return np.divide(self.ranked.false_positives, covered, out=np.zeros(len(covered)), where=covered > 0)
 
     @property
     def area(self) -> float:
@@ -400,11 +391,14 @@ class RiskCoverage:
         low_enough = np.flatnonzero(self.risk <= risk)
         return float(self.coverage[low_enough[-1]]) if low_enough.size else 0.0
 
-    def to_frame(self) -> Any:
-        """The curve as a pandas frame, or a dict of arrays without pandas."""
-        return frame_of({"threshold": self.thresholds, "coverage": self.coverage, "risk": self.risk})
+    def _columns(self) -> dict[str, Array]:
+        return {"threshold": self.thresholds, "coverage": self.coverage, "risk": self.risk}
 
-    def __repr__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """The area below the curve, and the curve, as plain values for JSON."""
+        return {name: jsonable(values) for name, values in {"area": self.area, **self._columns()}.items()}
+
+    def __str__(self) -> str:
         at = ", ".join(f"{self.risk_at(share):.4f} at {share:.0%}" for share in (1.0, 0.9, 0.75, 0.5))
         return f"risk against coverage: {at}"
 

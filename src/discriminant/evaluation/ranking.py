@@ -23,7 +23,7 @@ from ..decision.posteriors import label_array
 from ..engine import side_by_side
 from ..errors import ParameterError
 from ..kernels import counting as kernels
-from ..results import shown
+from ..results import Result, shown
 from .inputs import Clusters
 from .intervals import Interval, no_interval
 
@@ -63,6 +63,17 @@ class RankedScores:
     def false_positives(self) -> Array:
         """Negative rows with at least this score."""
         return np.cumsum(self.negative)
+
+    @cached_property
+    def predicted(self) -> Array:
+        """Rows with at least this score."""
+        return self.true_positives + self.false_positives
+
+    @cached_property
+    def precision(self) -> Array:
+        """The share of positive rows among those with at least this score."""
+        out = np.zeros(len(self.predicted))
+        return np.divide(self.true_positives, self.predicted, out=out, where=self.predicted > 0)
 
     @cached_property
     def placements(self) -> tuple[Array, Array]:
@@ -167,7 +178,7 @@ def average_precision(ranked: RankedScores) -> float:
     """The mean, over positive rows, of the precision at their score; NaN without positive rows."""
     if not ranked.n_positive > 0:
         return math.nan
-    return float(ranked.positive @ _precision(ranked)) / ranked.n_positive
+    return float(ranked.positive @ ranked.precision) / ranked.n_positive
 
 
 def average_precision_influence(ranked: RankedScores, n: float) -> Influence:
@@ -175,17 +186,12 @@ def average_precision_influence(ranked: RankedScores, n: float) -> Influence:
 
     A row changes the precision at its own score and at all lower ones. ``n`` is the number of independent draws.
     """
-    value, precision = average_precision(ranked), _precision(ranked)
-    predicted = np.maximum(ranked.true_positives + ranked.false_positives, 1e-300)
+    value, precision = average_precision(ranked), ranked.precision
+    predicted = np.maximum(ranked.predicted, 1e-300)
     gained = _from_below(ranked.positive / predicted)
     lost = _from_below(ranked.positive * precision / predicted)
     scale = _correction(n) / ranked.n_positive
     return Influence((precision + gained - lost - value) * scale, -lost * scale)
-
-
-def _precision(ranked: RankedScores) -> Array:
-    predicted = ranked.true_positives + ranked.false_positives
-    return np.divide(ranked.true_positives, predicted, out=np.zeros(len(predicted)), where=predicted > 0)
 
 
 def _from_below(values: Array) -> Array:
@@ -226,8 +232,8 @@ def row_variance(influence: Array, weight: Array | None, clusters: Clusters | No
 _RESAMPLES, _CELLS = 1_000, 2_000
 
 
-@dataclass(frozen=True)
-class BestThreshold:
+@dataclass(frozen=True, repr=False)
+class BestThreshold(Result):
     """The threshold with the lowest expected cost.
 
     Attributes

@@ -1,15 +1,19 @@
-"""Every measure that is a function of a table of counts, for one table or a stack of them.
+"""Every measure that is a function of a table of counts, with its confidence interval.
 
 A table has a row for each true class and a column for each class that can be predicted, in the same order; further
 columns are actions that are no class ("abstain"). All measures need only its diagonal and its margins (`Margins`).
 Arrays may have leading axes, so that the formula of the estimate is also that of its bootstrap. A measure whose
 denominator is 0 is NaN.
+
+Intervals: Wilson's for proportions, the BCa bootstrap of the table (Efron 1987) for other measures. Rows in clusters:
+the variance between clusters of the linearised measure (Taylor linearisation), for proportions as a number of
+independent rows worth as much.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -23,12 +27,14 @@ from .inputs import Clusters
 from .intervals import Interval, Scale, bca_interval, no_interval, normal_interval, wilson_interval
 
 Array = np.ndarray[Any, Any]
-
-
 Average = Literal["macro", "micro", "weighted"]
-
-
 Undefined = Literal["nan", "skip"]
+
+AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+#: Cells of tables that are worked on at once.
+_MOST_CELLS = 4_000_000
+#: Share of a count that it is moved by to see how a measure responds.
+_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,12 @@ class Margins:
         return self.truth.sum(axis=-1)
 
     @property
-    def others(self) -> Array:
+    def negative(self) -> Array:
         """Rows of other classes; exactly 0 where there are none, whatever the weights."""
         return self.truth.sum(axis=-1, keepdims=True) - self.truth
 
     @property
-    def otherwise(self) -> Array:
+    def predicted_negative(self) -> Array:
         """Rows predicted as anything else; exactly 0 where there are none."""
         return self.columns.sum(axis=-1, keepdims=True) - self.predicted
 
@@ -85,25 +91,27 @@ class Rate:
     undefined: str
 
     def of(self, counts: Margins) -> Array:
-        return ratio(counts.combined(self.part), counts.combined(self.base))
+        return ratio(self.part_of(counts), self.base_of(counts))
+
+    def part_of(self, counts: Margins) -> Array:
+        return counts.combined(self.part)
 
     def base_of(self, counts: Margins) -> Array:
         return counts.combined(self.base)
 
 
 _ABSENT, _ALONE = "no row is of class {label}", "every row is of class {label}"
-
-
 _NEITHER = "no row is of class {label} or was predicted so"
-
 
 RATES = {
     "recall": Rate({"tp": 1}, {"truth": 1}, _ABSENT),
     "precision": Rate({"tp": 1}, {"predicted": 1}, "no row was predicted {label}"),
-    "specificity": Rate({"others": 1, "predicted": -1, "tp": 1}, {"others": 1}, _ALONE),
+    "specificity": Rate({"negative": 1, "predicted": -1, "tp": 1}, {"negative": 1}, _ALONE),
     "fnr": Rate({"truth": 1, "tp": -1}, {"truth": 1}, _ABSENT),
-    "fpr": Rate({"predicted": 1, "tp": -1}, {"others": 1}, _ALONE),
-    "npv": Rate({"otherwise": 1, "truth": -1, "tp": 1}, {"otherwise": 1}, "every row was predicted {label}"),
+    "fpr": Rate({"predicted": 1, "tp": -1}, {"negative": 1}, _ALONE),
+    "npv": Rate(
+        {"predicted_negative": 1, "truth": -1, "tp": 1}, {"predicted_negative": 1}, "every row was predicted {label}"
+    ),
     "jaccard": Rate({"tp": 1}, {"truth": 1, "predicted": 1, "tp": -1}, _NEITHER),
 }
 
@@ -119,7 +127,7 @@ def named_rate(metric: str, m: float = 1.0) -> Rate:
     if metric in ("f", "f1"):
         return f_rate(m if metric == "f" else 1.0)
     if metric not in RATES:
-        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', 'f1', {_listed(RATES)}; {_listed(OVERALL)}.")
+        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', 'f1', {_quoted(RATES)}; {_quoted(OVERALL)}.")
     return RATES[metric]
 
 
@@ -132,7 +140,7 @@ def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "
     if undefined not in ("nan", "skip"):
         raise ParameterError(f"undefined must be 'nan' or 'skip', got {undefined!r}.")
     if how == "micro":
-        return ratio(counts.combined(rate.part).sum(axis=-1), counts.combined(rate.base).sum(axis=-1))
+        return ratio(rate.part_of(counts).sum(axis=-1), rate.base_of(counts).sum(axis=-1))
     if how not in ("macro", "weighted"):
         raise ParameterError(f"The average must be 'macro', 'micro' or 'weighted', got {how!r}.")
     values = rate.of(counts)
@@ -142,52 +150,79 @@ def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "
     return ratio((weight * np.where(counted, values, 0.0)).sum(axis=-1), weight.sum(axis=-1))
 
 
-def accuracy(counts: Margins) -> Array:
-    """The share of rows given their own class; abstaining is not."""
+@dataclass(frozen=True)
+class Overall:
+    """A measure of the whole table.
+
+    A proportion of rows has ``base``, the rows it is a proportion of; another measure a scale without bounds.
+    """
+
+    of: Statistic
+    base: Statistic | None = None
+    scale: Scale = "logit"
+    undefined: str = "truth or prediction is the same for every row"
+
+
+def _all_rows(counts: Margins) -> Array:
+    return counts.total
+
+
+def _covered_rows(counts: Margins) -> Array:
+    return counts.predicted.sum(axis=-1)
+
+
+def _accuracy(counts: Margins) -> Array:
     return ratio(counts.tp.sum(axis=-1), counts.total)
 
 
-def error_rate(counts: Margins) -> Array:
-    """The share of rows not given their own class."""
+def _error_rate(counts: Margins) -> Array:
     return ratio((counts.truth - counts.tp).sum(axis=-1), counts.total)
 
 
-def coverage(counts: Margins) -> Array:
-    """The share of rows given any class at all."""
-    return ratio(counts.predicted.sum(axis=-1), counts.columns.sum(axis=-1))
+def _coverage(counts: Margins) -> Array:
+    return ratio(_covered_rows(counts), counts.columns.sum(axis=-1))
 
 
-def accuracy_when_decided(counts: Margins) -> Array:
-    """The share of rows given their own class among those given a class."""
-    return ratio(counts.tp.sum(axis=-1), counts.predicted.sum(axis=-1))
+def _selective_accuracy(counts: Margins) -> Array:
+    return ratio(counts.tp.sum(axis=-1), _covered_rows(counts))
 
 
-def balanced_accuracy(counts: Margins) -> Array:
-    """The mean recall of all classes."""
+def _balanced_accuracy(counts: Margins) -> Array:
     return averaged(counts, RATES["recall"], "macro")
 
 
-def kappa(counts: Margins) -> Array:
-    """Cohen's kappa: agreement beyond that of independent labels with the same margins."""
-    return ratio(_beyond_chance(counts), (counts.truth * counts.otherwise).sum(axis=-1))
+def _kappa(counts: Margins) -> Array:
+    """Agreement beyond that of independent labels with the same margins (Cohen 1960)."""
+    return ratio(_beyond_chance(counts), (counts.truth * counts.predicted_negative).sum(axis=-1))
 
 
-def mcc(counts: Margins) -> Array:
-    """Matthews's correlation of truth and prediction, for any number of classes."""
-    of_truth = (counts.truth * counts.others).sum(axis=-1)
+def _mcc(counts: Margins) -> Array:
+    """The correlation of truth and prediction (Matthews 1975), for any number of classes (Gorodkin 2004)."""
+    of_truth = (counts.truth * counts.negative).sum(axis=-1)
     of_prediction = (counts.columns * (counts.columns.sum(axis=-1, keepdims=True) - counts.columns)).sum(axis=-1)
     return ratio(_beyond_chance(counts), np.sqrt(of_truth) * np.sqrt(of_prediction))
 
 
-OVERALL: dict[str, Statistic] = {
-    "accuracy": accuracy,
-    "error rate": error_rate,
-    "coverage": coverage,
-    "accuracy when decided": accuracy_when_decided,
-    "balanced accuracy": balanced_accuracy,
-    "kappa": kappa,
-    "mcc": mcc,
+def _beyond_chance(counts: Margins) -> Array:
+    return counts.total * counts.tp.sum(axis=-1) - (counts.truth * counts.predicted).sum(axis=-1)
+
+
+OVERALL = {
+    "accuracy": Overall(_accuracy, _all_rows),
+    "error_rate": Overall(_error_rate, _all_rows),
+    "coverage": Overall(_coverage, _all_rows),
+    "selective_accuracy": Overall(_selective_accuracy, _covered_rows, undefined="no row was given a class"),
+    "balanced_accuracy": Overall(_balanced_accuracy),
+    "kappa": Overall(_kappa, scale="fisher"),
+    "mcc": Overall(_mcc, scale="fisher"),
 }
+
+
+def overall_measure(metric: str) -> Overall:
+    """The measure of the whole table of this name."""
+    if metric not in OVERALL:
+        raise ParameterError(f"Unknown measure {metric!r}. Measures: {_quoted(OVERALL)}.")
+    return OVERALL[metric]
 
 
 def ratio(part: Array, base: Array) -> Array:
@@ -196,20 +231,8 @@ def ratio(part: Array, base: Array) -> Array:
     return np.divide(part, base, out=np.full(np.broadcast(part, base).shape, np.nan), where=base != 0)
 
 
-def _beyond_chance(counts: Margins) -> Array:
-    return counts.total * counts.tp.sum(axis=-1) - (counts.truth * counts.predicted).sum(axis=-1)
-
-
-def _listed(names: Any) -> str:
+def _quoted(names: Any) -> str:
     return ", ".join(map(repr, names))
-
-
-#: Cells of tables that are worked on at once.
-_MOST_CELLS = 4_000_000
-
-
-#: Share of a count that it is moved by to see how a measure responds.
-_STEP = 1e-4
 
 
 class TableSample:
@@ -234,11 +257,9 @@ class TableSample:
         matrix = sp.csr_matrix((weights, (clusters.codes, cells)), shape=(clusters.count, counts.size))
         return cls(counts, matrix)
 
-    def shares(self, rate: Rate, level: float) -> list[Interval]:
-        """Wilson's intervals of a rate of each class whose part is contained in its base."""
-        return self.share_intervals(rate.of, rate.base_of, level)
-
-    def share_intervals(self, share: Statistic, base: Statistic, level: float) -> list[Interval]:
+    def share_intervals(
+        self, share: Statistic, base: Statistic, level: float, method: str = "Wilson"
+    ) -> list[Interval]:
         """Wilson's intervals of proportions; in clusters with the number of independent rows worth as much.
 
         That number is ``p (1 - p) / variance``, with the linearised variance between clusters; for p of 0 or 1, where
@@ -246,10 +267,12 @@ class TableSample:
         """
         values, bases = share(self.margins), base(self.margins)
         if self.by_cluster is None:
-            return [wilson_interval(float(p), float(n), level) for p, n in zip(values, bases, strict=True)]
+            return [
+                wilson_interval(float(p), float(n), level, method=method) for p, n in zip(values, bases, strict=True)
+            ]
         variances = self._clustered_variance(share)
         sizes = self.by_cluster @ _cell_response(base, self.counts)
-        method = f"Wilson, effective rows by {self.by_cluster.shape[0]:,} clusters"
+        method = f"{method}, effective rows by {self.by_cluster.shape[0]:,} clusters"
         found = []
         for p, variance, size in zip(values, variances, sizes.T, strict=True):
             inside = 0 < p < 1 and variance > 0
@@ -272,8 +295,7 @@ class TableSample:
             return self._linearised(values, statistic, scales, level)
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
-        influence = _cell_response(statistic, self.counts)
-        acceleration = _acceleration(influence, self.counts.ravel())
+        acceleration = _acceleration(_cell_response(statistic, self.counts), self.counts.ravel())
         resampled = self._resampled(statistic, np.random.default_rng(random_state), n_resamples)
         method = f"BCa bootstrap of the table, {n_resamples:,} resamples"
         return [
@@ -298,8 +320,9 @@ class TableSample:
         flat = self.counts.ravel()
         filled = np.flatnonzero(flat)
         n, shares = max(round(flat.sum()), 1), flat[filled] / flat.sum()
-        found = []
-        for size in _portions(n_resamples, flat.size):
+        found, most = [], max(1, _MOST_CELLS // flat.size)
+        for start in range(0, n_resamples, most):
+            size = min(most, n_resamples - start)
             tables = np.zeros((size, flat.size))
             tables[:, filled] = rng.multinomial(n, shares, size=size)
             found.append(statistic(margins(tables.reshape(size, *self.counts.shape))))
@@ -337,31 +360,9 @@ def _acceleration(influence: Array, counts: Array) -> Array:
     return np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)
 
 
-def _portions(total: int, width: int) -> Iterator[int]:
-    """Sizes that add up to the total, of so many tables that they fit into memory."""
-    most = max(1, _MOST_CELLS // width)
-    for start in range(0, total, most):
-        yield min(most, total - start)
-
-
-AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
-
-
-#: Measures of the whole table that are proportions of rows, and how many rows they are proportions of.
-SHARES: dict[str, Statistic] = {
-    "accuracy": lambda counts: counts.total,
-    "error rate": lambda counts: counts.total,
-    "coverage": lambda counts: counts.total,
-    "accuracy when decided": lambda counts: counts.predicted.sum(axis=-1),
-}
-
-
-_SCALES: dict[str, Scale] = {"kappa": "fisher", "mcc": "fisher"}
-
-
 def share_interval(sample: TableSample, metric: str, level: float) -> Interval:
     """The interval of a proportion of the whole table."""
-    share, base = OVERALL[metric], SHARES[metric]
+    share, base = OVERALL[metric].of, cast(Statistic, OVERALL[metric].base)
     return sample.share_intervals(lambda c: share(c)[..., None], lambda c: base(c)[..., None], level)[0]
 
 
@@ -372,33 +373,41 @@ def class_intervals(sample: TableSample, metric: str, level: float) -> list[Inte
     the class among the rows that are of the class or were predicted so.
     """
     if metric != "f1":
-        return sample.shares(RATES[metric], level)
-    return [
-        found.mapped(lambda j: 2 * j / (1 + j), found.method.replace("Wilson", "Wilson of the Jaccard index"))
-        for found in sample.shares(RATES["jaccard"], level)
-    ]
+        return sample.share_intervals(RATES[metric].of, RATES[metric].base_of, level)
+    jaccard = RATES["jaccard"]
+    found = sample.share_intervals(jaccard.of, jaccard.base_of, level, "Wilson of the Jaccard index")
+    return [interval.mapped(lambda j: 2 * j / (1 + j)) for interval in found]
 
 
 def other_intervals(
     sample: TableSample, wanted: list[tuple[str, str]], level: float, random_state: Any
 ) -> list[Interval]:
     """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
-    functions = [_overall(metric) if of == "overall" else _average(metric, of) for metric, of in wanted]
-    scales: list[Scale] = [_SCALES.get(metric, "logit") for metric, _ in wanted]
-    found = sample.intervals(_stacked(functions), scales, level, random_state)
+    functions = [_statistic(metric, of) for metric, of in wanted]
+    scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
+    found = sample.intervals(
+        lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state
+    )
     return [
         (_at_the_end(sample, metric, of, level) if math.isnan(interval.low) else None) or interval
         for (metric, of), interval in zip(wanted, found, strict=True)
     ]
 
 
+def _statistic(metric: str, of: str) -> Statistic:
+    if of == "overall":
+        return OVERALL[metric].of
+    rate = named_rate(metric)
+    return lambda counts: averaged(counts, rate, cast(Average, of))
+
+
 def _at_the_end(sample: TableSample, metric: str, of: str, level: float) -> Interval | None:
     """The interval of a measure at the end of its range, where every resample leaves it; None if it is elsewhere."""
-    if metric == "balanced accuracy":
+    if metric == "balanced_accuracy":
         metric, of = "recall", "macro"
     if of in ("macro", "weighted"):
         return _mean_of_limits(sample, metric, of, level)
-    return _with_most_errors(sample, _overall(metric) if of == "overall" else _average(metric, of), level)
+    return _with_most_errors(sample, _statistic(metric, of), level)
 
 
 def _mean_of_limits(sample: TableSample, metric: str, how: str, level: float) -> Interval | None:
@@ -422,10 +431,10 @@ def _with_most_errors(sample: TableSample, function: Statistic, level: float) ->
 
     They are spread over the classes by their rows, and the margins of the table stay.
     """
-    counts, right = sample.margins, share_interval(sample, "accuracy when decided", level)
+    counts, right = sample.margins, share_interval(sample, "selective_accuracy", level)
     value = float(function(counts))
     end = 0.0 if value < 0.5 else 1.0
-    if float(accuracy_when_decided(counts)) != 1 or not abs(value - end) <= 1e-12:
+    if float(_selective_accuracy(counts)) != 1 or not abs(value - end) <= 1e-12:
         return None
     worst = float(function(Margins(right.low * counts.tp, counts.truth, counts.columns)))
     return Interval(min(worst, end), max(worst, end), level, f"{right.method}, of the errors")
@@ -435,20 +444,21 @@ def table_interval(
     sample: TableSample, classes: list[Any], metric: str, of: Any, level: float, random_state: Any, m: float
 ) -> Interval:
     """The interval of one measure; see `ConfusionMatrix.interval`."""
-    if metric in SHARES:
-        return share_interval(sample, metric, level)
     if metric in OVERALL:
+        if OVERALL[metric].base is not None:
+            return share_interval(sample, metric, level)
         return other_intervals(sample, [(metric, "overall")], level, random_state)[0]
     rate = named_rate(metric, m)
-    if of in AVERAGES and of not in classes and (metric != "f" or m == 1):
-        return other_intervals(sample, [("f1" if metric == "f" else metric, of)], level, random_state)[0]
+    if metric == "f" and m == 1:
+        metric = "f1"
     if of in AVERAGES and of not in classes:
-        function = _stacked([lambda counts: averaged(counts, rate, cast(Average, of))])
-        return sample.intervals(function, ["logit"], level, random_state)[0]
+        if metric != "f":
+            return other_intervals(sample, [(metric, of)], level, random_state)[0]
+        return sample.intervals(lambda c: averaged(c, rate, of)[..., None], ["logit"], level, random_state)[0]
     k = _place(of, classes, metric)
-    if metric == "f" and m != 1:
-        return sample.intervals(lambda counts: rate.of(counts)[..., [k]], ["logit"], level, random_state)[0]
-    return class_intervals(sample, "f1" if metric == "f" else metric, level)[k]
+    if metric != "f":
+        return class_intervals(sample, metric, level)[k]
+    return sample.intervals(lambda c: rate.of(c)[..., [k]], ["logit"], level, random_state)[0]
 
 
 def _place(of: Any, classes: list[Any], metric: str) -> int:
@@ -457,16 +467,3 @@ def _place(of: Any, classes: list[Any], metric: str) -> int:
     if of not in classes:
         raise LabelError(f"{shown(of)} is not among the classes {classes}, nor an average {list(AVERAGES)}.")
     return classes.index(of)
-
-
-def _overall(metric: str) -> Statistic:
-    return OVERALL[metric]
-
-
-def _average(metric: str, of: str) -> Statistic:
-    rate = named_rate(metric)
-    return lambda counts: averaged(counts, rate, cast(Average, of))
-
-
-def _stacked(functions: list[Statistic]) -> Statistic:
-    return lambda counts: np.stack([np.asarray(function(counts)) for function in functions], axis=-1)

@@ -15,13 +15,12 @@ from ..data.parameters import check_integer, check_number
 from ..errors import InputError, ParameterError
 from ..results import plain
 from .confusion import ConfusionMatrix
-from .curves import Averaged, PrecisionRecall, PrecisionRecalls, Roc, Rocs
-from .evaluate import Evaluation, Evidence
-from .inputs import codes_among, label_column, outcome_column, read_posterior, same_length
+from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, macro_curves
+from .evaluate import Evaluation
+from .inputs import codes_among, label_column, number_column, outcome_column, read_posterior, same_length
 from .intervals import Mean, check_level
-from .probabilities import FINE_BINS, CalibrationBins, RiskCoverage, certainties, posterior_bins, row_losses
+from .probabilities import FINE_BINS, RiskCoverage, bins_by_class, certainties, posterior_bins, row_losses
 from .ranking import RankedScores
-from .rates import TableSample
 
 Array = np.ndarray[Any, Any]
 
@@ -126,13 +125,10 @@ class Evaluator:
         check_level(level)
         if self.n_rows == 0:
             raise InputError("No rows have come yet: there is nothing to evaluate.")
-        evidence = Evidence(self.classes, self.n_rows, self.total_weight, self.confusion.copy())
-        evidence.table = TableSample(self.confusion.counts)
-        if self.with_posterior:
-            self._add_probabilities(evidence, level)
-        else:
-            evidence.notes.append("AUC, log-loss and calibration are not available: there are no probabilities.")
-        return evidence.evaluation(level, random_state)
+        notes = ["AUC, log-loss and calibration are not available: there are no probabilities."]
+        parts = self._of_probabilities(level) if self.with_posterior else {"notes": notes}
+        counted = self.classes, self.n_rows, self.total_weight, level
+        return Evaluation.of_parts(*counted, random_state=random_state, confusion=self.confusion.copy(), **parts)
 
     def _refuse_mixture(self, with_posterior: bool) -> None:
         if self.with_posterior not in (None, with_posterior):
@@ -148,51 +144,39 @@ class Evaluator:
         for k, histogram in zip(self.scored, self.histograms, strict=True):
             histogram.update(codes == k, posterior[:, k], weight)
 
-    def _add_probabilities(self, evidence: Evidence, level: float) -> None:
-        evidence.means["log-loss"] = (self.log_loss.mean, self.log_loss.interval(level))
-        evidence.means["brier"] = (self.brier.mean, self.brier.interval(level))
-        edges = CalibrationBins().edges
-        evidence.calibration = {
-            plain(label): CalibrationBins.from_sums(edges, sums.copy())
-            for label, sums in zip(self.classes, self.bins, strict=True)
-        }
-        evidence.risk_coverage = RiskCoverage(self.certainty.ranked)
+    def _of_probabilities(self, level: float) -> dict[str, Any]:
+        """What the evaluation has of probabilities."""
         labels = [plain(self.classes[k]) for k in self.scored]
-        curves = {label: Roc(h.ranked, label) for label, h in zip(labels, self.histograms, strict=True)}
-        evidence.roc, evidence.precision_recall = _one_or_many(curves)
+        roc, precision_recall = _one_or_many(
+            {label: Roc(histogram.ranked, label) for label, histogram in zip(labels, self.histograms, strict=True)}
+        )
         error = max((h.auc_error for h in self.histograms if h.auc_error == h.auc_error), default=0.0)
-        evidence.notes.append(
+        note = (
             f"AUC and average precision are those of histograms of {self.certainty.n_bins:,} bins: rows of a bin count "
             f"as ties, and the AUC of the rows differs by {error:.1e} at most."
         )
+        return {
+            "means": {
+                name: (found.mean, found.interval(level))
+                for name, found in (("log_loss", self.log_loss), ("brier", self.brier))
+            },
+            "calibration": bins_by_class(self.classes, self.bins.copy()),
+            "risk_coverage": RiskCoverage(self.certainty.ranked),
+            "roc": roc,
+            "precision_recall": precision_recall,
+            "notes": [note],
+        }
 
 
 def _one_or_many(curves: dict[Any, Roc]) -> tuple[Roc | Rocs, PrecisionRecall | PrecisionRecalls]:
     if len(curves) == 1:
         (curve,) = curves.values()
         return curve, curve.precision_recall
-    precisions = {label: curve.precision_recall for label, curve in curves.items()}
-    undefined = "; ".join(filter(None, (curve.undefined for curve in curves.values())))
-    of_auc = _bounded([c.auc for c in curves.values()], [c.auc_variance for c in curves.values()], undefined)
-    of_precision = _bounded(
-        [c.average_precision for c in precisions.values()],
-        [c.average_precision_variance for c in precisions.values()],
-        undefined,
-    )
-    return Rocs(curves, of_auc), PrecisionRecalls(precisions, of_precision)
-
-
-def _bounded(values: list[float], variances: list[float], undefined: str) -> Averaged:
-    """The mean over classes; how they vary together is not known, so the most that it can be is assumed."""
-    words = ", classes taken to vary together"
-    return Averaged(float(np.mean(values)), float(np.mean(np.sqrt(variances)) ** 2), None, undefined, words)
-
-
-def _score_column(score: Any) -> Array:
-    scores = np.asarray(score)
-    if scores.ndim != 1 or scores.dtype.kind not in "fiub":
-        raise InputError(f"score must be one number for each row, got shape {scores.shape}, dtype {scores.dtype}.")
-    return scores.astype(np.float64, copy=False)
+    of_auc = [curve.auc_variance for curve in curves.values()]
+    of_precision = [curve.precision_recall.average_precision_variance for curve in curves.values()]
+    # How the classes vary together is not known: the most that it can be is assumed.
+    variances = [float(np.mean(np.sqrt(values)) ** 2) for values in (of_auc, of_precision)]
+    return macro_curves(curves, variances, words=", classes taken to vary together")
 
 
 class ScoreHistogram:
@@ -234,7 +218,7 @@ class ScoreHistogram:
 
     def update(self, outcome: Any, score: Any, sample_weight: Any = None) -> ScoreHistogram:
         """Add rows: whether each is positive, and its score; returns the histogram itself."""
-        positive, scores = outcome_column(outcome), _score_column(score)
+        positive, scores = outcome_column(outcome), number_column("score", score)
         same_length(outcome=positive, score=scores)
         place = self._bins(scores) + self.n_bins * positive
         weight = check_weights(sample_weight, len(scores))

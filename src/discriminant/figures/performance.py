@@ -11,11 +11,11 @@ import numpy as np
 
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs
-from ..evaluation.intervals import wilson_interval
+from ..evaluation.intervals import Estimate, wilson_interval
 from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
 from ..evaluation.ranking import BestThreshold, expected_costs, threshold_costs
+from ..results import metric_name
 from ..validation.comparison import Comparison
-from ..validation.cross_validation import Estimate
 from ..validation.learning_curve import ErrorSources, LearningCurve
 from . import theme
 
@@ -460,9 +460,6 @@ def _sentence(count: float, share: float, truth: str, prediction: str) -> str:
     return f"{theme.counted(count)} rows that are {truth} were predicted {prediction}<br>({share:.1%} of all {truth})"
 
 
-_METRICS = {"log_loss": "log-loss", "brier": "Brier score", "auc": "AUC"}
-
-
 def learning_curve(curve: LearningCurve) -> Figure:
     """The error on training rows and on held-out rows against the number of training rows, and where it leads.
 
@@ -554,7 +551,7 @@ def comparison(result: Comparison) -> Figure:
     theme.expect(result, (Comparison,), "comparison", "Make one with discriminant's compare(models, X, y).")
     names = list(result.ranking)
     made = theme.figure(
-        f"Models compared by {_METRICS.get(result.metric, result.metric)}",
+        f"Models compared by {metric_name(result.metric)}",
         f"{theme.written(result.sentence)} Intervals: {100 * result.level:g} %, each model by itself; whether two "
         "differ is judged split by split.",
         height=220 + 44 * len(names),
@@ -569,7 +566,7 @@ def comparison(result: Comparison) -> Figure:
     ):
         if chosen:
             _add_means(made, result, names, chosen, group, k)
-    made.update_xaxes(**theme.axis(f"{_METRICS.get(result.metric, result.metric)} on held-out rows"))
+    made.update_xaxes(**theme.axis(f"{metric_name(result.metric)} on held-out rows"))
     return made.update_yaxes(**theme.names_axis([theme.written(name) for name in names]))
 
 

@@ -25,18 +25,17 @@ from ..files import write_whole
 #: Measures that are shares of rows and read best in percent.
 SHARES = {
     "accuracy",
-    "error",
-    "error rate",
-    "balanced accuracy",
+    "error_rate",
+    "balanced_accuracy",
     "recall",
     "precision",
     "specificity",
     "f1",
     "coverage",
-    "accuracy when decided",
+    "selective_accuracy",
 }
 #: Measures in units of their own, of any size.
-COSTS = {"cost", "cost, least risk"}
+COSTS = {"cost", "cost_least_risk"}
 NOTHING = "\N{EN DASH}"
 _PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "numba", "plotly")
 _MINUS = "\N{MINUS SIGN}"  #: as wide as a digit, so that columns align

@@ -14,8 +14,7 @@ from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.evaluate import Evaluation, Evidence, evaluation_of
-from ..evaluation.rates import TableSample
+from ..evaluation.evaluate import Evaluation, evaluation_of
 from ..results import plain
 from ..tables.learning import Finding
 from ..tables.schema import Schema
@@ -211,9 +210,9 @@ def _own_evaluation(
         return found, f"all rows, each predicted by a fit to the other folds ({folds} folds{others})"
     confusion = crossed.confusion(winner)
     total = float(confusion.total)
-    evidence = Evidence(crossed.classes, round(total), total, confusion, TableSample(confusion.counts))
-    evidence.notes.append("Only predicted classes were kept in the comparison, no probabilities.")
-    return evidence.evaluation(comparison.level, 0), "the rows held out in the comparison"
+    notes = ["Only predicted classes were kept in the comparison, no probabilities."]
+    counted = crossed.classes, round(total), total, comparison.level
+    return Evaluation.of_parts(*counted, confusion=confusion, notes=notes), "the rows held out in the comparison"
 
 
 def _same_counts(evaluation: Evaluation, confusion: ConfusionMatrix) -> bool:

@@ -40,8 +40,8 @@ Array = np.ndarray[Any, Any]
 #: How a measure is called in the report, and what it says.
 WORDS: dict[str, tuple[str, str]] = {
     "accuracy": ("Accuracy", "The share of rows that are given their own class."),
-    "error": ("Error rate", "The share of rows that are given another class than their own."),
-    "balanced accuracy": ("Balanced accuracy", "The mean recall of the classes: rare classes count as much as others."),
+    "error_rate": ("Error rate", "The share of rows that are given another class than their own."),
+    "balanced_accuracy": ("Balanced accuracy", "The mean recall of the classes: rare classes count as much as others."),
     "auc": (
         "AUC",
         "How often a row of the class scores above a row of another class; 0.5 is guessing, 1 is never wrong.",
@@ -52,7 +52,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "brier": ("Brier score", "The mean squared distance of the probabilities from what came true; 0 is best."),
     "cost": ("Cost", "What a row costs on average under the costs given; less is better."),
-    "least risk": (
+    "cost_least_risk": (
         "Cost, least risk",
         "What a row costs if the action of least expected cost is taken instead of the likeliest class.",
     ),

@@ -112,7 +112,7 @@ def _other_measure(material: ReportData) -> str:
     comparison = material.comparison
     assert comparison is not None
     metric = comparison.metric
-    if metric in ("accuracy", "error"):
+    if metric in ("accuracy", "error_rate"):
         return ""
     value = comparison.cross_validation.mean(material.winner, metric)
     return f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
@@ -136,7 +136,7 @@ def _errors(material: ReportData) -> str:
     pairs = confused(material)
     if not pairs:
         return "On the rows it was judged by it made no error at all."
-    error = material.evaluation["error rate"].value
+    error = material.evaluation["error_rate"].value
     return f"Of 100 rows it misjudges about {100 * error:.1f}; most often {pairs[0].words}."
 
 
@@ -150,25 +150,19 @@ def _costs(material: ReportData) -> str:
     words = f"Under the costs given a row costs {decimal(cost.value, 3)} on average"
     interval = between("cost", cost.low, cost.high)
     words += f" ({interval})" if interval else ""
-    if "cost, least risk" in evaluation:
-        least = decimal(evaluation["cost, least risk"].value, 3)
+    if "cost_least_risk" in evaluation:
+        least = decimal(evaluation["cost_least_risk"].value, 3)
         words += f"; taking the action of least expected cost brings it to {least}"
     return f"{words}."
 
 
 def _key_figures(material: ReportData) -> list[dict[str, str]]:
     keys = [_accuracy_key(material)]
-    for metric, name in (
-        ("auc", "auc"),
-        ("balanced accuracy", "balanced accuracy"),
-        ("log-loss", "log_loss"),
-        ("cost", "cost"),
-        ("cost, least risk", "least risk"),
-    ):
+    for metric in ("auc", "balanced_accuracy", "log_loss", "cost", "cost_least_risk"):
         if metric in material.evaluation:
             found = material.evaluation[metric]
             if not math.isnan(found.value):
-                keys.append(_key(name, measured(metric, found.value), between(metric, found.low, found.high)))
+                keys.append(_key(metric, measured(metric, found.value), between(metric, found.low, found.high)))
     return keys
 
 
@@ -296,7 +290,7 @@ def _curve_sentence(material: ReportData) -> str:
     return (
         f"With {count(int(curve.sizes[-1]))} training rows the error is {percent(curve.validation().value)}; endless "
         f"rows would bring it to about {percent(curve.limit.value)}, {100 * gap.value:.1f} points less (give or take "
-        f"{100 * gap.reach():.1f})."
+        f"{100 * gap.reach:.1f})."
     )
 
 

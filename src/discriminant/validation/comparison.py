@@ -17,7 +17,7 @@ from sklearn.dummy import DummyClassifier
 from ..errors import ParameterError
 from ..evaluation.inputs import coded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
-from ..results import aligned, frame_of, jsonable, listed
+from ..results import aligned, frame_of, jsonable, listed, metric_name
 from .cross_validation import CrossValidation, cross_validate, holm
 from .out_of_fold import METRICS, named_models
 from .splits import LabelledTable, group_codes, held_out_share, labelled_table
@@ -248,13 +248,13 @@ class Comparison:
         return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
-        if self.metric not in ("accuracy", "error"):
+        if self.metric not in ("accuracy", "error_rate"):
             return f"{value:.4f}"
         return f"{100 * value:.1f}" + ((" points" if points else " %") if unit else "")
 
     @property
     def _metric_name(self) -> str:
-        return {"log_loss": "log-loss", "brier": "Brier score", "auc": "AUC"}.get(self.metric, self.metric)
+        return metric_name(self.metric)
 
     def to_frame(self) -> Any:
         """A frame with one row for each pair."""
@@ -332,8 +332,8 @@ def compare(
     models, X, y, folds, repeats, groups, costs, sample_weight, stratify, random_state, train_scores, progress, n_jobs
         As in `cross_validate`.
     metric : str, optional
-        What is compared: "accuracy", "error", "log_loss", "brier", "auc" or "cost". By default accuracy, or the cost
-        if there are costs.
+        What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default accuracy, or the
+        cost if there are costs.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.

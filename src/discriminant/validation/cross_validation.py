@@ -20,11 +20,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from ..errors import ParameterError
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.intervals import Interval, check_level, no_interval, quantile, wilson_interval
+from ..evaluation.intervals import Estimate, Interval, wilson_interval
 from ..results import aligned, frame_of, jsonable, plain
 from .out_of_fold import (
     CEILINGS,
@@ -40,47 +39,10 @@ from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over splits with its standard error and degrees of freedom.
-
-    Examples
-    --------
-    >>> print(Estimate(0.9, 0.02, 9).interval(level=0.95))
-    0.8548 to 0.9452 (95 %, corrected resampled t)
-    """
-
-    value: float
-    standard_error: float
-    degrees: float
-
-    def reach(self, level: float = 0.95) -> float:
-        """How far the interval reaches to either side."""
-        return quantile(level, self.degrees) * self.standard_error
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """The values that are compatible with the scores."""
-        level = check_level(level)
-        if math.isnan(self.standard_error):
-            return no_interval(level, "the scores do not tell how they vary")
-        method = "mean over rows" if math.isinf(self.degrees) else "corrected resampled t"
-        return Interval(self.value - self.reach(level), self.value + self.reach(level), level, method)
-
-    def __str__(self) -> str:
-        reach = f" ± {self.reach():.4f}" if math.isfinite(self.standard_error) else ""
-        return f"{self.value:.4f}{reach}"
-
-    @property
-    def t(self) -> float:
-        """The value in standard errors."""
-        if self.standard_error == 0:
-            return float(np.sign(self.value) * np.inf) if self.value else 0.0
-        return self.value / self.standard_error
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided test that the true value is 0."""
-        return float(2 * stats.t.sf(abs(self.t), self.degrees))
+def _by_splits(value: float, standard_error: float, degrees: float) -> Estimate:
+    """A mean over splits, or over the rows of one, with its standard error and degrees of freedom."""
+    method = "mean over rows" if math.isinf(degrees) else "corrected resampled t"
+    return Estimate.by_standard_error(float(value), standard_error, degrees, method=method)
 
 
 def corrected_mean(values: Array, ratio: float) -> Estimate:
@@ -90,10 +52,10 @@ def corrected_mean(values: Array, ratio: float) -> Estimate:
     """
     known = values[np.isfinite(values)]
     if known.size < 2:
-        return Estimate(float(known[0]) if known.size else np.nan, np.nan, np.nan)
+        return _by_splits(known[0] if known.size else np.nan, np.nan, np.nan)
     # Equal scores have no variance at all, not that of the rounding of their mean.
     variance = 0.0 if np.ptp(known) == 0 else float(known.var(ddof=1))
-    return Estimate(float(known.mean()), float(np.sqrt((1 / known.size + ratio) * variance)), known.size - 1)
+    return _by_splits(known.mean(), float(np.sqrt((1 / known.size + ratio) * variance)), known.size - 1)
 
 
 def holm(p_values: Array) -> Array:
@@ -141,7 +103,7 @@ def fitting_notes(
 
 def _paired(differences: Array, ratio: float, one_split_error: float) -> Estimate:
     if len(differences) == 1:
-        return Estimate(float(differences[0]), one_split_error, np.inf)
+        return _by_splits(differences[0], one_split_error, np.inf)
     return corrected_mean(differences, ratio)
 
 
@@ -204,13 +166,13 @@ class CrossValidation:
         scores = self.scores(model, metric)
         if len(scores) == 1:
             error = float(self.errors[self._model(model), 0, self._metric(metric)])
-            return Estimate(float(scores[0]), error, math.inf)
+            return _by_splits(scores[0], error, math.inf)
         return corrected_mean(scores, self.ratio)
 
     def interval(self, model: str, metric: str = "accuracy", level: float = 0.95) -> Interval:
         """A confidence interval of the mean, cut off where the measure ends; Wilson's for a share in a single split."""
         estimate = self.estimate(model, metric)
-        if self.n_splits == 1 and metric in ("accuracy", "error"):
+        if self.n_splits == 1 and metric in ("accuracy", "error_rate"):
             return wilson_interval(estimate.value, float(self.counts[self._model(model)].sum()), level)
         floor = -math.inf if metric == "cost" else 0.0
         return estimate.interval(level).within(floor, CEILINGS.get(metric, math.inf))
@@ -219,7 +181,7 @@ class CrossValidation:
         """The first model's mean minus the second's, split by split, with its standard error."""
         gaps = self.scores(first, metric) - self.scores(second, metric)
         if len(gaps) == 1:
-            return Estimate(float(gaps[0]), math.nan, math.nan)
+            return _by_splits(gaps[0], math.nan, math.nan)
         return corrected_mean(gaps, self.ratio)
 
     def confusion(self, model: str) -> ConfusionMatrix:
@@ -371,9 +333,9 @@ def cross_validate(
         Cost of predicting class j (column) where k (row) is true; adds the metric "cost". Classes are in sorted order
         or by name, ``{true: {predicted: cost}}``.
     metrics : str or list of str, optional
-        Of "accuracy", "error", "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier score,
-        and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier score
-        (halved for two classes) need posteriors.
+        Of "accuracy", "error_rate", "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier
+        score, and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier
+        score (halved for two classes) need posteriors.
     stratify : bool
         Whether classes are spread evenly over the folds.
     random_state : int or Generator

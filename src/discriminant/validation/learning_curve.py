@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
@@ -20,8 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.parameters import check_number
 from ..errors import ParameterError
 from ..estimators.base import MomentClassifier
+from ..evaluation.intervals import Estimate
 from ..results import aligned, frame_of, jsonable
-from .cross_validation import Estimate, corrected_mean
+from .cross_validation import corrected_mean
 from .out_of_fold import Judge, Scoring, named_models, refuse_weightless_models, scored_models
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds, shuffled_by_class
 
@@ -107,13 +108,13 @@ class LearningCurve:
         The standard error comes from leaving out one split at a time (jackknife), with the correction for the rows the
         splits share. That the curve is a power law is an assumption it does not cover.
         """
-        return replace(corrected_mean(self._limits, self.ratio), value=self.power_law.limit)
+        return corrected_mean(self._limits, self.ratio).around(self.power_law.limit)
 
     @cached_property
     def estimation(self) -> Estimate:
         """What more rows could remove: the error on held-out rows at the largest size minus the limit."""
         found = corrected_mean(self.validation_errors[:, -1] - self._limits, self.ratio)
-        return replace(found, value=self.validation().value - self.power_law.limit)
+        return found.around(self.validation().value - self.power_law.limit)
 
     @cached_property
     def _limits(self) -> Array:
@@ -215,7 +216,7 @@ def learning_curve(
     splits = [split for part in rounds for split in part.splits]
     steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
     ladders = [_ladder(table, split, steps, rng) for split in splits]
-    judge = Judge(table, Scoring(("error",)), train_scores=True, keep=None)
+    judge = Judge(table, Scoring(("error_rate",)), train_scores=True, keep=None)
     (outcomes,) = scored_models(named, ladders, judge, progress, n_jobs)
     held_out = np.array([outcome.held_out.values[0] for outcome in outcomes]).reshape(len(splits), -1)
     train = np.array([outcome.train.values[0] for outcome in outcomes if outcome.train]).reshape(len(splits), -1)
@@ -407,7 +408,7 @@ def error_sources(
         named, X, y, sizes, folds, repeats, groups, sample_weight,
         random_state=random_state, progress=progress, n_jobs=n_jobs,
     )  # fmt: skip
-    approximation = None if known is None else replace(curve.limit, value=curve.limit.value - known)
+    approximation = None if known is None else curve.limit.around(curve.limit.value - known)
     (name, estimator), table = next(iter(named.items())), labelled_table(X, y, sample_weight)
     return ErrorSources(
         name, curve.validation(), curve.estimation, approximation, known, _optimisation(estimator, table), curve

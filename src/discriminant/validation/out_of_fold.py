@@ -171,9 +171,9 @@ def _cell_numbers(data: LabelledRows, needs: Needs, n_cells: int) -> int:
 
 
 #: Every measure, and whether more of it is better.
-METRICS = {"accuracy": True, "error": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
+METRICS = {"accuracy": True, "error_rate": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
 #: Their largest possible value.
-CEILINGS = {"accuracy": 1.0, "error": 1.0, "auc": 1.0}
+CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
 _FROM_POSTERIORS = ("log_loss", "brier")
 
 
@@ -224,7 +224,7 @@ class Scoring:
             return self.costs[truth, answers.codes]
         if name == "accuracy":
             return answers.codes == truth
-        if name == "error":
+        if name == "error_rate":
             return answers.codes != truth
         posterior: Any = answers.posterior
         return log_losses(posterior, truth) if name == "log_loss" else brier_scores(posterior, truth)
