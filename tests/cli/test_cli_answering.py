@@ -25,7 +25,7 @@ def coded(model_path, data):
     file = read_model_file(model_path)
     schema = Schema.from_dict(file.schema)
     table = discriminant.open_table(data, types=schema.types).read()
-    return file.model, schema.encode_batch(table)[0], schema.labels(table)[0]
+    return file.model, schema.rows(schema.encode_batch(table)[0]), schema.labels(table)[0]
 
 
 def frame(ran):
@@ -168,16 +168,18 @@ def test_contributions_add_up_to_the_score(run, titanic, new_passengers, tmp_pat
     fitted, X, _ = coded(path, new_passengers)
     means = np.array(read_model_file(path).metadata["training"]["means"])
     for row in (0, 7, 31):
-        found = run("explain", path, new_passengers, "--row", row, "--json").json
-        total = sum(part["contribution"] for part in found["contributions"]) + found["lead_at_means"]
-        sign = 1 if found["for"] == 1 else -1
+        found = run("explain", path, new_passengers, "--row", row, "--json").json["contributions"]
+        total = sum(part["contribution"] for part in found["rows"]) + found["lead_at_means"]
+        sign = 1 if found["label"] == 1 else -1
         assert found["lead"] == pytest.approx(sign * fitted.decision_function(X[row : row + 1])[0], rel=1e-9)
         assert total == pytest.approx(found["lead"], rel=1e-9)
         if model == "naive-bayes":
             continue
-        own = {part["column"]: part["contribution"] for part in found["contributions"]}
+        own = {part["column"]: part["contribution"] for part in found["rows"]}
         j = Schema.from_dict(read_model_file(path).schema).names.index("fare")
-        assert own["fare"] == pytest.approx(sign * fitted.coef_[0, j] * (X[row, j] - means[j]), rel=1e-6, abs=1e-9)
+        assert own["fare"] == pytest.approx(
+            sign * fitted.coef_[0, j] * (X.values[row, j] - means[j]), rel=1e-6, abs=1e-9
+        )
 
 
 def test_a_row_by_its_values_is_the_row_by_its_number(run, iris_model, iris):
@@ -203,9 +205,9 @@ def test_points_of_the_nomogram_add_up_to_probabilities(run, titanic_model, new_
     model, X, _ = coded(titanic_model, new_passengers)
     raw = pd.read_csv(new_passengers, na_values=["?"], keep_default_na=True)
     points = {}
-    for entry in found["columns"]:
+    for entry in found["rows"]:
         points.setdefault(entry["column"], {})[entry["value"]] = entry["points"]
-    totals = {row["probability"]: row["points"] for row in found["totals"]}
+    totals = {float(p): total for p, total in found["probabilities"].items()}
     slope = (totals[0.5] - totals[0.25]) / np.log(3)
     checked = 0
     for i, row in raw.iterrows():

@@ -71,17 +71,17 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     found, text = run(*arguments, "--json").json, run(*arguments).out
     training = read_training(titanic, "survived")
     model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
-    rows = found["coefficients"]
+    rows = found["coefficients"]["rows"]
     assert [row["term"] for row in rows] == ["intercept", *training.schema.names]
     expected = [*model.intercept_, *model.coef_[0]]
-    np.testing.assert_allclose([row["coefficient"] for row in rows], expected, rtol=1e-9)
+    np.testing.assert_allclose([row["estimate"] for row in rows], expected, rtol=1e-9)
     np.testing.assert_allclose([row["odds_ratio"] for row in rows], np.exp(expected), rtol=1e-9)
     low, high = model.summary().rows[1].low, model.summary().rows[1].high
-    assert (rows[1]["odds_lower"], rows[1]["odds_upper"]) == pytest.approx((np.exp(low), np.exp(high)))
+    assert (rows[1]["low"], rows[1]["high"]) == pytest.approx((low, high))
     assert found["training_metrics"]["accuracy"] == model.score(training.X, training.y)
     for row in rows:
         line = next(line for line in text.splitlines() if line.startswith(row["term"] + " "))
-        assert [number(row[key]) for key in ("coefficient", "odds_ratio", "odds_lower")] == [
+        assert [number(row["estimate"]), number(row["odds_ratio"]), number(np.exp(row["low"]))] == [
             line.removeprefix(row["term"]).split()[j] for j in (0, -3, -2)
         ]
 
@@ -96,7 +96,7 @@ def test_every_model_is_fitted_stored_used_and_explained(run, titanic, new_passe
     assert "Accuracy on these rows" in run("fit", titanic, "-t", "survived", "--model", model, *drop, "-o", path).out
     training = read_training(titanic, "survived", drop=["deck", "port", "name", "id"])
     predicted = [int(line) for line in run("predict", path, titanic).out.split()[1:]]
-    np.testing.assert_array_equal(predicted, load(path).predict(training.X))
+    np.testing.assert_array_equal(predicted, load(path).predict(training.rows))
     assert run("explain", path).out
     assert run("explain", path, new_passengers, "--row", 3).out.startswith("Prediction: ")
     assert "Always saying 0" in run("evaluate", path, new_passengers).out
@@ -143,9 +143,9 @@ def test_weights_count_like_repeated_rows(run, folder, tmp_path):
     repeated = write_rows(tmp_path / "repeated.csv", [["u", "v", "y"], *(r[:3] for r in rows for _ in range(r[3]))])
     once = run("fit", weighted, "-t", "y", "--weights", "w", "--json").json
     each = run("fit", repeated, "-t", "y", "--json").json
-    for first, second in zip(once["coefficients"], each["coefficients"], strict=True):
+    for first, second in zip(once["coefficients"]["rows"], each["coefficients"]["rows"], strict=True):
         assert first["term"] == second["term"]
-        assert first["coefficient"] == pytest.approx(second["coefficient"], rel=1e-8, abs=1e-10)
+        assert first["estimate"] == pytest.approx(second["estimate"], rel=1e-8, abs=1e-10)
     assert once["training_metrics"] == pytest.approx(each["training_metrics"])
 
 
@@ -246,8 +246,8 @@ def test_infinite_coefficients_are_shown_as_such(run, tmp_path):
     ]
     table = write_rows(tmp_path / "t.csv", [["x", "level", "y"], *rows])
     found = run("fit", table, "-t", "y", "--json", "-o", tmp_path / "m.dsc").json
-    (infinite,) = [row for row in found["coefficients"] if row.get("infinite")]
-    assert (infinite["term"], infinite["infinite"], infinite["coefficient"]) == ("level=c", "-", None)
+    (infinite,) = [row for row in found["coefficients"]["rows"] if row.get("infinite")]
+    assert (infinite["term"], infinite["infinite"], infinite["estimate"]) == ("level=c", "-", None)
     text = run("explain", tmp_path / "m.dsc").out
     assert next(line.split() for line in text.splitlines() if line.startswith("level=c")) == [
         *("level=c", "-inf", "-", "-", "-", "0", "-", "-")
@@ -263,7 +263,7 @@ def test_calibrated_machines_are_kept_and_give_probabilities(run, tmp_path, iris
     run("predict", model, iris, "--proba", "-o", out)
     values = np.loadtxt(out, delimiter=",", skiprows=1, usecols=(1, 2, 3))
     training = read_training(iris, "species")
-    np.testing.assert_array_equal(values, load(model).predict_proba(training.X))
+    np.testing.assert_array_equal(values, load(model).predict_proba(training.rows))
 
 
 def test_the_report_advises_in_the_words_of_the_command_line(run, tmp_path):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from discriminant import errors
 from discriminant.cli import options
 from discriminant.cli.console import Run, running, visible
-from discriminant.cli.costs import costs_in_words, read_cost_file, read_priors
 from discriminant.cli.fit import fit
-from discriminant.cli.options import Labelled, TrainingOptions, pairs
+from discriminant.cli.options import Labelled, TrainingOptions, pairs, read_priors
+from discriminant.decision.costs import costs_in_words, read_cost_file
 from discriminant.errors import DiscriminantWarning, InputError, Model, ParameterError, Setting
 
 

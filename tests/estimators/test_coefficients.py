@@ -16,7 +16,7 @@ from discriminant import (
     nomogram,
 )
 from discriminant.errors import DegenerateDataError, ParameterError
-from discriminant.estimators.registry import MODELS, model_class, short_name
+from discriminant.estimators.registry import MODELS, new_model, short_name
 
 
 def rows(n_classes=2, n=300):
@@ -115,7 +115,7 @@ def test_there_are_no_points_where_coefficients_are_infinite_or_classes_three():
 
 def test_every_short_name_is_a_class():
     for name in MODELS:
-        assert short_name(model_class(name).__name__) == name
+        assert short_name(type(new_model(name)).__name__) == name
     assert short_name("OneVsRest") == "OneVsRest"
     with pytest.raises(ParameterError, match="Did you mean 'logistic'"):
-        model_class("logit")
+        new_model("logit")

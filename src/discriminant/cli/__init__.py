@@ -18,8 +18,8 @@ from .demo import demo
 from .describe import describe
 from .evaluate import evaluate
 from .explain import explain
-from .export import export
 from .fit import fit
+from .modelfile import export
 from .predict import predict
 from .raster import app as raster
 

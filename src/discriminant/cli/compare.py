@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .console import Page, check_output, command_line, grid, name_columns, say, show, told
-from .options import Labelled, TrainingOptions, command, told_findings
+from .console import Page, check_output, command_line, grid, say, show, told
+from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
@@ -60,8 +60,8 @@ def compare(
     """
     check_output(report, overwrite)
     labelled = reading.training(data, target, weights, groups)
-    for message in told_findings(labelled.findings) if not json else ():
-        say(f"Note: {message}")
+    if not json:
+        labelled.tell_findings()
     found = compared(labelled, models, folds, repeats, metric, costs, report)
     show(found, comparison_page, json)
 
@@ -76,12 +76,7 @@ def compared(
     report: str | None = None,
 ) -> dict[str, Any]:
     """Compare, write the report if one is wanted, and give what is shown."""
-    from .costs import costs_in_words, read_cost_file
-
-    name_columns(labelled.names)
-    table = read_cost_file(costs, list(labelled.class_rows))
-    if table is not None:
-        say(costs_in_words(table))
+    table = options.read_costs(costs, list(labelled.class_rows))
     contest = Contest(labelled, _folds(labelled, folds), repeats, _metric(metric, table is not None), table)
     comparison, left_out = contest.held(models)
     if report is not None:
@@ -160,7 +155,7 @@ class Contest:
     def _splits(self) -> dict[str, Any]:
         training = self.labelled.training
         return {
-            "X": training.X,
+            "X": self.labelled.rows,
             "y": training.y,
             "folds": self.folds,
             "repeats": self.repeats,
@@ -182,12 +177,11 @@ class Contest:
         from ..tables import Finding
 
         name, training = _best_model(comparison), self.labelled.training
-        weights = {} if training.weights is None else {"sample_weight": training.weights}
         write_report(
             path,
             comparison,
             replace(training, findings=tuple(Finding(**finding) for finding in self.labelled.findings)),
-            model=self.models[name].fit(training.X, training.y, **weights),
+            model=self.models[name].fit(self.labelled.rows, training.y, **self.labelled.weights),
             model_name=name,
             costs=self.costs,
             command=command_line(),

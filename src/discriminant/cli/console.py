@@ -48,7 +48,6 @@ _ADVICE = {
 }
 #: Parameters that are options under another name, or their own, where a message begins with them.
 _PARAMETER = re.compile(r"^(rare|max_levels|missing|on_ragged|absent|delimiter|encoding|decimal|drop) must be")
-_COLUMN = re.compile(r"\b([Cc])olumn (\d+)\b")
 
 #: Options that have another name than the parameter of the package they stand for.
 _RENAMED = {"on_ragged": "ragged", "cv": "folds"}
@@ -62,15 +61,14 @@ class Run:
 
     options: frozenset[str] = frozenset()
     debug: bool = False
-    names: Sequence[str] = ()
     warned: dict[Any, list[Warning]] = field(default_factory=dict)
 
     def spelled(self, part: Setting | Model) -> str:
         """A setting or model of a message as this command takes it: an option, or a parameter for ``fit --set``."""
         if isinstance(part, Model):
-            from .models import MODELS
+            from ..estimators.registry import short_name
 
-            return next((name for name, known in MODELS.items() if known == part.name), part.name)
+            return short_name(part.name)
         if part.parameter in _INSTEAD:
             return _INSTEAD[part.parameter]
         name = _RENAMED.get(part.parameter, part.parameter)
@@ -85,11 +83,7 @@ class Run:
     def told(self, message: Any) -> str:
         """An error, a warning or another message of the package as this command tells it."""
         text = message.told(self.spelled) if isinstance(message, Message) else str(message)
-        return _COLUMN.sub(self._name, " ".join(in_options(text).split("\n")))
-
-    def _name(self, found: re.Match[str]) -> str:
-        j = int(found[2])
-        return f"{found[1]}olumn {self.names[j]!r}" if j < len(self.names) else found[0]
+        return " ".join(in_options(text).split("\n"))
 
     def warn(
         self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
@@ -114,11 +108,6 @@ _RUNNING: list[Run] = [Run()]
 def told(message: Any) -> str:
     """A message of the package, with settings and models as the running command takes them."""
     return _RUNNING[-1].told(message)
-
-
-def name_columns(names: Sequence[str]) -> None:
-    """From here on the running command calls columns by these names."""
-    _RUNNING[-1].names = names
 
 
 def _written(value: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import options
-from .console import Page, name_columns, shortened, show, told
-from .options import Labelled, TrainingOptions, command, told_findings
+from .console import Page, shortened, show, told
+from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
     from ..tables import Column
@@ -41,7 +41,6 @@ def describe(
 
 def described(labelled: Labelled) -> dict[str, Any]:
     """What is to know about a table, as plain values."""
-    name_columns(labelled.names)
     training, rows = labelled.training, len(labelled.training.y)
     return {
         **labelled.source,
@@ -84,7 +83,7 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
         needed = f"that takes more rows than columns, and no more than {_MOST_COLUMNS:,} columns"
         return {"skipped": f"{needed}; there are {n:,} rows and {p:,} columns"}
     try:
-        model = LinearDiscriminantAnalysis().fit(labelled.training.X, labelled.training.y)
+        model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.training.y)
         mahalanobis = pdist(model.sphere(model.means_))
     except DiscriminantError as error:
         return {"skipped": told(error)}
@@ -135,7 +134,7 @@ def _page(found: dict[str, Any]) -> Page:
         [row["name"], _kind(row), _values(row), f"{row['missing']:,}" if row["missing"] else ""]
         for row in found["table_columns"]
     ]
-    warned = told_findings(found["findings"])
+    warned = [finding["message"] for finding in found["findings"]]
     return [
         "\n".join([head] + ([f"Read as: {found['dialect']}"] if found["dialect"] else [])),
         *shortened(f"Classes of {found['target'] or 'the labels'}", ["class", "rows", "share"], classes),

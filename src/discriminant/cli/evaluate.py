@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import options
-from .console import Page, check_output, command_line, name_columns, say, show
-from .modelfile import Answering, opened
+from .console import Page, check_output, command_line, say, show
+from .modelfile import StoredModel, opened
 from .options import TableOptions, command
 
 if TYPE_CHECKING:
@@ -34,44 +34,40 @@ def evaluate(
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
     from ..evaluation import evaluate as measured
-    from .costs import costs_in_words, read_cost_file
 
     check_output(report, overwrite)
-    answering = opened(model)
-    name_columns(answering.schema.names)
-    costed = read_cost_file(costs, answering.classes)
-    if costed is not None:
-        say(costs_in_words(costed))
-    table = answering.table(reading, data, absent)
-    if answering.training.get("sha256") == table.fingerprint:
+    stored = opened(model)
+    costed = options.read_costs(costs, stored.classes)
+    table = stored.table(reading, data, absent)
+    if stored.training.get("sha256") == table.fingerprint:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
-    X, y = labelled_rows(answering, table, absent)
-    evaluation = measured(answering.model, X, y, costs=costed)
-    for message in answering.told_report():
+    X, y = labelled_rows(stored, table, absent)
+    evaluation = measured(stored.model, X, y, costs=costed)
+    for message in stored.told_report():
         say(message)
     if report is not None:
-        _write_report(report, answering, evaluation, X, y, costed)
+        _write_report(report, stored, evaluation, X, y, costed)
     values = {"model": model, "data": table.label, "report": report, "baseline": _baseline(y)}
     show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
 
 
-def labelled_rows(answering: Answering, table: Any, absent: str) -> tuple[Any, Any]:
+def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, Any]:
     """The coded rows of a table that have a class, and their classes."""
     import numpy as np
 
     from ..errors import InputError
 
-    target = answering.schema.target
+    target = stored.schema.target
     if target is not None and target.name is not None:
         table.known(target.name, "target")
     data = table.read()
-    y, present = answering.schema.labels(data)
+    y, present = stored.schema.labels(data)
     if not present.any():
         raise InputError(f"No row of {table.label} has a class: there is nothing to evaluate.")
     if not present.all():
         say(f"{int(np.count_nonzero(~present)):,} rows have no class and were left out.")
         data = data.filter(present)
-    X, kept = answering.coded(data, absent)
+    X, kept = stored.coded(data, absent)
     return X, (y if kept is None else y[kept])
 
 
@@ -83,19 +79,19 @@ def _baseline(y: Any) -> dict[str, Any]:
     return {"class": classes[k].item(), "accuracy": float(counts[k] / counts.sum())}
 
 
-def _write_report(path: str, answering: Answering, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
+def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
     from ..report import write_report
 
     write_report(
         path,
         None,
-        (X, y, answering.schema.names),
+        (getattr(X, "values", X), y, stored.schema.names),
         evaluation=evaluation,
-        model=answering.model,
-        model_name=answering.name,
+        model=stored.model,
+        model_name=stored.name,
         costs=costs,
         command=command_line(),
-        title=f"{answering.name} on new rows",
+        title=f"{stored.name} on new rows",
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
-from .console import Page, name_columns, say, shortened, show
-from .modelfile import Answering, batches, opened
+from .console import Page, grid, say, shortened, show, told
+from .modelfile import StoredModel, batches, opened
 from .options import TableOptions, command
 
 if TYPE_CHECKING:
@@ -47,75 +49,91 @@ def explain(
       discriminant explain model.dsc new.csv --row 17 --costs costs.csv
       discriminant explain model.dsc --row "age=41,sex=female"
     """
-    from .costs import read_cost_file
-
-    answering = opened(model)
-    name_columns(answering.schema.names)
+    stored = opened(model)
     if row is None:
-        show(_explained_model(answering), _model_page, json)
+        show(_explained_model(stored), _model_page, json)
         return
-    decision = answering.decision(read_cost_file(costs, answering.classes), reject_cost, priors)
-    X, shown = _coded_row(answering, data, row)
-    show(_explained_row(answering, decision, X, shown), _row_page, json)
+    decision = stored.decision(costs, reject_cost, priors)
+    X, raw = _coded_row(stored, data, row)
+    show(_explained_row(stored, decision, X, raw), _row_page, json)
 
 
-def _explained_model(answering: Answering) -> dict[str, Any]:
-    from .nomogram import nomogram
-    from .summary import learned
+def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Priors, coefficients, class means and scalings, whatever the model has."""
+    from ..estimators.coefficients import coefficient_table
 
-    values = answering.metadata.get("learned") or learned(answering.model, answering.schema.names)
-    noted = {name: answering.training.get(name) for name in ("data", "rows", "sha256")}
+    values: dict[str, Any] = {
+        "model": type(model).__name__,
+        "parameters": {name: value for name, value in model.get_params().items() if _is_plain(value)},
+        "classes": model.classes_.tolist(),
+    }
+    if hasattr(model, "priors_"):
+        values["priors"] = model.priors_.tolist()
+    if hasattr(model, "coef_"):
+        table = coefficient_table(model, names)
+        values["coefficients"] = {**table.to_dict(), "reason": None if table.reason is None else told(table.reason)}
+    if hasattr(model, "means_") and len(names):
+        values["means"] = {name: column.tolist() for name, column in zip(names, model.means_.T, strict=True)}
+    if hasattr(model, "scalings_"):
+        values["scalings"] = {name: row.tolist() for name, row in zip(names, model.scalings_, strict=True)}
+        values["explained_variance_ratio"] = model.explained_variance_ratio_.tolist()
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, list, dict))
+
+
+def _explained_model(stored: StoredModel) -> dict[str, Any]:
+    from ..errors import DegenerateDataError, ParameterError
+    from ..estimators.coefficients import nomogram
+
+    points, note = None, None
+    if "lowest" in stored.training:
+        try:
+            points = nomogram(stored.model, stored.training["lowest"], stored.training["highest"], stored.schema)
+        except DegenerateDataError as error:
+            note = told(error)
+        except ParameterError:
+            points = None  # of a model that has no points
     return {
-        "file": answering.path,
-        "saved": answering.metadata["saved"],
-        "training": noted,
-        "training_metrics": answering.metadata["metrics"],
-        **values,
-        "nomogram": nomogram(answering),
+        "file": stored.path,
+        "saved": stored.metadata["saved"],
+        "training": {name: stored.training.get(name) for name in ("data", "rows", "sha256")},
+        "training_metrics": stored.metadata["metrics"],
+        **(stored.metadata.get("learned") or learned(stored.model, stored.schema.names)),
+        "nomogram": points,
+        "no_nomogram": note,
     }
 
 
-def _model_page(found: dict[str, Any]) -> Page:
-    from .nomogram import nomogram_page
-    from .summary import learned_page
-
-    noted = found["training"]
-    of = f", fitted to {noted['rows']:,} rows of {noted['data']}" if noted["rows"] is not None else ""
-    points = nomogram_page(found["nomogram"]) if found["nomogram"] else []
-    if any(row.get("infinite") for row in found.get("coefficients", ())):
-        points = [
-            "There are no points to add up: some coefficients are infinite. A fit with --set firth=true has them."
-        ]
-    return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *points]
-
-
-def _coded_row(answering: Answering, data: str | None, row: str) -> tuple[Any, dict[str, Any]]:
+def _coded_row(stored: StoredModel, data: str | None, row: str) -> tuple[Any, dict[str, Any] | None]:
     """One row, coded, and its values as they were given."""
     from ..errors import ParameterError
 
     if row.strip().lstrip("-").isdigit():
         if data is None:
             raise ParameterError(f"--row {row} is the number of a row: name its table, too.")
-        batch = _row_of_table(answering, data, int(row))
+        batch = _row_of_table(stored, data, int(row))
         absent = "refuse"
     else:
         if data is not None:
             raise ParameterError(f"--row {row!r} gives values, so {data!r} is not needed. Leave one of them out.")
-        batch, absent = _row_of_values(answering, row), "missing"
-    X, kept = answering.coded(batch, absent)
+        batch, absent = _row_of_values(stored, row), "missing"
+    X, kept = stored.coded(batch, absent)
     if kept is not None and not kept.all():
         raise ParameterError("This row misses a value, and the model was told to leave such rows out.")
-    if answering.report.absent:
-        say(f"Columns not given, taken as missing: {', '.join(answering.report.absent)}.")
-    if answering.schema.width is not None:
-        return X, {}
+    if stored.report.absent:
+        say(f"Columns not given, taken as missing: {', '.join(stored.report.absent)}.")
+    if stored.schema.width is not None:
+        return X, None
     return X, {name: column[0].as_py() for name, column in zip(batch.column_names, batch.columns, strict=True)}
 
 
-def _row_of_table(answering: Answering, data: str, wanted: int) -> Any:
+def _row_of_table(stored: StoredModel, data: str, wanted: int) -> Any:
     from ..errors import InputError
 
-    table = answering.table(TableOptions(), data, "refuse")
+    table = stored.table(TableOptions(), data, "refuse")
     rows = 0
     for first, batch in batches(table):
         rows = first + batch.num_rows
@@ -124,14 +142,14 @@ def _row_of_table(answering: Answering, data: str, wanted: int) -> Any:
     raise InputError(f"{data} has no row {wanted}: its {rows:,} rows are numbered from 0.")
 
 
-def _row_of_values(answering: Answering, text: str) -> Any:
+def _row_of_values(stored: StoredModel, text: str) -> Any:
     """A table of one row from ``a=1,b=2``."""
     import pyarrow as pa
 
     from ..errors import ColumnError, ParameterError
     from ..results import quoted, suggestion
 
-    names = [column.name for column in answering.schema.used]
+    names = [column.name for column in stored.schema.used]
     values = {}
     for part in _NEXT_PAIR.split(text):
         name, sign, value = part.partition("=")
@@ -144,15 +162,22 @@ def _row_of_values(answering: Answering, text: str) -> Any:
     return pa.table(values)
 
 
-def _explained_row(answering: Answering, decision: Decision | None, X: Any, shown: dict[str, Any]) -> dict[str, Any]:
+def _explained_row(
+    stored: StoredModel, decision: Decision | None, X: Any, raw: dict[str, Any] | None
+) -> dict[str, Any]:
     """Why the model answers as it does: what each column adds to the score, and what the decision rests on."""
     from ..decision import Decision
+    from ..estimators.coefficients import contributions
 
-    model = answering.model
-    label = model.predict(X).tolist()[0]
-    values: dict[str, Any] = {"file": answering.path, "prediction": label, **_contributions(answering, X, shown)}
-    if hasattr(model, "predict_proba"):
-        why = (decision or Decision()).explain(answering.posterior(X))
+    means, sources = stored.training.get("means"), stored.schema.sources
+    few = (len(set(sources)) + 2) * len(sources) <= _MOST_VALUES
+    values = {
+        "file": stored.path,
+        "prediction": stored.model.predict(X).tolist()[0],
+        "contributions": contributions(stored.model, X, means, sources, raw) if few and means is not None else None,
+    }
+    if hasattr(stored.model, "predict_proba"):
+        why = (decision or Decision()).explain(stored.posterior(X))
         values |= {
             "decision": why.action,
             "probabilities": {str(name): p for name, p in why.probabilities.items()},
@@ -162,70 +187,99 @@ def _explained_row(answering: Answering, decision: Decision | None, X: Any, show
     return values
 
 
-def _contributions(answering: Answering, X: Any, shown: dict[str, Any]) -> dict[str, Any]:
-    """How much the lead of the best class over the next would change if a column had its mean instead.
+def _model_page(found: dict[str, Any]) -> Page:
+    noted = found["training"]
+    of = f", fitted to {noted['rows']:,} rows of {noted['data']}" if noted["rows"] is not None else ""
+    points = _nomogram_page(found["nomogram"]) if found["nomogram"] else []
+    note = [found["no_nomogram"]] if found["no_nomogram"] else []
+    return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *points, *note]
 
-    For linear and naive Bayes models these add up, with the lead at the means, to the lead of the row.
-    """
-    import numpy as np
 
-    from ..estimators.base import PosteriorClassifier
+def learned_page(values: dict[str, Any]) -> Page:
+    """What `learned` gives, to read."""
+    from ..results import number
 
-    model, schema = answering.model, answering.schema
-    means = answering.training.get("means")
-    sources = list(dict.fromkeys(schema.sources))
-    if means is None or (len(sources) + 2) * X.shape[1] > _MOST_VALUES:
-        return {"contributions": None}
-    row = X.toarray()[0] if hasattr(X, "toarray") else X[0]
-    place = {name: j for j, name in enumerate(sources)}
-    own = np.asarray([place[name] for name in schema.sources])
-    changed = np.where(own == np.arange(len(sources))[:, None], means, row)
-    scores = _scores(model, np.vstack((row, means, changed)))
-    best = answering.classes.index(model.predict(X).tolist()[0])
-    rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
-    lead = scores[:, best] - scores[:, rival]
-    order = np.argsort(-np.abs(lead[0] - lead[2:]), kind="stable")
-    return {
-        "for": answering.classes[best],
-        "against": answering.classes[rival],
-        "unit": "log-odds" if isinstance(model, PosteriorClassifier) else "score",
-        "lead": lead[0],
-        "lead_at_means": lead[1],
-        "contributions": [
-            {"column": sources[j], "value": shown.get(sources[j]), "contribution": lead[0] - lead[2 + j]} for j in order
-        ],
+    page: Page = []
+    if "priors" in values:
+        rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
+        page += shortened("Priors", ["class", "prior"], rows)
+    if "coefficients" in values:
+        page += _coefficient_page(values["coefficients"])
+    if "means" in values:
+        rows = [[name, *map(number, means)] for name, means in values["means"].items()]
+        page += shortened("Class means", ["column", *map(str, values["classes"])], rows)
+    if "scalings" in values:
+        ratios = [f"axis {i + 1} ({100 * r:.1f} %)" for i, r in enumerate(values["explained_variance_ratio"])]
+        rows = [[name, *map(number, row)] for name, row in values["scalings"].items()]
+        page += shortened("Discriminant axes (share of the variance between classes)", ["column", *ratios], rows)
+    return page
+
+
+def _coefficient_page(table: dict[str, Any]) -> Page:
+    fit, kind = table["fit"], "log-odds" if table["log_odds"] else "score"
+    tested, odds = ["std. error", "z", "p"] if fit else [], ["odds ratio"] if table["log_odds"] else []
+    columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else [])]
+    page: Page = []
+    for outcome in dict.fromkeys(row["outcome"] for row in table["rows"]):
+        cells = [[row["term"], *_cells(row, columns)] for row in table["rows"] if row["outcome"] == outcome]
+        page += shortened(f"Coefficients: {kind} of {outcome}", ["term", *columns], cells)
+    if fit:
+        page.append(
+            f"Log-likelihood {fit['log_likelihood']:.4f}, AIC {fit['aic']:.2f}, BIC {fit['bic']:.2f}, pseudo R2 "
+            f"{fit['pseudo_r2']:.4f}."
+        )
+    notes = [*table["notes"], *([f"no standard errors: {table['reason']}"] if table["reason"] else [])]
+    return page + (["\n".join(f"Note: {note}" for note in notes)] if notes else [])
+
+
+def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
+    from ..results import NOTHING, number, p_value
+
+    low, high = (None if row[end] is None else math.exp(min(row[end], 700)) for end in ("low", "high"))
+    found = {
+        "coefficient": number(row["estimate"]),
+        "std. error": number(row["std_error"]),
+        "z": number(row["z"]),
+        "p": p_value(row["p_value"]),
+        "odds ratio": number(row["odds_ratio"]),
+        "from": number(low),
+        "to (95 %)": number(high),
     }
+    if row.get("infinite"):  # which JSON cannot hold
+        ends = {"coefficient": f"{row['infinite']}inf", "odds ratio": "inf" if row["infinite"] == "+" else "0"}
+        found = dict.fromkeys(found, NOTHING) | ends
+    return [found[column] for column in columns]
 
 
-def _scores(model: Any, X: Any) -> Any:
-    """The score of every class."""
-    import numpy as np
+def _nomogram_page(found: dict[str, Any]) -> Page:
+    from ..results import number
 
-    from ..data.rows import MixedBlock
-    from ..rules import MixedRule
-
-    if isinstance(getattr(model, "rule_", None), MixedRule):  # predicting would refuse shares for what is 0 or 1
-        return model.rule_.scores(MixedBlock(X, []))
-    found = model.decision_function(X)
-    return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
-
-
-def _value(given: Any) -> str:
-    return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
+    label = found["label"]
+    rows = [[row["column"], row["value"], f"{row['points']:.1f}"] for row in found["rows"]]
+    title = f"Points for {label}; numbers between the ends of a range get points in proportion"
+    points = shortened(title, ["column", "value", "points"], rows, names=2)
+    if not found["probabilities"]:
+        return [*points, f"Above {found['threshold']:.1f} points in total: {label}."]
+    totals = [[f"{total:.1f}", number(float(p))] for p, total in found["probabilities"].items()]
+    return [*points, grid(f"Total points and the probability of {label}", ["points", "probability"], totals, 0)]
 
 
 def _row_page(found: dict[str, Any]) -> Page:
     from ..results import number
 
-    page: Page = [f"Prediction: {found['prediction']}"]
-    if found["contributions"] is None:
+    page, added = [f"Prediction: {found['prediction']}"], found["contributions"]
+    if added is None:
         page.append("What each column adds is not shown: there are too many, or the file does not hold their means.")
     else:
-        rows = [[row["column"], _value(row["value"]), f"{row['contribution']:+.4g}"] for row in found["contributions"]]
-        title = f"What speaks for {found['for']} against {found['against']}, compared with an average row"
-        page += shortened(title, ["column", "value", found["unit"]], rows, names=2)
+        rows = [[row["column"], _value(row["value"]), f"{row['contribution']:+.4g}"] for row in added["rows"]]
+        title = f"What speaks for {added['label']} against {added['against']}, compared with an average row"
+        page += shortened(title, ["column", "value", added["unit"]], rows, names=2)
         page.append(
-            f"{found['unit'].capitalize()} of this row: {number(found['lead'])}; of an average row: "
-            f"{number(found['lead_at_means'])}."
+            f"{added['unit'].capitalize()} of this row: {number(added['lead'])}; of an average row: "
+            f"{number(added['lead_at_means'])}."
         )
     return page + ([found["why"]] if "why" in found else [])
+
+
+def _value(given: Any) -> str:
+    return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options
-from .console import Page, check_output, name_columns, say, show
-from .options import Labelled, TrainingOptions, command, told_findings
+from .console import Page, check_output, show
+from .options import Labelled, TrainingOptions, command
 
 Settings = Annotated[
     list[str] | None,
@@ -49,8 +49,8 @@ def fit(
     """
     check_output(output, overwrite)
     labelled = reading.training(data, target, weights, model=model)
-    for message in told_findings(labelled.findings) if not json else ():
-        say(f"Note: {message}")
+    if not json:
+        labelled.tell_findings()
     show(fitted(labelled, model, _settings(settings or []), output), _page, json)
 
 
@@ -67,14 +67,12 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
     from ..results import jsonable
     from ..storage import save
+    from .explain import learned
     from .models import made_model
-    from .summary import learned
 
-    name_columns(labelled.names)
     training = labelled.training
-    model = made_model(name, labelled, settings)
-    model.fit(training.X, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
-    values = learned(model, labelled.names)
+    model = made_model(name, labelled, settings).fit(labelled.rows, training.y, **labelled.weights)
+    values = learned(model, training.schema.names)
     metrics = _training_metrics(model, labelled)
     if output is not None:
         save(
@@ -95,7 +93,7 @@ def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
 
     y, weight = labelled.training.y, labelled.training.weights
     return {
-        "accuracy": float(np.average(model.predict(labelled.training.X) == y, weights=weight)),
+        "accuracy": float(np.average(model.predict(labelled.rows) == y, weights=weight)),
         "baseline_accuracy": max(_shares(labelled)),
     }
 
@@ -135,7 +133,7 @@ def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
 
 def _page(found: dict[str, Any]) -> Page:
     from ..results import percent
-    from .summary import learned_page
+    from .explain import learned_page
 
     metrics = found["training_metrics"]
     written = [f"Written to {found['file']}."] if found["file"] else ["Not kept: give -o model.dsc to use it later."]

@@ -1,13 +1,18 @@
-"""A model file and how its model answers rows of a table."""
+"""A model file and how its model answers rows of a table; ``discriminant export``: the model in another language."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ..errors import InputError
-from .options import TableOptions
+from . import options
+from .console import check_output, put, show
+from .options import TableOptions, command, read_priors
 
 if TYPE_CHECKING:
     from ..decision import Decision, Posterior
@@ -15,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Answering:
+class StoredModel:
     """A fitted model with the schema of its rows and what was noted when it was fitted."""
 
     path: str
     model: Any
     schema: Schema
     metadata: dict[str, Any]
-    report: EncodingReport = field(init=False)
+    report: EncodingReport = field(init=False)  #: what was decided about the rows so far
     left_out: int = 0  #: incomplete rows, where the schema leaves them out
 
     def __post_init__(self) -> None:
@@ -45,7 +50,7 @@ class Answering:
         return str(self.metadata.get("name") or type(self.model).__name__)
 
     def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
-        """The table to answer, its columns read as those of the training were."""
+        """A table of rows, its columns read as those of the training were."""
         types = self.schema.types
         if absent == "missing":
             there = set() if data == "-" else set(reading.table(data).columns)
@@ -54,12 +59,11 @@ class Answering:
 
     def coded(self, batch: Any, absent: str, first_row: int = 0) -> tuple[Any, Any]:
         """The coded rows of a batch, and which of its rows they are (None: all)."""
-        from dataclasses import replace
-
         X, report = self.schema.encode_batch(batch, absent=absent, first_row=first_row)
         self.left_out += report.n_dropped
         self.report = self.report + replace(report, kept=None)
-        return X, report.kept
+        named = self.schema.width is None and X.shape[0] > 0
+        return (self.schema.rows(X) if named else X), report.kept
 
     def posterior(self, X: Any) -> Posterior:
         """The probabilities of coded rows, with the priors they rest on."""
@@ -69,16 +73,16 @@ class Answering:
         shares = self.training.get("shares")
         return posterior(self.model, X, None if kept_priors(self.model) is not None else shares)
 
-    def decision(self, costs: Any, reject_cost: float | None, priors: str | None) -> Decision | None:
+    def decision(self, costs: str | None, reject_cost: float | None, priors: str | None) -> Decision | None:
         """The rule that decides, or None where the model's own answer is taken."""
         from ..decision import Decision
         from ..decision.posteriors import refuse_margins
-        from .costs import read_priors
 
         if costs is None and reject_cost is None and priors is None:
             return None
         refuse_margins(self.model)
-        return Decision(costs, reject_cost=reject_cost, priors=read_priors(priors, self.classes))
+        read = options.read_costs(costs, self.classes)
+        return Decision(read, reject_cost=reject_cost, priors=read_priors(priors, self.classes))
 
     def told_report(self) -> list[str]:
         """What had to be decided on the way, in words."""
@@ -87,7 +91,7 @@ class Answering:
         return ([f"{told}."] if ";" in told else []) + dropped
 
 
-def opened(path: str) -> Answering:
+def opened(path: str) -> StoredModel:
     """A model file with all a command needs to answer rows."""
     from ..storage import read_model_file
     from ..tables import Schema
@@ -98,7 +102,7 @@ def opened(path: str) -> Answering:
             f"{path} was saved without a schema, so it is not known which columns it takes. Write it with discriminant "
             "fit, or give save(..., schema=...)."
         )
-    return Answering(path, file.model, Schema.from_dict(file.schema), file.metadata)
+    return StoredModel(path, file.model, Schema.from_dict(file.schema), file.metadata)
 
 
 def batches(table: TableReader, rows: int = 65536) -> Iterator[tuple[int, Any]]:
@@ -107,3 +111,42 @@ def batches(table: TableReader, rows: int = 65536) -> Iterator[tuple[int, Any]]:
     for batch in table.batches(rows):
         yield first, batch
         first += batch.num_rows
+
+
+@command
+def export(
+    model: options.ModelPath,
+    to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="python, sql, json or onnx.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; standard output if not given.")
+    ] = None,
+    table: Annotated[str, typer.Option(metavar="NAME", help="For SQL, the table of the rows.")] = "data",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="For SQL, a column to pass on; may be repeated.")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="With -o, what was written as JSON.")] = False,
+) -> None:
+    """Write a model as Python, SQL, JSON or ONNX.
+
+    What is written gives the same answers to raw values without this package.
+
+    \b
+    Examples:
+      discriminant export model.dsc --to sql --table patients --keep id > score.sql
+      discriminant export model.dsc --to python -o model.py
+      discriminant export model.dsc --to onnx -o model.onnx
+    """
+    from ..storage import export as exported
+    from ..storage import read_model_file
+
+    check_output(output, overwrite)
+    file = read_model_file(model)
+    written = exported(file.model, to, output, file.schema, table, keep or ())  # type: ignore[arg-type]
+    if output is not None:
+        show({"model": model, "to": to, "file": output}, lambda found: [f"Written to {found['file']}."], json)
+    elif isinstance(written, bytes):
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+    else:
+        put(written if written.endswith("\n") else written + "\n")

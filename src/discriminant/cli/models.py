@@ -5,27 +5,10 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParameterError
-from .options import Labelled, class_named
-
-if TYPE_CHECKING:
-    from ..tables import Schema
-
-MODELS = {
-    "lda": "LinearDiscriminantAnalysis",
-    "qda": "QuadraticDiscriminantAnalysis",
-    "logistic": "LogisticRegression",
-    "svm": "SupportVectorClassifier",
-    "naive-bayes": "NaiveBayes",
-    "gaussian-nb": "GaussianNB",
-    "perceptron": "Perceptron",
-    "least-squares": "LeastSquaresClassifier",
-    "fisher": "FisherDiscriminant",
-}
-#: Their scores are not probabilities.
-WITHOUT_PROBABILITIES = ("svm", "perceptron", "least-squares", "fisher")
+from .options import Labelled
 
 #: A comparison includes a support vector machine up to this many values,
 _SVM_VALUES = 3_000_000
@@ -37,41 +20,32 @@ _ROWS_PER_COLUMN = 3
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
 
-def known_model(name: str) -> str:
-    """The name itself, or an error with those that come near."""
-    return _known("model", name, list(MODELS))
-
-
 def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = None) -> Any:
     """A model by its name on the command line, with parameters as they were written there."""
-    import discriminant
+    from ..estimators.registry import known_name, new_model
 
-    kind = getattr(discriminant, MODELS[known_model(name)])
-    model = kind()
-    if name == "naive-bayes":
-        model.set_params(distributions=_distributions(labelled.training.schema))
-    classes = list(labelled.class_rows)
+    model = new_model(name, labelled.training.schema)
+    classes, parameters = list(labelled.class_rows), list(model.get_params(deep=False))
     for parameter, text in (settings or {}).items():
-        _known(f"parameter of {name}", parameter, list(model.get_params(deep=False)))
-        model.set_params(**{parameter: _typed(kind, parameter, text, classes)})
+        known_name(parameter, parameters, f"parameter of {name}")
+        model.set_params(**{parameter: _typed(type(model), parameter, text, classes)})
     return model
 
 
 def compared_models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
     """The models of a comparison: those asked for, or those that suit the size of the table."""
+    from ..estimators.registry import weak_penalty
+
     names = _default_names(labelled, metric) if asked is None else [name.strip() for name in asked.split(",")]
     models = {name: made_model(name, labelled) for name in names}
     if "logistic" in models:
-        models["logistic"].set_params(alpha=default_alpha(labelled))
+        models["logistic"].set_params(alpha=weak_penalty(len(labelled.training.y)))
     return models
 
 
-def default_alpha(labelled: Labelled) -> float:
-    """The ridge penalty of a comparison's logistic regression, 1 / rows, to two digits."""
-    return float(f"{1 / len(labelled.training.y):.2g}")
-
-
 def _default_names(labelled: Labelled, metric: str) -> list[str]:
+    from ..estimators.registry import WITHOUT_PROBABILITIES
+
     n, p = labelled.training.X.shape
     dense = not labelled.training.schema.sparse
     enough = min(labelled.class_rows.values()) >= _ROWS_PER_COLUMN * p
@@ -85,17 +59,6 @@ def _default_names(labelled: Labelled, metric: str) -> list[str]:
     }
     probable = metric in ("log_loss", "brier")
     return [name for name, suits in wanted.items() if suits and not (probable and name in WITHOUT_PROBABILITIES)]
-
-
-def _distributions(schema: Schema) -> Any:
-    """What naive Bayes takes each coded column for: levels and marks are 0 or 1, numbers normal."""
-    if schema.sparse:
-        return "auto"
-    found: list[str] = []
-    for column in schema.used:
-        numbers = 0 if column.kind == "category" else 1
-        found += ["gaussian"] * numbers + ["bernoulli"] * (len(column.outputs) - numbers)
-    return found
 
 
 def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:
@@ -128,6 +91,8 @@ def _as_option(option: Any, text: str, classes: Sequence[Any]) -> tuple[bool, An
 
 def _guessed(text: str, classes: Sequence[Any]) -> Any:
     """JSON where it is JSON, else text; class names in it stand for the classes."""
+    from ..decision.costs import class_written
+
     word = text.strip().lower()
     if word in _NONE:
         return None
@@ -136,19 +101,11 @@ def _guessed(text: str, classes: Sequence[Any]) -> Any:
     except ValueError:
         value = text
     if isinstance(value, dict):
-        return {class_named(key, classes): entry for key, entry in value.items()}
-    return value if isinstance(value, list) else class_named(value, classes)
+        return {class_written(key, classes): entry for key, entry in value.items()}
+    return value if isinstance(value, list) else class_written(value, classes)
 
 
 def _in_words(option: Any) -> str:
     if get_origin(option) is Literal:
         return ", ".join(map(repr, get_args(option)))
     return {bool: "true or false", int: "a whole number", float: "a number", type(None): "none"}.get(option, "a value")
-
-
-def _known(what: str, name: str, names: list[str]) -> str:
-    if name not in names:
-        from ..results import suggestion
-
-        raise ParameterError(f"There is no {what} {name!r}.{suggestion(name, names)} Known: {', '.join(names)}.")
-    return name

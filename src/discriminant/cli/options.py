@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
 import typer
 
 from ..errors import ParameterError
-from .console import running, told
+from .console import running, say, told
 
 if TYPE_CHECKING:
     from ..tables import TableReader, TrainingTable
@@ -183,10 +183,10 @@ class TrainingOptions(TableOptions):
         model: str | None = None,
     ) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
-        from .models import known_model
-
         if model is not None:
-            known_model(model)
+            from ..estimators.registry import known_name
+
+            known_name(model)
         with _Beside() as beside:
             # While this thread loads libraries the file is hashed, while it reads the file the model is loaded.
             hashed = beside.begin(_file_hash, data)
@@ -254,8 +254,14 @@ class Labelled:
     sha256: str
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return self.training.schema.names
+    def rows(self) -> Any:
+        """The coded rows, with the names of their columns where the table has names."""
+        return self.training.X if self.training.schema.width is not None else self.training.rows
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The row weights as `fit` takes them."""
+        return {} if self.training.weights is None else {"sample_weight": self.training.weights}
 
     def words(self) -> list[str]:
         """The arguments that ask for this table again, to fit a model to it."""
@@ -284,13 +290,19 @@ class Labelled:
             "rows_left_out": self.training.n_dropped,
             "lines_skipped": self.table.skipped,
             "target": None if target is None else target.name,
-            "columns": len(self.names),
+            "columns": self.training.X.shape[1],
         }
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """What is worth knowing about the table."""
-        return [{**finding.to_dict(), "message": told(finding.message)} for finding in self.training.findings]
+        """What is worth knowing about the table, the grave things first."""
+        ordered = sorted(self.training.findings, key=lambda finding: finding.severity != "warning")
+        return [{**finding.to_dict(), "message": told(finding.message)} for finding in ordered]
+
+    def tell_findings(self) -> None:
+        """The same on standard error."""
+        for finding in self.findings:
+            say(f"Note: {finding['message']}")
 
 
 def _file_hash(data: str, unwanted: Event) -> str | None:
@@ -311,16 +323,16 @@ def _load(model: str | None, unwanted: Event) -> None:
     """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
     import numpy as np
 
-    import discriminant.storage
+    import discriminant.storage  # noqa: F401
 
-    from .models import MODELS
+    from ..estimators.registry import new_model
 
     if model is None or unwanted.is_set():
         return
-    kind = getattr(discriminant, MODELS[model])
+    made = new_model(model)
     if not unwanted.is_set():
         angle = np.arange(60.0)
-        kind().fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
+        made.fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
@@ -334,12 +346,27 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def class_named(text: Any, classes: Sequence[Any]) -> Any:
-    """The class that is written like this, or the text itself where none is."""
-    return next((label for label in classes if str(label) == str(text)), text)
+def read_costs(path: str | None, classes: Sequence[Any]) -> dict[Any, dict[Any, float]] | None:
+    """The costs of a file; how they were read is told, so that a table written the other way round is noticed."""
+    if path is None:
+        return None
+    from ..decision.costs import costs_in_words, read_cost_file
+
+    costs = read_cost_file(path, classes)
+    say(costs_in_words(costs))
+    return costs
 
 
-def told_findings(findings: Sequence[dict[str, Any]]) -> list[str]:
-    """Findings in words, the grave ones first."""
-    ordered = sorted(findings, key=lambda finding: finding["severity"] != "warning")
-    return [finding["message"] for finding in ordered]
+def read_priors(text: str | None, classes: Sequence[Any]) -> dict[Any, float] | None:
+    """Priors written ``a=0.3,b=0.7``."""
+    if text is None:
+        return None
+    from ..decision.costs import class_written
+
+    found = {}
+    for name, value in pairs("--priors", text.split(",")).items():
+        try:
+            found[class_written(name.strip(), classes)] = float(value)
+        except ValueError:
+            raise ParameterError(f"--priors: the prior of {name!r} must be a number, got {value!r}.") from None
+    return found

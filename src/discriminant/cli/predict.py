@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .console import Page, check_output, name_columns, say, shortened, show, table_writer
-from .modelfile import Answering, batches, opened
+from .console import Page, check_output, say, shortened, show, table_writer
+from .modelfile import StoredModel, batches, opened
 from .options import TableOptions, command
 
 if TYPE_CHECKING:
@@ -61,27 +61,22 @@ def predict(
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
     from ..errors import ParameterError
-    from .costs import costs_in_words, read_cost_file
 
     check_output(output, overwrite)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
-    answering = opened(model)
-    name_columns(answering.schema.names)
-    costed = read_cost_file(costs, answering.classes)
-    if costed is not None:
-        say(costs_in_words(costed))
-    decision = answering.decision(costed, reject_cost, priors)
-    table = answering.table(reading, data, absent)
+    stored = opened(model)
+    decision = stored.decision(costs, reject_cost, priors)
+    table = stored.table(reading, data, absent)
     kept = _kept_columns(table, keep or [], keep_all)
-    answers = _Answers(answering, decision, proba, kept, absent)
+    answers = _Answers(stored, decision, proba, kept, absent)
     with table_writer(output) as write:
         for part in answers.of(table):
             write(part)
-    for message in answering.told_report():
+    for message in stored.told_report():
         say(message)
     if output is not None:
-        show(_counted(answering, answers, output), _page, json)
+        show(_counted(stored, answers, output), _page, json)
 
 
 def _kept_columns(table: Any, keep: Sequence[str], everything: bool) -> list[str]:
@@ -96,14 +91,14 @@ class _Answers:
     """Answers to a table, part by part, as pyarrow tables of one form."""
 
     def __init__(
-        self, answering: Answering, decision: Decision | None, proba: bool, kept: list[str], absent: str
+        self, stored: StoredModel, decision: Decision | None, proba: bool, kept: list[str], absent: str
     ) -> None:
         from ..decision.posteriors import refuse_margins
         from ..errors import ParameterError
 
         if proba:
-            refuse_margins(answering.model)
-        self.answering, self.decision, self.proba, self.kept, self.absent = answering, decision, proba, kept, absent
+            refuse_margins(stored.model)
+        self.stored, self.decision, self.proba, self.kept, self.absent = stored, decision, proba, kept, absent
         self.counts: dict[Any, int] = {}
         made = ["prediction", *(self._probability_names() if proba else [])]
         taken = [name for name in kept if name in made]
@@ -116,13 +111,13 @@ class _Answers:
         """One type for all answers: text, where actions such as 'abstain' stand beside classes that are numbers."""
         import pyarrow as pa
 
-        classes = self.answering.model.classes_
+        classes = self.stored.model.classes_
         actions = classes if self.decision is None else self.decision.actions_for(classes)
         self.as_text = actions.dtype == object
         self.label_type = pa.array(self._uniform(actions)).type
 
     def _probability_names(self) -> list[str]:
-        return [f"probability_{label}" for label in self.answering.classes]
+        return [f"probability_{label}" for label in self.stored.classes]
 
     def of(self, table: Any) -> Iterator[Any]:
         """The answers to the rows of a table."""
@@ -141,7 +136,7 @@ class _Answers:
     def _answered(self, batch: Any, first: int) -> Any:
         import pyarrow as pa
 
-        X, kept_rows = self.answering.coded(batch, self.absent, first)
+        X, kept_rows = self.stored.coded(batch, self.absent, first)
         labels, probabilities = self._decided(X)
         self._count(labels)
         columns: dict[str, Any] = {name: _plain_column(batch[name]) for name in self.kept}
@@ -156,11 +151,11 @@ class _Answers:
         import numpy as np
 
         if not X.shape[0]:
-            return [], np.empty((0, len(self.answering.classes))) if self.proba else None
+            return [], np.empty((0, len(self.stored.classes))) if self.proba else None
         if self.decision is None:
-            found = self.answering.model.predict_proba(X) if self.proba else None
-            return self._uniform(self.answering.model.predict(X)), found
-        posterior = self.answering.posterior(X)
+            found = self.stored.model.predict_proba(X) if self.proba else None
+            return self._uniform(self.stored.model.predict(X)), found
+        posterior = self.stored.posterior(X)
         found = self.decision.posterior_used(posterior).probabilities if self.proba else None
         return self._uniform(self.decision.decide(posterior)), found
 
@@ -212,12 +207,12 @@ def _spread(values: Any, kept: Any) -> Any:
     return values.take(pa.array(places, mask=~kept))
 
 
-def _counted(answering: Answering, answers: _Answers, output: str) -> dict[str, Any]:
-    report = answering.report
+def _counted(stored: StoredModel, answers: _Answers, output: str) -> dict[str, Any]:
+    report = stored.report
     return {
-        "model": answering.path,
+        "model": stored.path,
         "rows": report.n_rows,
-        "rows_without_answer": answering.left_out,
+        "rows_without_answer": stored.left_out,
         "predictions": {str(label): count for label, count in answers.counts.items()},
         "filled": report.filled,
         "unseen_levels": report.unseen,

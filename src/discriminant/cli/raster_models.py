@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ParameterError
-from .console import name_columns, say, told
+from .console import say, told
+from .options import read_costs, read_priors
 from .raster_check import read_areas
 
 if TYPE_CHECKING:
@@ -57,14 +58,10 @@ class Trained:
     def decision(self, costs: str | None, reject_cost: float | None) -> Decision | None:
         """The rule that decides, or None where the model's own answer is taken."""
         from ..decision import Decision
-        from .costs import costs_in_words, read_cost_file
 
         if costs is None and reject_cost is None:
             return None
-        costed = read_cost_file(costs, self.model.classes_.tolist())
-        if costed is not None:
-            say(costs_in_words(costed))
-        return Decision(costed, reject_cost=reject_cost)
+        return Decision(read_costs(costs, self.model.classes_.tolist()), reject_cost=reject_cost)
 
     def judged(self, decision: Decision | None, reject: float | None) -> MapAccuracy | None:
         """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
@@ -99,9 +96,9 @@ def trained(wanted: Wanted) -> Trained:
 
 
 def _fitted(wanted: Wanted) -> Trained:
+    from ..data.rows import as_rows
     from ..raster import draw_samples, load_samples
     from ..raster.models import image_model
-    from .costs import read_priors
 
     where = wanted.where
     if where.areas is not None:
@@ -114,10 +111,9 @@ def _fitted(wanted: Wanted) -> Trained:
                 "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
             )
         samples = load_samples(wanted.samples)
-    name_columns(samples.band_names)
     classes = samples.classes.tolist()
     model = image_model(wanted.name, classes, read_priors(wanted.priors, classes))
-    model.fit(samples.X, samples.y)
+    model.fit(as_rows(samples.X, samples.band_names), samples.y)
     return Trained(model, wanted.name, samples.bands, samples)
 
 

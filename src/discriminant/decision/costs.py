@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..data.rows import as_frame
-from ..errors import ParameterError
+from ..errors import InputError, ParameterError
 from ..results import plain
+from .posteriors import label_array
 
 Array = np.ndarray[Any, Any]
 
@@ -184,3 +185,53 @@ def _refuse_nonfinite(values: Array, classes: list[Any] | None, actions: list[An
         f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For what "
         "must never be done give a cost far above the others."
     )
+
+
+def class_written(text: Any, classes: Sequence[Any]) -> Any:
+    """The class that is written like this, or the text itself where none is."""
+    return next((label for label in classes if str(label) == str(text)), text)
+
+
+def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+    """The costs of a file as ``{true class: {action: cost}}``; classes are recognised by how they are written.
+
+    True classes stand in the first column of the file, actions in its header, costs in the cells.
+    """
+    from ..tables import open_table
+
+    table = open_table(path, header=True)
+    _, *actions = table.columns
+    costs: dict[Any, dict[Any, float]] = {}
+    for true, *row in zip(*(values.to_pylist() for values in table.read().columns), strict=True):
+        label = class_written(true, classes)
+        if label in costs:
+            raise InputError(f"{path} has two rows for the true class {label!r}. Give each class one row.")
+        costs[label] = {class_written(a, classes): _cell(path, label, a, c) for a, c in zip(actions, row, strict=True)}
+    if not costs or not actions:
+        raise InputError(f"{path} holds no costs: true classes stand in the first column, what is decided in others.")
+    try:
+        read_costs(costs).aligned(label_array(list(classes)))
+    except ParameterError as error:
+        raise ParameterError(f"{path}: ", *error.parts) from error
+    return costs
+
+
+def _cell(path: str, true: Any, action: str, cost: Any) -> float:
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)):
+        raise InputError(
+            f"{path}: the cost of {action!r} when the truth is {true!r} must be a number, got {cost!r}. True classes "
+            "stand in the first column, what is decided in the header."
+        )
+    return float(cost)
+
+
+def costs_in_words(costs: Mapping[Any, Mapping[Any, float]], most: int = 4) -> str:
+    """How costs were read, so that a table written the other way round is noticed."""
+    told = [
+        f"{action!r} when the truth is {true!r} costs {cost:g}"
+        for true, row in costs.items()
+        for action, cost in row.items()
+        if cost
+    ]
+    more = f", and {len(told) - most} more" if len(told) > most else ""
+    return f"Costs: {'; '.join(told[:most])}{more}."

@@ -32,13 +32,25 @@ def known_name(name: str, names: Any = MODELS, what: str = "model") -> str:
     return name
 
 
-def model_class(name: str) -> Any:
-    """The class of a model, by its short name.
+def new_model(name: str, schema: Any = None) -> Any:
+    """A model by its short name, not yet fitted; naive Bayes takes coded columns for what the schema says they are.
 
-    >>> model_class("lda").__name__
-    'LinearDiscriminantAnalysis'
+    >>> new_model("lda")
+    LinearDiscriminantAnalysis()
     """
-    return getattr(import_module(__name__.partition(".")[0]), MODELS[known_name(name)])
+    model = getattr(import_module(__name__.partition(".")[0]), MODELS[known_name(name)])()
+    if name == "naive-bayes" and schema is not None and not schema.sparse:
+        model.set_params(distributions=_distributions(schema))
+    return model
+
+
+def _distributions(schema: Any) -> list[str]:
+    """Of each coded column: levels and marks of missing values are 0 or 1, numbers normal."""
+    found: list[str] = []
+    for column in schema.used:
+        numbers = 0 if column.kind == "category" else 1
+        found += ["gaussian"] * numbers + ["bernoulli"] * (len(column.outputs) - numbers)
+    return found
 
 
 def short_name(class_name: str) -> str:
