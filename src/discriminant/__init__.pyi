@@ -17,7 +17,7 @@ from .estimators.perceptron import Perceptron
 from .estimators.svm import SupportVectorClassifier
 from .evaluation.confusion import ConfusionMatrix
 from .evaluation.curves import compare_auc, precision_recall, roc
-from .evaluation.evaluate import evaluate, evaluation_of
+from .evaluation.evaluation import evaluate, evaluation_of
 from .evaluation.probabilities import CalibrationBins, calibration_line, risk_coverage
 from .evaluation.streaming import Evaluator, ScoreHistogram
 from .inference.linear_separability import linear_separability

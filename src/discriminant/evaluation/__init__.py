@@ -1,43 +1,5 @@
 """How good a classifier is: counts, curves, calibration, each number with an interval."""
 
-from .confusion import ConfusionMatrix
-from .curves import AucComparison, PrecisionRecall, PrecisionRecalls, Roc, Rocs, compare_auc, precision_recall, roc
-from .evaluate import Evaluation, evaluate, evaluation_of
-from .intervals import Estimate, Interval, wilson_interval
-from .probabilities import (
-    BrierParts,
-    CalibrationBins,
-    CalibrationLine,
-    RiskCoverage,
-    calibration_line,
-    risk_coverage,
-)
-from .ranking import BestThreshold
-from .streaming import Evaluator, ScoreHistogram
+import lazy_loader
 
-__all__ = [
-    "AucComparison",
-    "BestThreshold",
-    "BrierParts",
-    "CalibrationBins",
-    "CalibrationLine",
-    "ConfusionMatrix",
-    "Estimate",
-    "Evaluation",
-    "Evaluator",
-    "Interval",
-    "PrecisionRecall",
-    "PrecisionRecalls",
-    "RiskCoverage",
-    "Roc",
-    "Rocs",
-    "ScoreHistogram",
-    "calibration_line",
-    "compare_auc",
-    "evaluate",
-    "evaluation_of",
-    "precision_recall",
-    "risk_coverage",
-    "roc",
-    "wilson_interval",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,35 +16,10 @@ from ..data.parameters import check_number
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
-from .inputs import (
-    Clusters,
-    as_labels,
-    class_scores,
-    coded,
-    codes_among,
-    label_column,
-    ordered,
-    positive_code,
-    read_clusters,
-    same_length,
-    score_column,
-)
+from . import inputs, ranking
+from .inputs import Clusters
 from .intervals import Estimate, Interval, check_level, newcombe_interval, no_interval, normal_interval
-from .ranking import (
-    BestThreshold,
-    ClusteredRows,
-    RankedScores,
-    auc,
-    auc_variance,
-    average_precision,
-    average_precision_influence,
-    best_threshold,
-    rank,
-    rank_rows,
-    row_influences,
-    row_variance,
-    threshold_costs,
-)
+from .ranking import BestThreshold, ClusteredRows, RankedScores
 
 Array = np.ndarray[Any, Any]
 
@@ -154,12 +129,12 @@ class Roc(ScoreCurve):
 
     @cached_property
     def auc(self) -> float:
-        return auc(self.ranked)
+        return ranking.auc(self.ranked)
 
     @cached_property
     def auc_variance(self) -> float:
         """DeLong's variance of the AUC, or that between clusters."""
-        return auc_variance(self.ranked) if self.clustered is None else self.clustered.auc
+        return ranking.auc_variance(self.ranked) if self.clustered is None else self.clustered.auc
 
     def auc_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
         """A confidence interval of the AUC by DeLong's variance.
@@ -247,9 +222,9 @@ class Roc(ScoreCurve):
         level : float
         random_state : int or Generator
         """
-        table = threshold_costs(cost_fp, cost_fn, costs, self.positive)
+        table = ranking.threshold_costs(cost_fp, cost_fn, costs, self.positive)
         rows = None if self.clustered is None else self.clustered.rows
-        return best_threshold(self.ranked, table, prior, check_level(level), random_state, rows)
+        return ranking.best_threshold(self.ranked, table, prior, check_level(level), random_state, rows)
 
     @property
     def precision_recall(self) -> PrecisionRecall:
@@ -293,7 +268,7 @@ class PrecisionRecall(ScoreCurve):
 
     @cached_property
     def average_precision(self) -> float:
-        return average_precision(self.ranked)
+        return ranking.average_precision(self.ranked)
 
     @cached_property
     def average_precision_variance(self) -> float:
@@ -301,7 +276,7 @@ class PrecisionRecall(ScoreCurve):
         if self.clustered is not None:
             return self.clustered.average_precision
         n = self.ranked.n_positive + self.ranked.n_negative
-        return average_precision_influence(self.ranked, n).variance(self.ranked)
+        return ranking.average_precision_influence(self.ranked, n).variance(self.ranked)
 
     def average_precision_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
         """A confidence interval of the average precision (infinitesimal jackknife)."""
@@ -318,7 +293,7 @@ def binary_roc(
 ) -> Roc:
     """The ROC curve of checked rows."""
     if clusters is None:
-        return Roc(rank(is_positive, scores, weight), positive)
+        return Roc(ranking.rank(is_positive, scores, weight), positive)
     return _roc_by_rows(is_positive, scores, weight, clusters, positive)[0]
 
 
@@ -326,11 +301,11 @@ def _roc_by_rows(
     is_positive: Array, scores: Array, weight: Array | None, clusters: Clusters | None, positive: Any
 ) -> tuple[Roc, tuple[Array, Array]]:
     """The curve, and the influence of each row on its AUC and its average precision."""
-    ranked, place = rank_rows(is_positive, scores, weight)
-    influences = row_influences(ranked, is_positive, place, clusters)
+    ranked, place = ranking.rank_rows(is_positive, scores, weight)
+    influences = ranking.row_influences(ranked, is_positive, place, clusters)
     if clusters is None:
         return Roc(ranked, positive), influences
-    of_auc, of_precision = (row_variance(values, weight, clusters) for values in influences)
+    of_auc, of_precision = (ranking.row_variance(values, weight, clusters) for values in influences)
     rows = ClusteredRows(clusters, is_positive, place, weight)
     joint = JointVariance(of_auc, of_precision, clusters.words, clusters.degrees, rows)
     return Roc(ranked, positive, joint), influences
@@ -364,15 +339,15 @@ class ScoredRows:
         return _roc_by_rows(self.codes == k, scores, self.weight, self.clusters, label)
 
     def variance(self, influence: Array) -> float:
-        return row_variance(influence, self.weight, self.clusters)
+        return ranking.row_variance(influence, self.weight, self.clusters)
 
     def pooled(self) -> Roc:
         """The curve of all pairs of row and class; the pairs of a row vary together."""
         n, K = self.scores.shape
         is_positive = (self.codes[:, None] == np.arange(K)).ravel()
         weight = None if self.weight is None else np.repeat(self.weight, K)
-        ranked, place = rank_rows(is_positive, self.scores.ravel(), weight)
-        of_pairs = row_influences(ranked, is_positive, place, None)
+        ranked, place = ranking.rank_rows(is_positive, self.scores.ravel(), weight)
+        of_pairs = ranking.row_influences(ranked, is_positive, place, None)
         variances = [self.variance(values.reshape(n, K).sum(axis=1)) for values in of_pairs]
         words, degrees = ("the pairs of a row together", math.inf)
         if self.clusters is not None:
@@ -551,15 +526,15 @@ def precision_recall(
 def _curves(
     y: Any, score: Any, positive: Any, sample_weight: Any, groups: Any, classes: Any
 ) -> Roc | tuple[Rocs, PrecisionRecalls]:
-    labels = label_column("y", y)
-    names = as_labels(ordered(coded(labels)[0]) if classes is None else list(classes))
-    scores = class_scores("score", score, names)
-    same_length(y=labels, score=scores)
-    weight, clusters = check_weights(sample_weight, len(labels)), read_clusters(groups, len(labels))
-    codes = codes_among("y", labels, names)
+    labels = inputs.label_column("y", y)
+    names = inputs.as_labels(inputs.ordered(inputs.coded(labels)[0]) if classes is None else list(classes))
+    scores = inputs.class_scores("score", score, names)
+    inputs.same_length(y=labels, score=scores)
+    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
+    codes = inputs.codes_among("y", labels, names)
     if scores.ndim == 2 and len(names) > 2:
         return class_curves(ScoredRows(codes, scores, weight, clusters), names)
-    k = positive_code(positive, names)
+    k = inputs.positive_code(positive, names)
     column = scores if scores.ndim == 1 else np.ascontiguousarray(scores[:, k])
     return binary_roc(codes == k, column, weight, clusters, plain(names[k]))
 
@@ -632,14 +607,14 @@ def compare_auc(
     (0.9375, 0.875, 0.712)
     """
     check_level(level)
-    labels = label_column("y", y)
-    a, b = score_column("score_a", score_a), score_column("score_b", score_b)
-    same_length(y=labels, score_a=a, score_b=b)
-    weight, clusters = check_weights(sample_weight, len(labels)), read_clusters(groups, len(labels))
-    names = as_labels(ordered(coded(labels)[0]))
-    is_positive = codes_among("y", labels, names) == positive_code(positive, names)
+    labels = inputs.label_column("y", y)
+    a, b = inputs.score_column("score_a", score_a), inputs.score_column("score_b", score_b)
+    inputs.same_length(y=labels, score_a=a, score_b=b)
+    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
+    names = inputs.as_labels(inputs.ordered(inputs.coded(labels)[0]))
+    is_positive = inputs.codes_among("y", labels, names) == inputs.positive_code(positive, names)
     (roc_a, of_a), (roc_b, of_b) = (_roc_by_rows(is_positive, s, weight, clusters, None) for s in (a, b))
-    difference, variance = roc_a.auc - roc_b.auc, row_variance(of_a[0] - of_b[0], weight, clusters)
+    difference, variance = roc_a.auc - roc_b.auc, ranking.row_variance(of_a[0] - of_b[0], weight, clusters)
     degrees, words = (math.inf, "") if clusters is None else (clusters.degrees, f", {clusters.words}")
     interval = normal_interval(difference, variance, level, f"DeLong, correlated{words}", degrees)
     error = math.sqrt(variance) if variance >= 0 else math.nan

@@ -14,7 +14,7 @@ from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.evaluate import Evaluation, evaluation_of
+from ..evaluation.evaluation import Evaluation, evaluation_of
 from ..results import plain
 from ..tables.learning import Finding
 from ..tables.schema import Schema

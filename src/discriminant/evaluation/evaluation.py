@@ -30,21 +30,10 @@ from ..results import (
     shortened,
     shown,
 )
+from . import inputs, rates
 from .confusion import ConfusionMatrix
 from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
-from .inputs import (
-    Clusters,
-    as_labels,
-    class_scores,
-    coded,
-    codes_among,
-    label_column,
-    ordered,
-    positive_code,
-    read_clusters,
-    read_posterior,
-    same_length,
-)
+from .inputs import Clusters
 from .intervals import Estimate, Interval, Mean, check_level, clustered_mean_interval
 from .probabilities import (
     LEAST,
@@ -58,7 +47,7 @@ from .probabilities import (
     posterior_bins,
     row_losses,
 )
-from .rates import AVERAGES, OVERALL, TableSample, class_intervals, other_intervals, share_interval
+from .rates import TableSample
 
 Array = np.ndarray[Any, Any]
 
@@ -190,7 +179,7 @@ class Evaluation(Result):
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
         blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines()]
-        blocks.append(self._grid("average", list(AVERAGES), str))
+        blocks.append(self._grid("average", list(rates.AVERAGES), str))
         blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
         wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
         blocks.append([line for lines in wrapped for line in lines])
@@ -241,20 +230,20 @@ def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: floa
     """The measures of the whole matrix, then those of each class and their averages."""
     abstains = len(confusion.predictions) > len(confusion.classes)
     # Coverage is of interest only where something else than a class can be predicted.
-    overall = [name for name in OVERALL if abstains or name not in ("coverage", "selective_accuracy")]
-    wanted = [(metric, "overall") for metric in overall if OVERALL[metric].base is None]
-    wanted += [(metric, how) for metric in _CLASS_RATES for how in AVERAGES]
-    intervals = dict(zip(wanted, other_intervals(table, wanted, level, random_state), strict=True))
+    overall = [name for name in rates.OVERALL if abstains or name not in ("coverage", "selective_accuracy")]
+    wanted = [(metric, "overall") for metric in overall if rates.OVERALL[metric].base is None]
+    wanted += [(metric, how) for metric in _CLASS_RATES for how in rates.AVERAGES]
+    intervals = dict(zip(wanted, rates.other_intervals(table, wanted, level, random_state), strict=True))
     found = []
     for metric in overall:
-        interval = intervals.get((metric, "overall")) or share_interval(table, metric, level)
+        interval = intervals.get((metric, "overall")) or rates.share_interval(table, metric, level)
         reason = confusion.undefined(metric).get("overall", "")
         found.append(Estimate.by_interval(metric, "overall", confusion.overall(metric), interval, reason))
     for metric in _CLASS_RATES:
-        reasons, own = confusion.undefined(metric), class_intervals(table, metric, level)
+        reasons, own = confusion.undefined(metric), rates.class_intervals(table, metric, level)
         for label, value, interval in zip(confusion.classes.tolist(), confusion.rate(metric), own, strict=True):
             found.append(Estimate.by_interval(metric, label, float(value), interval, reasons.get(label, "")))
-        for how in AVERAGES:
+        for how in rates.AVERAGES:
             value, note = confusion.average(metric, how), ""
             if np.isnan(value):
                 more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
@@ -456,21 +445,21 @@ def _rows(
     sample_weight: Any,
     groups: Any,
 ) -> _Rows:
-    labels = label_column("y", y)
+    labels = inputs.label_column("y", y)
     given = _class_names(labels, predicted, posterior, scores, classes, actions)
     names, probabilities = (given, None) if posterior is None else _posterior(posterior, given)
-    order = [names.tolist().index(label) for label in ordered(names.tolist())]
-    columns = None if scores is None else class_scores("scores", scores, names)
-    guess = None if predicted is None else label_column("predicted", predicted)
-    same_length(y=labels, predicted=guess, posterior=probabilities, scores=columns)
-    codes = codes_among("y", labels, names[order])
+    order = [names.tolist().index(label) for label in inputs.ordered(names.tolist())]
+    columns = None if scores is None else inputs.class_scores("scores", scores, names)
+    guess = None if predicted is None else inputs.label_column("predicted", predicted)
+    inputs.same_length(y=labels, predicted=guess, posterior=probabilities, scores=columns)
+    codes = inputs.codes_among("y", labels, names[order])
     if probabilities is not None and order != list(range(len(order))):
         probabilities = np.ascontiguousarray(probabilities[:, order])
     if columns is not None and columns.ndim == 2:
         columns = np.ascontiguousarray(columns[:, order])
     if guess is None and probabilities is not None:
         guess = names[order][probabilities.argmax(axis=1)]
-    weight, clusters = check_weights(sample_weight, len(labels)), read_clusters(groups, len(labels))
+    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
     extra = [action for action in actions if action not in names.tolist()]
     return _Rows(names[order], codes, extra, guess, probabilities, columns, weight, clusters)
 
@@ -479,15 +468,15 @@ def _class_names(labels: Array, predicted: Any, posterior: Any, scores: Any, cla
     """The classes in the order of the columns: those given, those the columns are named by, or the sorted labels."""
     if classes is not None:
         sorted_classes(classes)  # refuses what cannot be a list of classes
-        return as_labels(list(classes))
+        return inputs.as_labels(list(classes))
     if isinstance(posterior, Posterior):
         return posterior.classes
-    found = [coded(labels)[0]]
+    found = [inputs.coded(labels)[0]]
     if hasattr(posterior, "columns") and set(found[0]) <= set(posterior.columns):
-        return as_labels(list(posterior.columns))
+        return inputs.as_labels(list(posterior.columns))
     if posterior is None and scores is None:
         found.append(ConfusionMatrix.of(labels, predicted, actions=set(actions) - set(found[0])).classes.tolist())
-    return as_labels(ordered(*found))
+    return inputs.as_labels(inputs.ordered(*found))
 
 
 def _posterior(posterior: Any, classes: Array) -> tuple[Array, Array]:
@@ -501,7 +490,7 @@ def _posterior(posterior: Any, classes: Array) -> tuple[Array, Array]:
                 f"{classes.tolist()}. Give a column for each."
             )
         values = np.column_stack((1 - values, values))
-    return read_posterior(values, classes)
+    return inputs.read_posterior(values, classes)
 
 
 def _table(rows: _Rows) -> dict[str, Any]:
@@ -512,7 +501,7 @@ def _table(rows: _Rows) -> dict[str, Any]:
     confusion = ConfusionMatrix.of(truth, rows.predicted, rows.classes, rows.weight, actions=rows.actions)
     if rows.clusters is None:
         return {"confusion": confusion}
-    guess = codes_among("predicted", rows.predicted, confusion.predictions)
+    guess = inputs.codes_among("predicted", rows.predicted, confusion.predictions)
     cells = rows.codes.astype(np.int64) * len(confusion.predictions) + guess
     sample = TableSample.of_rows(confusion.counts, cells, rows.weight, rows.clusters)
     return {"confusion": confusion, "sample": sample}
@@ -534,7 +523,7 @@ def _probabilities(
         )
     line = None
     if len(rows.classes) == 2:
-        k = positive_code(positive, rows.classes)
+        k = inputs.positive_code(positive, rows.classes)
         line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.weight)
     return {
         "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.weight)),
@@ -550,7 +539,7 @@ def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     elif n_classes < 2:
         notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
     elif n_classes == 2:
-        k = positive_code(positive, rows.classes)
+        k = inputs.positive_code(positive, rows.classes)
         column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else scores if k == 1 else -scores
         roc = binary_roc(rows.codes == k, column, rows.weight, rows.clusters, plain(rows.classes[k]))
         return {"roc": roc, "precision_recall": roc.precision_recall}
@@ -583,5 +572,5 @@ def _add_costs(
 def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -> Array:
     """What the chosen action cost in each row."""
     remedy = "costs= must have a column for everything that is predicted"
-    column = codes_among("predicted", chosen, as_labels(actions), remedy)
+    column = inputs.codes_among("predicted", chosen, inputs.as_labels(actions), remedy)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]
