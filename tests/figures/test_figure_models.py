@@ -108,8 +108,8 @@ def test_models_without_coefficients_or_log_odds_are_refused():
     X, y = trees(2)
     with pytest.raises(ParameterError, match="QuadraticDiscriminantAnalysis has no coefficients"):
         coefficients(QuadraticDiscriminantAnalysis().fit(X, y))
-    with pytest.raises(ParameterError, match="odds_ratios=True is for LogisticRegression"):
-        coefficients(LinearDiscriminantAnalysis().fit(X, y), odds_ratios=True)
+    with pytest.raises(ParameterError, match="Perceptron are not log-odds: odds_ratios=True is for"):
+        coefficients(Perceptron().fit(X, y), odds_ratios=True)
     with pytest.raises(ParameterError, match="most"):
         coefficients(LinearDiscriminantAnalysis().fit(X, y), most=0)
 

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.parameters import check_integer
-from ..errors import LabelError, NotReadyError, ParameterError
+from ..errors import LabelError, Model, ParameterError, Setting
+from ..estimators.coefficients import INTERCEPT, Coefficient, CoefficientTable, coefficient_table
 from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
 from ..results import shown
 from . import theme
@@ -24,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class _Bars:
     """Coefficients of one outcome: estimates, and interval ends and z where there are any (else NaN)."""
 
     outcome: str
@@ -34,11 +35,11 @@ class Terms:
     high: Array
     z: Array
 
-    def only(self, chosen: Array) -> Terms:
+    def only(self, chosen: Array) -> _Bars:
         names = [self.names[j] for j in chosen]
-        return Terms(self.outcome, names, self.estimates[chosen], self.low[chosen], self.high[chosen], self.z[chosen])
+        return _Bars(self.outcome, names, self.estimates[chosen], self.low[chosen], self.high[chosen], self.z[chosen])
 
-    def as_odds(self) -> Terms:
+    def as_odds(self) -> _Bars:
         with np.errstate(over="ignore"):
             return replace(self, estimates=np.exp(self.estimates), low=np.exp(self.low), high=np.exp(self.high))
 
@@ -52,13 +53,13 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
 
     Parameters
     ----------
-    model : fitted linear classifier
+    model : fitted linear classifier, or its `coefficient_table`
     most : int
         Draw at most this many columns: those of the largest ``|z|``, or of the largest coefficient without one.
     odds_ratios : bool
         Draw ``exp(coefficient)`` instead: the factor by which the odds change with each unit of the column.
     level : float
-        Of the intervals.
+        Of the intervals; a table has its own.
 
     Returns
     -------
@@ -75,90 +76,40 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     >>> figure.layout.yaxis.ticktext, figure.data[0].name
     (('x0', 'x1', 'x2'), 'yes against no')
     """
-    check_is_fitted(model)
     check_integer("most", most, 1)
-    if odds_ratios and not hasattr(model, "log_odds"):
+    table = model if isinstance(model, CoefficientTable) else coefficient_table(model, level=level)
+    if odds_ratios and not table.log_odds:
         raise ParameterError(
-            f"The coefficients of {type(model).__name__} are not reported as log-odds: odds_ratios=True is for "
-            "LogisticRegression."
+            f"The coefficients of {table.model} are not log-odds: ",
+            Setting("odds_ratios", True),
+            " is for models of probabilities that compare classes with one, such as ",
+            Model("LogisticRegression"),
+            ".",
         )
-    groups, why_no_interval = _terms(model, level)
+    groups = [_bars(table, outcome, rows) for outcome, rows in table.outcomes.items()]
     chosen, ranking = _largest(groups, most)
     drawn = [group.only(chosen).as_odds() if odds_ratios else group.only(chosen) for group in groups]
     made = theme.figure(
-        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {type(model).__name__}",
-        _terms_subtitle(drawn, len(groups[0].names), ranking, why_no_interval, level),
+        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {table.model}",
+        _subtitle(drawn, len(groups[0].names), ranking, table),
         height=190 + (26 + 14 * (len(groups) - 1)) * len(chosen),
         legend={"title": {"text": "outcome"}},
     )
     for k, group in enumerate(drawn):
-        _add_terms(made, group, k, len(drawn))
+        _add_bars(made, group, k, len(drawn))
     what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
     made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
     return made.update_yaxes(**theme.names_axis(drawn[0].names, showgrid=True))
 
 
-def _terms(model: Any, level: float) -> tuple[list[Terms], str]:
-    """The coefficients by outcome, and why there are no intervals."""
-    if hasattr(model, "summary"):
-        try:
-            return _summarised(model, level), ""
-        except (ParameterError, NotReadyError) as error:
-            return _bare(model), str(error)
-    return _bare(model), ""
+def _bars(table: CoefficientTable, outcome: Any, rows: list[Coefficient]) -> _Bars:
+    own = [row for row in rows if row.term != INTERCEPT]
+    columns = [np.array([getattr(row, name) for row in own]) for name in ("estimate", "low", "high", "z")]
+    return _Bars(theme.written(table.contrast(outcome)), [theme.written(row.term) for row in own], *columns)
 
 
-def _summarised(model: Any, level: float) -> list[Terms]:
-    rows = [row for row in model.summary(level=level).rows if row.term != "intercept"]
-    against = _against(model)
-    groups = []
-    for outcome in dict.fromkeys(row.outcome for row in rows):
-        own = [row for row in rows if row.outcome == outcome]
-        columns = [np.array([getattr(row, c) for row in own]) for c in ("estimate", "low", "high", "z")]
-        groups.append(Terms(f"{theme.written(outcome)}{against}", [theme.written(r.term) for r in own], *columns))
-    return groups
-
-
-def _against(model: Any) -> str:
-    outcomes = model.log_odds()[0].tolist()
-    (reference,) = [label for label in model.classes_.tolist() if label not in outcomes]
-    return f" against {theme.written(reference)}"
-
-
-def _bare(model: Any) -> list[Terms]:
-    """Coefficients as they stand, without intervals."""
-    if hasattr(model, "log_odds"):
-        outcomes, coef, _ = model.log_odds()
-        labels = [f"{theme.written(label)}{_against(model)}" for label in outcomes]
-    elif hasattr(model, "coef_"):
-        coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-        labels = _row_names(model, len(coef))
-    else:
-        raise ParameterError(f"{type(model).__name__} has no coefficients (coef_) to draw: it is not linear.")
-    names, nothing = theme.column_names(model, coef.shape[1]), np.full(coef.shape[1], np.nan)
-    return [Terms(label, names, row, nothing, nothing, nothing) for label, row in zip(labels, coef, strict=True)]
-
-
-def _row_names(model: Any, n_rows: int) -> list[str]:
-    """What each row of ``coef_`` tells apart."""
-    classes = [theme.written(label) for label in model.classes_]
-    if n_rows == 1:
-        return [f"{classes[1]} against {classes[0]}"]
-    if n_rows == len(classes) and not hasattr(model, "codebook_"):
-        return classes
-    if not hasattr(model, "codebook_"):
-        return [f"function {row}" for row in range(n_rows)]
-    return [_sides(classes, column) for column in model.codebook_.matrix.T]
-
-
-def _sides(classes: list[str], column: Array) -> str:
-    first, second = ([name for name, side in zip(classes, column, strict=True) if side == s] for s in (1, -1))
-    rest = len(first) + len(second) == len(classes) and len(second) > 1
-    return f"{', '.join(first)} against {'the rest' if rest else ', '.join(second)}"
-
-
-def _largest(groups: list[Terms], most: int) -> tuple[Array, str]:
+def _largest(groups: list[_Bars], most: int) -> tuple[Array, str]:
     """The columns to draw, in their order, and by what they were chosen where some are left out."""
     by_z = all(np.isfinite(group.z).any() for group in groups)
     sizes = np.array([np.abs(group.z if by_z else group.estimates) for group in groups])
@@ -169,10 +120,11 @@ def _largest(groups: list[Terms], most: int) -> tuple[Array, str]:
     return chosen, "|z|" if by_z else "|coefficient| (which depends on the units of the columns)"
 
 
-def _terms_subtitle(groups: list[Terms], n_columns: int, ranking: str, why: str, level: float) -> str:
-    words = [f"{100 * level:g} % intervals; the intercept is left out."]
+def _subtitle(groups: list[_Bars], n_columns: int, ranking: str, table: CoefficientTable) -> str:
+    words = [f"{100 * table.level:g} % intervals; the intercept is left out."]
     if not any(group.has_intervals for group in groups):
-        words = [f"Without intervals{': ' + theme.written(why) if why else '.'} The intercept is left out."]
+        why = "." if table.reason is None else f": {theme.written(table.reason)}"
+        words = [f"Without intervals{why} The intercept is left out."]
     if ranking:
         words.append(f"The {len(groups[0].names)} of {n_columns} columns with the largest {ranking}.")
     lost = [name for name in groups[0].names if any(not math.isfinite(_estimate(group, name)) for group in groups)]
@@ -181,11 +133,11 @@ def _terms_subtitle(groups: list[Terms], n_columns: int, ranking: str, why: str,
     return " ".join(words)
 
 
-def _estimate(group: Terms, name: str) -> float:
+def _estimate(group: _Bars, name: str) -> float:
     return float(group.estimates[group.names.index(name)])
 
 
-def _add_terms(made: Figure, group: Terms, k: int, n_groups: int) -> None:
+def _add_bars(made: Figure, group: _Bars, k: int, n_groups: int) -> None:
     drawn = np.flatnonzero(np.isfinite(group.estimates))
     places = drawn + (0.0 if n_groups == 1 else 0.5 * (k / (n_groups - 1) - 0.5))
     estimates, low, high = group.estimates[drawn], group.low[drawn], group.high[drawn]

@@ -56,7 +56,7 @@ class SymmetricObjective(Objective):
 
     @cached_property
     def contrasts(self) -> Array:
-        return np.eye(self.loss.n_scores(len(self.data.classes)))
+        return np.eye(len(self.data.classes))
 
 
 def symmetric(objective: Objective) -> Objective:
