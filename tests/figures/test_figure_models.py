@@ -11,6 +11,7 @@ from pictures import legend, named, sound, subtitle, trees
 
 from discriminant import (
     GaussianNB,
+    LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
     LogisticRegressionCV,
@@ -108,8 +109,8 @@ def test_models_without_coefficients_or_log_odds_are_refused():
     X, y = trees(2)
     with pytest.raises(ParameterError, match="QuadraticDiscriminantAnalysis has no coefficients"):
         coefficients(QuadraticDiscriminantAnalysis().fit(X, y))
-    with pytest.raises(ParameterError, match="Perceptron are not log-odds: odds_ratios=True is for"):
-        coefficients(Perceptron().fit(X, y), odds_ratios=True)
+    with pytest.raises(ParameterError, match="LeastSquaresClassifier are not log-odds: odds_ratios=True is for"):
+        coefficients(LeastSquaresClassifier().fit(X, y), odds_ratios=True)
     with pytest.raises(ParameterError, match="most"):
         coefficients(LinearDiscriminantAnalysis().fit(X, y), most=0)
 
