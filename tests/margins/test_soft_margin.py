@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from discriminant.data import labelled_rows
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.margins import dual_coordinate, interior_point, soft_margin
-from discriminant.margins.problem import MarginProblem, balanced
+from discriminant.margins.problem import MarginProblem, Stop, balanced
 from margin_problems import KINDS, assert_optimal, problem
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6)
@@ -84,7 +84,7 @@ def test_rows_that_violate_their_condition_join_the_working_set():
     near = np.zeros(len(y), dtype=bool)
     near[:6] = True
     begun = interior_point.WorkingSet(np.zeros(given.objective.shape), near, ~near)
-    fit = interior_point.solve_working_sets(given, begun, 1e-6, 100, "newton")
+    fit = interior_point.solve_working_sets(given, begun, Stop("newton", 1e-6), 100)
     assert fit.solution.iterations > 1
     assert_allclose(fit.solution.objective, expected, rtol=1e-9)
 
@@ -117,7 +117,7 @@ def test_the_ascent_alone_is_as_good_as_it_says(loss, monkeypatch):
 
 @both_losses
 def test_the_coefficients_of_the_ascent_stay_those_of_its_multipliers(squared):
-    """However many leaps it makes, also when it has long arrived."""
+    """However many subspace steps it makes, also when it has long arrived."""
     for kind in ("two rows", "plain", "integers"):
         X, y, _ = problem(kind, 1)
         given = margin_problem(X, y, 10.0, squared)
@@ -125,7 +125,7 @@ def test_the_coefficients_of_the_ascent_stay_those_of_its_multipliers(squared):
         for sweep in range(1, 401):
             ascent.sweep()
             if sweep % 4 == 0:
-                ascent.leap()
+                ascent.subspace_step()
             assert ascent.alpha.min() >= 0
             assert (ascent.alpha <= ascent.upper).all()
         implied = (ascent.alpha * given.sign) @ ascent.rows

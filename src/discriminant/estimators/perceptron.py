@@ -283,7 +283,7 @@ class Perceptron(BinaryProblems):
         return passed
 
     def _keep(self, trained: list[PerceptronRun]) -> None:
-        self._keep_walks([one.walk for one in trained], [one.steps for one in trained])
+        self._keep_walks([one.reached for one in trained], [one.trace for one in trained])
         self.mistakes_ = self._one_or_each([one.mistakes for one in trained])
         self.converged_ = all(one.converged for one in trained)
         if self.form == "dual":
@@ -316,13 +316,13 @@ class Perceptron(BinaryProblems):
         failed = [column for column, one in enumerate(trained) if not one.converged]
         worst = max(failed, key=lambda column: trained[column].mistakes)
         outcome, circle = trained[worst], ""
-        if outcome.circle:
-            since, again = outcome.circle
+        if outcome.cycle:
+            since, again = outcome.cycle
             circle = f"It runs in a circle: passes {since} and {again} ended with the same weights. "
         problems = f" in {len(failed)} of {len(trained)} binary problems" if len(trained) > 1 else ""
         warn(
             f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
-            f"{outcome.walk.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. {circle}"
+            f"{outcome.reached.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. {circle}"
             f"{self._question(worst)} decides whether they can be separated at all. If so, raise max_epochs, else use "
             "average=True, LogisticRegression or SupportVectorClassifier.",
             ConvergenceWarning,

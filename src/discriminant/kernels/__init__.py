@@ -11,8 +11,8 @@ from typing import Any
 from numba import njit
 
 #: Sums may be regrouped into vector lanes and multiply-adds fused; NaN and infinity keep their meaning.
-_REGROUP = {"reassoc", "contract"}
+REGROUP = {"reassoc", "contract"}
 
 # Division by zero gives infinity or NaN, as in NumPy.
 kernel: Any = njit(nogil=True, cache=True, error_model="numpy")
-summing_kernel: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath=_REGROUP)
+summing_kernel: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath=REGROUP)

@@ -1,46 +1,24 @@
-"""Coordinate ascent in the dual of a support vector machine, one row at a time.
+"""Coordinate ascent in the dual of a support vector machine, one row at a time (Hsieh et al. 2008).
 
-The dual variable of row i lies between 0 and ``upper[i]``; ``coef`` is always the sum of ``alpha * sign * row``. With
-``diagonal[i] > 0`` the loss is ``slack^2 / (2 diagonal)``, else ``upper * slack``. ``bias`` is the intercept, which
-moves by ``give`` times the change of ``sum alpha * sign``.
-
-Rows whose variable stays at a bound are not looked at again for a while, each time a longer one: ``rest`` counts the
-sweeps to skip, ``due`` says in which sweep a row's turn comes.
+Of each row, ``fixed`` holds ``(sign, upper, diagonal, squares)``: the dual variable lies between 0 and ``upper``; with
+``diagonal > 0`` the loss is ``slack^2 / (2 diagonal)``, else ``upper * slack``; ``squares`` is the row's squared
+length. ``ascent`` holds ``(alpha, coef, rest, due)``: the variables, ``coef`` always the sum of ``alpha * sign * row``,
+and the shrinking: rows whose variable stays at a bound are not looked at again for a while, each time a longer one.
+``rest`` counts the sweeps to skip, ``due`` says in which sweep a row's turn comes. ``bias`` is the intercept, which
+moves by ``proximal`` times the change of ``sum alpha * sign``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from . import kernel, summing_kernel
+from .rows import add, dot, prefetch
 
-#: Array elements in a cache line of 64 bytes, for numbers of 8 and of 4 bytes.
-_WIDE, _NARROW = 8, 16
 #: Rows whose turn comes so many rows later are fetched into the cache meanwhile.
 _AHEAD = 2
-
-
-def _fetching(typing_context: Any, array: Any, index: Any) -> Any:  # noqa: ARG001
-    """Ask for an element to be brought into the cache, without waiting for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = builder.gep(context.make_array(signature.args[0])(context, builder, args[0]).data, [args[1]])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        hint = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        call = cgutils.get_or_insert_function(builder.module, hint, "llvm.prefetch.p0")
-        # For reading, to be kept in all caches, data.
-        builder.call(call, [builder.bitcast(place, byte), *(ir.Constant(word, value) for value in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
-
-
-_fetch: Any = intrinsic(_fetching)
+#: Sweeps a row at its bound is left out at most.
+_LONGEST_REST = 15
 
 
 @kernel
@@ -71,19 +49,21 @@ def row_squares(data, indptr, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _turn(i, score, sign, upper, diagonal, squares, give, alpha, rest, due, sweep, longest):  # type: ignore[no-untyped-def]
+def _turn(i, score, fixed, ascent, proximal, sweep):  # type: ignore[no-untyped-def]
     """Set the variable of one row to its best value; the change times the sign, and the row's share of the gap."""
+    sign, upper, diagonal, squares = fixed
+    alpha, _, rest, due = ascent
     short = 1.0 - sign[i] * score
-    slack, old, bend = max(short, 0.0), alpha[i], diagonal[i]
-    if bend > 0.0:
-        gap = 0.5 * (slack * slack / bend + bend * old * old) - old * short
+    slack, old, curvature = max(short, 0.0), alpha[i], diagonal[i]
+    if curvature > 0.0:
+        gap = 0.5 * (slack * slack / curvature + curvature * old * old) - old * short
     else:
         gap = upper[i] * slack - old * short
-    rise, fall = short - bend * old, squares[i] + give + bend
-    # A row of zeros without an intercept never gets closer to its corner.
-    new = min(max(old + rise / fall, 0.0), upper[i]) if fall > 0.0 else upper[i]
+    slope, bend = short - curvature * old, squares[i] + proximal + curvature
+    # A row of zeros without an intercept never gets closer to its kink.
+    new = min(max(old + slope / bend, 0.0), upper[i]) if bend > 0.0 else upper[i]
     if new == old:
-        rest[i] = min(2 * rest[i] + 1, longest)
+        rest[i] = min(2 * rest[i] + 1, _LONGEST_REST)
         due[i] = sweep + 1 + rest[i]
         return 0.0, gap
     rest[i] = 0
@@ -92,55 +72,23 @@ def _turn(i, score, sign, upper, diagonal, squares, give, alpha, rest, due, swee
 
 
 @summing_kernel
-def csr_sweep(  # type: ignore[no-untyped-def]
-    data, indices, indptr, rows, sign, upper, diagonal, squares, give, alpha, coef, bias, rest, due, sweep, longest
-):
-    """Take turns with the given CSR rows; the new bias and the rows' shares of the duality gap as they were met."""
+def sweep_over(rows, order, fixed, ascent, bias, proximal, sweep):  # type: ignore[no-untyped-def]
+    """Take turns with the rows in ``order``; the new bias and the rows' shares of the duality gap as they were met."""
     gap = 0.0
-    for k in range(rows.size):
-        ahead = rows[min(k + _AHEAD, rows.size - 1)]
-        for e in range(indptr[ahead], indptr[ahead + 1], _WIDE):
-            _fetch(data, e)
-        for e in range(indptr[ahead], indptr[ahead + 1], _NARROW):
-            _fetch(indices, e)
-        i = rows[k]
-        score = bias
-        for e in range(indptr[i], indptr[i + 1]):
-            score += data[e] * coef[indices[e]]
-        change, share = _turn(
-            i, score, sign, upper, diagonal, squares, give, alpha, rest, due, sweep, longest
-        )  # fmt: skip
+    coef = ascent[1]
+    for k in range(order.size):
+        prefetch(rows, order[min(k + _AHEAD, order.size - 1)])
+        i = order[k]
+        change, share = _turn(i, bias + dot(rows, i, coef), fixed, ascent, proximal, sweep)
         gap += share
         if change != 0.0:
-            bias += give * change
-            for e in range(indptr[i], indptr[i + 1]):
-                coef[indices[e]] += change * data[e]
-    return bias, gap
-
-
-@summing_kernel
-def dense_sweep(  # type: ignore[no-untyped-def]
-    X, rows, sign, upper, diagonal, squares, give, alpha, coef, bias, rest, due, sweep, longest
-):
-    """The same with dense rows."""
-    gap = 0.0
-    for k in range(rows.size):
-        i = rows[k]
-        score = bias
-        for j in range(X.shape[1]):
-            score += X[i, j] * coef[j]
-        change, share = _turn(i, score, sign, upper, diagonal, squares, give, alpha, rest, due, sweep, longest)
-        gap += share
-        if change != 0.0:
-            bias += give * change
-            for j in range(X.shape[1]):
-                coef[j] += change * X[i, j]
+            bias += proximal * change
+            add(rows, i, change, coef)
     return bias, gap
 
 
 @kernel
-def csr_add_rows(data, indices, indptr, rows, amounts, coef):  # type: ignore[no-untyped-def]
-    """Add the given CSR rows times their amounts to ``coef``."""
-    for k in range(rows.size):
-        for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            coef[indices[e]] += amounts[k] * data[e]
+def add_rows(rows, chosen, amounts, coef):  # type: ignore[no-untyped-def]
+    """Add the chosen rows times their amounts to ``coef``."""
+    for k in range(chosen.size):
+        add(rows, chosen[k], amounts[k], coef)

@@ -17,7 +17,7 @@ join, and the problem is solved once more (decomposition by working sets, Osuna,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,28 +27,37 @@ from scipy.linalg import lstsq
 from ..data.rows import dense_rows
 from ..kernels import interior_point as kernels
 from ..kernels import moments
-from .problem import MarginFit, MarginProblem, balanced, finished, from_multipliers
+from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers
 
 Array = np.ndarray[Any, Any]
 
 _MOST_STEPS = 100
-#: From this gap on, relative to the minimum, it is worth guessing which rows are at the corner.
-_WORTH_A_GUESS = 1e-3
+#: Duality gap, relative to the minimum, below which a crossover to the active set is tried at each step.
+_CROSSOVER = 1e-3
 #: A gap like this, relative to the minimum, is nothing but rounding.
 _ROUNDING = 1e-14
 #: Equations that hold to this are solved.
-_ROUNDING_OF_EQUATIONS = 1e-11
-#: With a gap of this size, relative to the minimum, it is not worth keeping multipliers off their bounds,
-_CLEAR = 1e-10
-#: and with one of this size it is not worth beginning anew.
+_SOLVED = 1e-11
+#: With a gap of this size, relative to the minimum, multipliers next to a bound are set to the bound.
+_AT_BOUND = 1e-10
+#: A start is given up for one at 0 if it led to a gap, relative to the minimum, above this.
 _GOOD = 1e-9
-#: More rows at the corner than this for each unknown are no longer a guess that could be right.
+#: More rows at the kink than this for each unknown are no active set that could be right.
 _HELD_PER_UNKNOWN = 3
+#: Working sets are limited to this many multiplications a step, about a second.
+_MOST_WORK = 1e9
+#: Up to this many columns they are not reduced to the dimensions of fewer rows: inner products would cost digits.
+_FEW_COLUMNS = 200
+_CORRECTIONS = 2
+
+
+def _gap(found: tuple[float, Array, Array]) -> float:
+    return found[0]
 
 
 @dataclass(frozen=True)
 class HingeProgramme:
-    """The problem of a few rows.
+    """The quadratic programme of a working set.
 
     Attributes
     ----------
@@ -71,10 +80,15 @@ class HingeProgramme:
     constant: float = 0.0
     squared: bool = False
 
+    @property
+    def parts(self) -> tuple[Array, Array, Array, Array, bool]:
+        """The programme as the kernels read it."""
+        return self.rows, self.share, self.linear, self.ridge, self.squared
+
     def minimise(self, theta: Array, width: float) -> tuple[Array, Array]:
         """The minimum: theta, and the multipliers divided by ``share``.
 
-        Begins at ``theta``, at which rows within ``width`` of the corner matter. If that leads nowhere, begins anew.
+        Begins at ``theta``, at which rows within ``width`` of the kink matter. If that leads nowhere, begins at 0.
         """
         found = self._from(theta, width)
         if not found[0] <= _GOOD * (self.constant + self._value(found[1])):
@@ -82,74 +96,72 @@ class HingeProgramme:
         return found[1], found[2]
 
     def _from(self, theta: Array, width: float) -> tuple[float, Array, Array]:
-        state = _Interior(self, theta, width)
-        found = self._with_gap(state.theta, state.used)
+        point = _InteriorPoint(self, theta, width)
+        found = self._with_gap(point.theta, point.dual)
         guess = np.empty(0)
         for _ in range(_MOST_STEPS):
-            if not state.advance():
+            if not point.advance():
                 break
-            size = self.constant + self._value(state.theta)
-            found = min(found, self._with_gap(state.theta.copy(), state.used.copy()), key=_gap)
-            if state.gap < _WORTH_A_GUESS * size:
-                before, guess = guess, np.concatenate(self._sides(state))
-                # A guess that still changes is not right yet.
-                exact = self._exact(state) if np.array_equal(before, guess) else None
+            size = self.constant + self._value(point.theta)
+            found = min(found, self._with_gap(point.theta.copy(), point.dual.copy()), key=_gap)
+            if point.gap < _CROSSOVER * size:
+                before, guess = guess, np.concatenate(self._active(point))
+                # A set that still changes is not right yet.
+                exact = self._exact(point) if np.array_equal(before, guess) else None
                 found = found if exact is None else min(self._with_gap(*exact), found, key=_gap)
-            if min(found[0], state.gap) <= _ROUNDING * size:
+            if min(found[0], point.gap) <= _ROUNDING * size:
                 break
-        return self._cleared(found, state)
+        return self._at_bounds(found, point)
 
-    def _cleared(self, found: tuple[float, Array, Array], state: _Interior) -> tuple[float, Array, Array]:
-        """The point with multipliers at their bounds that are next to them, unless that makes the bound worse."""
-        gap, theta, used = found
-        above, full = self._sides(state)
-        cleared = self._with_gap(theta, np.where(full, 1.0, np.where(above, used, 0.0)))
-        return cleared if cleared[0] <= max(2 * gap, _CLEAR * (self.constant + self._value(theta))) else found
+    def _at_bounds(self, found: tuple[float, Array, Array], point: _InteriorPoint) -> tuple[float, Array, Array]:
+        """What was found with multipliers at their bounds that are next to them, unless that widens the gap."""
+        gap, theta, dual = found
+        above, full = self._active(point)
+        at_bounds = self._with_gap(theta, np.where(full, 1.0, np.where(above, dual, 0.0)))
+        return at_bounds if at_bounds[0] <= max(2 * gap, _AT_BOUND * (self.constant + self._value(theta))) else found
 
-    def _sides(self, state: _Interior) -> tuple[Array, Array]:
+    def _active(self, point: _InteriorPoint) -> tuple[Array, Array]:
         """Which rows seem to have a multiplier above 0, and which of them the largest there is."""
-        above = state.used > state.spare * state.used.max()
-        return above, np.zeros_like(above) if self.squared else above & (state.left < state.slack)
+        dual, room, slack, surplus = point.state
+        above = dual > surplus * dual.max()
+        return above, np.zeros_like(above) if self.squared else above & (room < slack)
 
     def _value(self, theta: Array) -> float:
         slack = np.maximum(1.0 - self.rows @ theta, 0.0)
         losses = slack**2 if self.squared else slack
         return float(self.linear @ theta + 0.5 * self.ridge @ theta**2 + self.share @ losses)
 
-    def _with_gap(self, theta: Array, used: Array) -> tuple[float, Array, Array]:
+    def _with_gap(self, theta: Array, dual: Array) -> tuple[float, Array, Array]:
         """A point and its multipliers behind the distance of their values, the bound on that to the minimum."""
-        pull = self.linear - (self.share * used) @ self.rows
+        gradient = self.linear - (self.share * dual) @ self.rows
         curved = self.ridge > 0
-        bent = 0.25 * used**2 if self.squared else 0.0
-        dual = self.share @ (used - bent) - 0.5 * np.sum(pull[curved] ** 2 / self.ridge[curved])
+        conjugate = 0.25 * dual**2 if self.squared else 0.0
+        value = self.share @ (dual - conjugate) - 0.5 * np.sum(gradient[curved] ** 2 / self.ridge[curved])
         # Multipliers whose sides do not balance are no bound yet: making them so costs about this much.
-        unbalanced = float(np.abs(pull[~curved]).sum()) * (1.0 + float(np.abs(theta[~curved]).sum()))
-        gap = self._value(theta) - float(dual) + unbalanced
-        return gap if np.isfinite(gap) else np.inf, theta, used
+        unbalanced = float(np.abs(gradient[~curved]).sum()) * (1.0 + float(np.abs(theta[~curved]).sum()))
+        gap = self._value(theta) - float(value) + unbalanced
+        return gap if np.isfinite(gap) else np.inf, theta, dual
 
-    def _exact(self, state: _Interior) -> tuple[Array, Array] | None:
-        """The solution with the rows at the corner that seem to be there; None if there is no such solution."""
-        above, full = self._sides(state)
+    def _exact(self, point: _InteriorPoint) -> tuple[Array, Array] | None:
+        """The solution with the rows at the kink that seem to be there; None if there is no such solution."""
+        above, full = self._active(point)
         held = above & ~full
         if np.count_nonzero(held) > _HELD_PER_UNKNOWN * len(self.ridge):
             return None
         theta, multipliers = self._held(self.rows[held], self.share[held], self.share[full] @ self.rows[full])
-        used = np.where(full, 1.0, 0.0)
-        used[held] = multipliers / self.share[held]
-        within = np.isfinite(used).all() and used.min() >= 0 and (self.squared or used.max() <= 1)
-        return (theta, used) if within else None
+        dual = np.where(full, 1.0, 0.0)
+        dual[held] = multipliers / self.share[held]
+        within = np.isfinite(dual).all() and dual.min() >= 0 and (self.squared or dual.max() <= 1)
+        return (theta, dual) if within else None
 
     def _held(self, rows: Array, share: Array, pull: Array) -> tuple[Array, Array]:
-        """theta that minimises the quadratic part with ``rows`` at the corner, and their multipliers.
+        """theta that minimises the quadratic part with ``rows`` at the kink, and their multipliers.
 
         Equal rows share theirs equally.
         """
         q, m = len(self.ridge), len(rows)
-        system = np.zeros((q + m, q + m))
-        system[:q, :q] = np.diag(self.ridge)
-        system[:q, q:], system[q:, :q] = rows.T, rows
-        if self.squared:
-            system[q:, q:] = np.diag(-0.5 / share)
+        below = np.diag(-0.5 / share) if self.squared else np.zeros((m, m))
+        system = np.block([[np.diag(self.ridge), rows.T], [rows, below]])
         # Both kinds of unknowns at their own scale.
         scale = np.sqrt(float(self.ridge.max()) / max(float(np.abs(rows).max(initial=0.0)), 1e-300))
         units = np.concatenate((np.ones(q), np.full(m, scale)))
@@ -159,134 +171,111 @@ class HingeProgramme:
             found = units * np.linalg.solve(scaled, target * units)
         except np.linalg.LinAlgError:
             found = np.full(q + m, np.nan)
-        if not np.abs(system @ found - target).max() < _ROUNDING_OF_EQUATIONS:
+        if not np.abs(system @ found - target).max() < _SOLVED:
             found = units * lstsq(scaled, target * units, lapack_driver="gelsy")[0]
         return found[:q], -found[q:]
 
 
-def _gap(found: tuple[float, Array, Array]) -> float:
-    return found[0]
-
-
-class _Interior:
+class _InteriorPoint:
     """A point with everything positive that will be, and the steps from it."""
 
-    def __init__(self, corner: HingeProgramme, theta: Array, width: float) -> None:
-        self.corner, self.theta = corner, theta.copy()
-        short = 1.0 - corner.rows @ theta
-        root = np.hypot(short, 2.0 * width)
-        # Positive with slack - spare = short and slack * spare = width^2, without cancellation.
-        self.slack = np.where(short > 0, 0.5 * (short + root), 2.0 * width**2 / (root - np.minimum(short, 0.0)))
-        self.spare = width**2 / self.slack
-        whole = self.slack + self.spare
-        self.used = 2.0 * self.slack if corner.squared else self.slack / whole
-        self.left = self.spare / whole
+    def __init__(self, programme: HingeProgramme, theta: Array, width: float) -> None:
+        self.programme, self.theta = programme, theta.copy()
+        self.state = np.empty((4, len(programme.rows)))
+        self._unchanged = np.zeros_like(self.state)
+        kernels.begin(programme.parts, self.theta, width, self.state)
+
+    @property
+    def dual(self) -> Array:
+        return self.state[0]
 
     @property
     def gap(self) -> float:
         """How far the values of this point and of its multipliers are apart, once their equations hold."""
-        products = self.used * self.spare
-        return float(self.corner.share @ (products if self.corner.squared else products + self.left * self.slack))
+        return float(kernels.gap_after(self.programme.parts, self.state, self._unchanged, 0.0))
 
     def advance(self) -> bool:
         """Take a step; whether there was one."""
-        corner = self.corner
-        bend = 0.5 if corner.squared else self.slack / self.left
-        give = 1.0 / (bend + self.spare / self.used)
-        hessian = (corner.rows * (corner.share * give)[:, None]).T @ corner.rows
-        hessian[np.diag_indices(len(hessian))] += corner.ridge
+        programme = self.programme
+        weight = kernels.weights(programme.parts, self.state)
+        hessian = (programme.rows * (programme.share * weight)[:, None]).T @ programme.rows
+        hessian[np.diag_indices(len(hessian))] += programme.ridge
         scale = np.sqrt(np.diagonal(hessian))
         try:
             factor = np.linalg.cholesky(hessian / scale / scale[:, None]) * scale[:, None]
         except np.linalg.LinAlgError:
             return False
-        problem = corner.rows, corner.share, corner.linear, corner.ridge, corner.squared
-        state = self.theta, self.used, self.left, self.slack, self.spare
-        return bool(kernels.step(*problem, give, factor, *state) > 0)
-
-
-#: Multiplications of a step that rows can be settled with at most.
-_MOST_WORK = 1e9
-#: Up to this many columns they are not reduced to the dimensions of fewer rows: inner products would cost digits.
-_FEW_COLUMNS = 200
-_CORRECTIONS = 2
+        return bool(kernels.step(programme.parts, self.state, self.theta, weight, factor) > 0)
 
 
 def affordable(problem: MarginProblem, n_rows: int) -> bool:
-    """Whether this many rows can be settled together."""
+    """Whether a working set may have this many rows."""
     return n_rows * float(min(n_rows, problem.objective.shape[1])) ** 2 <= _MOST_WORK
 
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """Where settling begins.
+    """Where the search begins.
 
     Attributes
     ----------
     theta : array of shape (1, q)
-    near : array of bool
-        Rows that may change sides.
-    pulling : array of bool
+    members : array of bool
+        Rows whose multipliers are sought.
+    bounded : array of bool
         Others that have their full multiplier; none for the squared loss, whose multipliers have no largest value.
     width : float
-        About how far from the corner rows are that matter at ``theta``; 1 if it is not known to be good.
+        About how far from the kink rows are that matter at ``theta``; 1 if it is not known to be good.
     """
 
     theta: Array
-    near: Array
-    pulling: Array
+    members: Array
+    bounded: Array
     width: float = 1.0
 
 
-def solve_working_sets(problem: MarginProblem, start: WorkingSet, tol: float, max_iter: int, solver: str) -> MarginFit:
-    """The solution from there. Rows that cannot be afforded any more stay where they are."""
-    theta, near, pulling = start.theta, start.near.copy(), start.pulling.copy()
+def solve_working_sets(problem: MarginProblem, start: WorkingSet, stop: Stop, max_iter: int) -> MarginFit:
+    """The solution from there, by working sets that grow as long as they can be afforded."""
+    theta, members, bounded = start.theta, start.members.copy(), start.bounded.copy()
     for iteration in range(1, max_iter + 1):
-        alpha = np.where(pulling, problem.cost, 0.0)
-        chosen = np.flatnonzero(near)
+        chosen = np.flatnonzero(members)
         own = problem.objective.n_columns <= max(len(chosen), _FEW_COLUMNS)  # whether the unknowns are theta itself
+        alpha = np.where(bounded, problem.cost, 0.0)
         programme = _programme(problem, chosen, alpha, own)
-        point, used = programme.minimise(*(theta[0], start.width) if own else (np.zeros(len(programme.ridge)), 1.0))
-        alpha[near] = problem.cost[near] * used
+        point, dual = programme.minimise(*(theta[0], start.width) if own else (np.zeros(len(programme.ridge)), 1.0))
+        alpha[members] = problem.cost[members] * dual
+        stop = replace(stop, iterations=iteration)
         if own:
-            fit = _at(problem, point[None], alpha, tol, iteration, solver)
+            fit = at_point(problem, stop, point[None], alpha)
         else:
-            tried = [balanced(alpha, problem.sign) if problem.fit_intercept else alpha]
-            tried.append(_corrected(problem, tried[0], chosen))
-            fits = [from_multipliers(problem, each, tol, iteration, solver) for each in tried]
-            fit = min(fits, key=lambda fit: fit.solution.excess)
+            tried = problem.balanced(alpha), _corrected(problem, problem.balanced(alpha), chosen)
+            fit = better(*(from_multipliers(problem, stop, each) for each in tried))
         theta = fit.solution.theta
-        crossed = ~near & ((fit.slacks > 0) != pulling)
-        if not (crossed.any() or fit.solution.converged):
-            crossed = _next(problem, theta, near)
-        if not crossed.any() or not (own or affordable(problem, int(np.count_nonzero(near | crossed)))):
+        joining = ~members & ((fit.slacks > 0) != bounded)
+        if not (joining.any() or fit.solution.converged):
+            joining = _nearest_others(problem, theta, members)
+        if not joining.any() or not (own or affordable(problem, int(np.count_nonzero(members | joining)))):
             break
-        near |= crossed
-        pulling &= ~crossed
+        members |= joining
+        bounded &= ~joining
     return fit
 
 
-def _next(problem: MarginProblem, theta: Array, near: Array) -> Array:
-    """As many rows again as are near, those closest to the corner: with too few of them there may be no minimum."""
+def _nearest_others(problem: MarginProblem, theta: Array, members: Array) -> Array:
+    """As many rows again as are members, those closest to the kink: with too few of them there may be no minimum."""
     short = np.abs(1.0 - problem.sign * problem.objective.scores(theta)[:, 0])
-    short[near] = np.inf
-    count = min(max(np.count_nonzero(near), 1), np.count_nonzero(~near))
-    joining = np.zeros_like(near)
+    short[members] = np.inf
+    count = min(max(np.count_nonzero(members), 1), np.count_nonzero(~members))
+    joining = np.zeros_like(members)
     joining[np.argsort(short, kind="stable")[:count]] = True
     return joining
 
 
-def _at(problem: MarginProblem, theta: Array, alpha: Array, tol: float, iteration: int, solver: str) -> MarginFit:
-    alpha = balanced(alpha, problem.sign) if problem.fit_intercept else alpha
-    slacks = problem.slacks(problem.objective.scores(theta)[:, 0])
-    return finished(problem, theta, alpha, problem.pull(alpha), slacks, tol, iteration, solver)
-
-
-def _programme(problem: MarginProblem, chosen: Array, pulling: Array, own: bool) -> HingeProgramme:
-    """The problem of the chosen rows, while others pull with these multipliers."""
-    linear, share = problem.pull(pulling)[0], problem.cost / problem.total
+def _programme(problem: MarginProblem, chosen: Array, bounded: Array, own: bool) -> HingeProgramme:
+    """The programme of the chosen rows, while others have these multipliers."""
+    linear, share = problem.pull(bounded)[0], problem.cost / problem.total
     rows, linear, ridge = standard_rows(problem, chosen, linear) if own else _reduced(problem, chosen, linear)
-    return HingeProgramme(rows, share[chosen], linear, ridge, float(pulling.sum()) / problem.total, problem.squared)
+    return HingeProgramme(rows, share[chosen], linear, ridge, float(bounded.sum()) / problem.total, problem.squared)
 
 
 def standard_rows(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Array, Array, Array]:
@@ -322,7 +311,7 @@ def _reduced(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Arra
 
 
 def _corrected(problem: MarginProblem, alpha: Array, chosen: Array) -> Array:
-    """The multipliers with those between their bounds corrected until their rows are at the corner to the last digit.
+    """The multipliers with those between their bounds corrected until their rows are at the kink to the last digit.
 
     Inner products have half the digits of the rows themselves.
     """
@@ -340,7 +329,7 @@ def _corrected(problem: MarginProblem, alpha: Array, chosen: Array) -> Array:
         change = lstsq(system, target, lapack_driver="gelsy")[0][:m]
         alpha = alpha.copy()
         alpha[held] = np.clip(alpha[held] + sign * change, 0.0, np.inf if problem.squared else problem.cost[held])
-    return balanced(alpha, problem.sign) if problem.fit_intercept else alpha
+    return problem.balanced(alpha)
 
 
 def _centred(problem: MarginProblem, chosen: Array) -> Any:

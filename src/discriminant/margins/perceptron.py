@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,13 @@ from .hard_margin import maximum_margin
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., int]
 
-#: More updates than any walk makes.
+#: More updates than any pass makes.
 _ALL = 1 << 62
 
 
 @dataclass(frozen=True)
 class PerceptronSettings:
-    """How to walk, and when to stop."""
+    """How to train, and when to stop."""
 
     nonpositive: bool
     eta: float = 1.0
@@ -44,12 +43,12 @@ class PerceptronSettings:
     trace: bool = False
     seed: int = 0
 
-    def in_turn(self, problem: TwoSides, epoch: int) -> TwoSides:
-        """The problem's rows in the order an epoch visits them: a matter of seed, problem and epoch alone."""
+    def in_turn(self, task: TwoSides, epoch: int) -> TwoSides:
+        """The task's rows in the order an epoch visits them: a matter of seed, task and epoch alone."""
         if not self.shuffle:
-            return problem
-        order = np.random.default_rng([self.seed, problem.number, epoch]).permutation(len(problem.sides))
-        return TwoSides(problem.chosen[order], problem.sides[order], problem.number)
+            return task
+        order = np.random.default_rng([self.seed, task.number, epoch]).permutation(len(task.sides))
+        return TwoSides(task.chosen[order], task.sides[order], task.number)
 
 
 @dataclass(frozen=True)
@@ -96,15 +95,15 @@ class PerceptronUpdate:
 
 @dataclass(frozen=True)
 class PerceptronRun:
-    """What training came to: ``weights`` are those to classify with, ``walk`` is where it stopped."""
+    """What training came to: ``weights`` are those to classify with, ``reached`` is where it stopped."""
 
     weights: Array
-    walk: PerceptronState
+    reached: PerceptronState
     mistakes: int
     converged: bool
     alpha: Array | None
-    circle: tuple[int, int] | None  #: two epochs that ended with the same weights
-    steps: list[PerceptronUpdate]
+    cycle: tuple[int, int] | None  #: two epochs that ended with the same weights
+    trace: list[PerceptronUpdate]
 
 
 class RowBlocks:
@@ -113,6 +112,11 @@ class RowBlocks:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self._whole = _in_place(rows)
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Start and stop of each block."""
+        return list(self.rows.edges(range(0, self.rows.n_rows, self.rows.block_rows)))
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Any, Array, slice]]:
         """A block, the places of rows in it, and which of ``numbers`` they are; together all of them in order."""
@@ -144,7 +148,7 @@ class RowBlocks:
 def _in_place(rows: Rows) -> Any:
     """The whole table as a kernel reads it, unless that takes a copy of more than one block."""
     if isinstance(rows, SparseRows):
-        return rows.values
+        return rows.values.data, rows.values.indices, rows.values.indptr
     if rows.n_rows <= rows.block_rows:
         return rows.block(0, rows.n_rows)
     if isinstance(rows, DenseRows) and rows.values.flags.c_contiguous and rows.values.dtype == rows.dtype:
@@ -153,18 +157,23 @@ def _in_place(rows: Rows) -> Any:
 
 
 class PerceptronForm(ABC):
-    """What a perceptron keeps while it walks.
+    """What a perceptron keeps while it walks through the rows.
 
     ``kept`` is what it learns; ``state`` is what its scores come from, so that an epoch that ends in a state of before
-    begins a circle.
+    begins a cycle.
     """
 
     kept: Array
     state: Array
     lag: Array
 
-    def __init__(self, table: RowBlocks, problem: TwoSides, settings: PerceptronSettings, clock: Array) -> None:
-        self.table, self.problem, self.settings, self.clock = table, problem, settings, clock
+    def __init__(self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, clock: Array) -> None:
+        self.table, self.task, self.settings, self.clock = table, task, settings, clock
+
+    @property
+    @abstractmethod
+    def learned(self) -> tuple[Array, ...]:
+        """What a walk changes in place, as its kernel takes it."""
 
     @abstractmethod
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
@@ -183,37 +192,39 @@ class PerceptronForm(ABC):
         """The mean of what was learned over all visits."""
         return self.kept - self.lag / max(int(self.clock[0]), 1)
 
-    def walk(self, epochs: int) -> PerceptronState:
+    def reached(self, epochs: int) -> PerceptronState:
         """Where it stands."""
         lag = self.weights(self.lag) if self.lag.size else np.zeros(self.table.rows.n_columns + 1)
         visits, updates = (int(count) for count in self.clock)
         return PerceptronState(self.weights(self.kept), lag, visits, updates, epochs, self.settings.eta)
 
-    def pass_over(self, epoch: int, note: Callable[[int], None] | None = None) -> int:
-        """Visit every row once; the number of updates. ``note`` is called with the row after each of them."""
-        before = int(self.clock[1])
-        turn = self.settings.in_turn(self.problem, epoch)
+    def pass_over(self, epoch: int, trace: list[PerceptronUpdate]) -> int:
+        """Visit every row once; the number of updates, which are added to ``trace`` if the settings ask for it."""
+        before, most = int(self.clock[1]), 1 if self.settings.trace else _ALL
+        rule = float(self.settings.fit_intercept), self.settings.nonpositive
+        turn = self.settings.in_turn(self.task, epoch)
         for walk, _, places, where in self.pieces(turn.chosen):
-            self._walk(partial(walk, places, turn.sides[where]), turn.chosen[where], note)
+            numbers, place = turn.chosen[where], 0
+            while place < len(numbers):
+                updates = self.clock[1]
+                place = walk(places, turn.sides[where], rule, self.learned, place, most)
+                if place < 0:
+                    self.table.refuse_row(int(numbers[-1 - place]))
+                if self.settings.trace and self.clock[1] > updates:
+                    trace.append(self._update(epoch, int(numbers[place - 1])))
         return int(self.clock[1]) - before
 
-    def _walk(self, kernel: Kernel, numbers: Array, note: Callable[[int], None] | None) -> None:
-        place, most = 0, _ALL if note is None else 1
-        while place < len(numbers):
-            updates = self.clock[1]
-            place = kernel(place, most, self.settings.nonpositive, self.state, self.lag, self.clock)
-            if place < 0:
-                self.table.refuse_row(int(numbers[-1 - place]))
-            if note is not None and self.clock[1] > updates:
-                note(int(numbers[place - 1]))
+    def _update(self, epoch: int, row: int) -> PerceptronUpdate:
+        weights = self.settings.eta * self.weights(self.kept)
+        return PerceptronUpdate(epoch, row, weights[:-1], float(weights[-1]), int(self.clock[1]))
 
     def mistakes(self, state: Array) -> int:
         """How many rows are on the wrong side of the weights in this state."""
         total = 0
-        for _, count, places, where in self.pieces(self.problem.chosen):
-            found = count(places, self.problem.sides[where], self.settings.nonpositive, state)
+        for _, count, places, where in self.pieces(self.task.chosen):
+            found = count(places, self.task.sides[where], self.settings.nonpositive, state)
             if found < 0:
-                self.table.refuse_row(int(self.problem.chosen[where][-1 - found]))
+                self.table.refuse_row(int(self.task.chosen[where][-1 - found]))
             total += found
         return total
 
@@ -222,23 +233,21 @@ class PrimalPerceptron(PerceptronForm):
     """The weights themselves."""
 
     def __init__(
-        self, table: RowBlocks, problem: TwoSides, settings: PerceptronSettings, start: PerceptronState | None = None
+        self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, start: PerceptronState | None = None
     ) -> None:
         size = table.rows.n_columns + 1
         start = PerceptronState(np.zeros(size), np.zeros(size)) if start is None else start.in_steps_of(settings.eta)
-        super().__init__(table, problem, settings, np.array([start.visits, start.updates], dtype=np.int64))
+        super().__init__(table, task, settings, np.array([start.visits, start.updates], dtype=np.int64))
         self.kept = self.state = start.weights.copy()
         self.lag = start.lag.copy() if settings.average else np.empty(0)
 
+    @property
+    def learned(self) -> tuple[Array, ...]:
+        return self.state, self.lag, self.clock
+
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        constant = float(self.settings.fit_intercept)
         for block, places, where in self.table.pieces(numbers):
-            if sp.issparse(block):
-                parts = (block.data, block.indices, block.indptr)
-                walk, count = partial(kernels.csr_walk, *parts, constant), partial(kernels.csr_mistakes, *parts)
-            else:
-                walk, count = partial(kernels.dense_walk, block, constant), partial(kernels.dense_mistakes, block)
-            yield walk, count, places, where
+            yield partial(kernels.walk, block), partial(kernels.mistakes, block), places, where
 
     def weights(self, kept: Array) -> Array:
         return kept.copy()
@@ -250,20 +259,24 @@ class PrimalPerceptron(PerceptronForm):
 class DualPerceptron(PerceptronForm):
     """How often each row caused an update; rows are seen through the products of every two of them only."""
 
-    def __init__(self, table: RowBlocks, problem: TwoSides, settings: PerceptronSettings, gram: Array) -> None:
-        super().__init__(table, problem, settings, np.zeros(2, dtype=np.int64))
+    def __init__(self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, gram: Array) -> None:
+        super().__init__(table, task, settings, np.zeros(2, dtype=np.int64))
         self.gram = gram
         self.kept, self.state = np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
         self.lag = np.zeros(len(gram) if settings.average else 0)
         self._sides = np.zeros(len(gram))
-        self._sides[problem.chosen] = problem.sides
+        self._sides[task.chosen] = task.sides
+
+    @property
+    def learned(self) -> tuple[Array, ...]:
+        return self.kept, self.state, self.lag, self.clock
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        yield partial(kernels.gram_walk, self.gram, self.kept), kernels.score_mistakes, numbers, slice(0, len(numbers))
+        yield partial(kernels.gram_walk, self.gram), kernels.score_mistakes, numbers, slice(0, len(numbers))
 
     def weights(self, kept: Array) -> Array:
         total, pulls = np.zeros(self.table.rows.n_columns + 1), kept * self._sides
-        for start, stop in _edges(self.table.rows):
+        for start, stop in self.table.edges:
             total[:-1] += np.asarray(self.table.rows.block(start, stop).T @ pulls[start:stop])
         total[-1] = pulls.sum() * self.settings.fit_intercept
         return total
@@ -277,9 +290,9 @@ def gram_matrix(table: RowBlocks, fit_intercept: bool) -> Array:
     rows = table.rows
     gram = np.empty((rows.n_rows, rows.n_rows))
     with np.errstate(over="ignore", invalid="ignore"):
-        for start, stop in _edges(rows):
+        for start, stop in table.edges:
             left = rows.block(start, stop).astype(np.float64)
-            for first, last in _edges(rows):
+            for first, last in table.edges:
                 gram[start:stop, first:last] = dense_rows(left @ rows.block(first, last).astype(np.float64).T)
     gram += float(fit_intercept)
     finite = np.isfinite(gram.diagonal())
@@ -288,64 +301,39 @@ def gram_matrix(table: RowBlocks, fit_intercept: bool) -> Array:
     return gram
 
 
-def _edges(rows: Rows) -> Iterator[tuple[int, int]]:
-    return pairwise([*range(0, rows.n_rows, rows.block_rows), rows.n_rows])
-
-
 def train(form: PerceptronForm) -> PerceptronRun:
-    """Pass over the rows until a pass makes no mistake, runs in a circle, or is the last allowed.
+    """Pass over the rows until a pass makes no mistake, runs in a cycle, or is the last allowed.
 
     Without a pass free of mistakes, the weights that stand are the best of those at the end of each pass: those with
-    the fewest mistakes counted over all rows, the earliest of several. With ``average`` it is always the mean of
-    the weights after every visit.
+    the fewest mistakes counted over all rows, the earliest of several (the pocket algorithm, Gallant 1990). With
+    ``average`` it is always the mean of the weights after every visit (Freund & Schapire 1999).
     """
-    settings, steps = form.settings, list[PerceptronUpdate]()
-    pocket, circle = Pocket(), CycleDetector()
-    converged = False
+    settings, trace, cycle = form.settings, list[PerceptronUpdate](), CycleDetector()
+    pocket, fewest = form.kept, _ALL
     for epoch in range(1, settings.max_epochs + 1):
-        note = partial(_note, form, epoch, steps) if settings.trace else None
-        converged = form.pass_over(epoch, note) == 0
+        converged = form.pass_over(epoch, trace) == 0
         if converged:
+            pocket, fewest = form.kept, 0
             break
         if not settings.average:
-            pocket.offer(form)
-            if not settings.shuffle and circle.closed_by(form.state, epoch):
+            mistakes = form.mistakes(form.state)
+            if mistakes < fewest:
+                pocket, fewest = form.kept.copy(), mistakes
+            if not settings.shuffle and cycle.closed_by(form.state, epoch):
                 break
     if settings.average:
-        kept, mistakes = form.average, form.mistakes(form.state_of(form.average))
-    elif converged:
-        kept, mistakes = form.kept, 0
-    else:
-        kept, mistakes = pocket.kept, pocket.mistakes
-    alpha = (form.kept if settings.average else kept) if isinstance(form, DualPerceptron) else None
-    separated = converged or (mistakes == 0 and not settings.average)
-    weights = settings.eta * form.weights(kept)
-    return PerceptronRun(weights, form.walk(epoch), mistakes, separated, alpha, circle.epochs, steps)
+        pocket, fewest = form.average, form.mistakes(form.state_of(form.average))
+    alpha = (form.kept if settings.average else pocket) if isinstance(form, DualPerceptron) else None
+    separated = converged or (fewest == 0 and not settings.average)
+    weights = settings.eta * form.weights(pocket)
+    return PerceptronRun(weights, form.reached(epoch), fewest, separated, alpha, cycle.epochs, trace)
 
 
 def one_pass(form: PrimalPerceptron, epoch: int) -> tuple[PerceptronState, list[PerceptronUpdate]]:
-    """Where the walk stands after one more pass, and its updates if they were to be traced."""
-    steps: list[PerceptronUpdate] = []
-    form.pass_over(epoch, partial(_note, form, epoch, steps) if form.settings.trace else None)
-    return form.walk(epoch), steps
-
-
-def _note(form: PerceptronForm, epoch: int, steps: list[PerceptronUpdate], row: int) -> None:
-    weights = form.settings.eta * form.weights(form.kept)
-    steps.append(PerceptronUpdate(epoch, row, weights[:-1], float(weights[-1]), int(form.clock[1])))
-
-
-class Pocket:
-    """The best offered so far, judged by its mistakes over all rows."""
-
-    def __init__(self) -> None:
-        self.kept = np.empty(0)
-        self.mistakes = _ALL
-
-    def offer(self, form: PerceptronForm) -> None:
-        mistakes = form.mistakes(form.state)
-        if mistakes < self.mistakes:
-            self.kept, self.mistakes = form.kept.copy(), mistakes
+    """Where training stands after one more pass, and its updates if they were to be traced."""
+    trace: list[PerceptronUpdate] = []
+    form.pass_over(epoch, trace)
+    return form.reached(epoch), trace
 
 
 class CycleDetector:

@@ -1,4 +1,4 @@
-"""The problem of a support vector machine with two classes, and what its solvers return.
+"""The support vector machine of two classes (Cortes & Vapnik 1995): primal, dual, and what algorithms return.
 
 ``|w|^2 / 2 + sum_i cost_i loss(slack_i)``, slack_i = max(1 - sign_i (w'x_i + b), 0), the loss its first or second
 power, cost_i = C times the weight of the row. The intercept b is free. The dual has a variable alpha_i for each row,
@@ -24,8 +24,8 @@ from ..solvers.solution import Solution
 
 Array = np.ndarray[Any, Any]
 
-#: Rows this close to the corner may be meant to be there.
-_NUDGE = 1e-8
+#: Rows whose slack is below this may be meant to be at the kink of the hinge.
+_AT_KINK = 1e-8
 
 
 @dataclass(frozen=True)
@@ -70,30 +70,34 @@ class MarginProblem:
     def dual(self, alpha: Array, pull: Array) -> float:
         """The dual value; ``pull`` is the gradient in theta (without intercept) of ``-sum alpha * margin / total``."""
         curved = self.objective.ridge[:, : self.objective.n_columns]
-        bent = 0.25 * float(np.sum(alpha[alpha > 0] ** 2 / self.cost[alpha > 0])) if self.squared else 0.0
-        return float(alpha.sum()) - bent - 0.5 * self.total * float((pull**2 / curved).sum())
+        conjugate = 0.25 * float(np.sum(alpha[alpha > 0] ** 2 / self.cost[alpha > 0])) if self.squared else 0.0
+        return float(alpha.sum()) - conjugate - 0.5 * self.total * float((pull**2 / curved).sum())
 
     def pull(self, alpha: Array) -> Array:
         """What the rows with multipliers ``alpha`` add to the gradient in theta, intercept included."""
         return self.objective.products((-alpha * self.sign / self.C)[:, None])
 
+    def balanced(self, alpha: Array) -> Array:
+        """The multipliers scaled so that the dual's equality holds, where the intercept asks for one."""
+        return balanced(alpha, self.sign) if self.fit_intercept else alpha
+
     def best_intercept(self, scores: Array) -> float:
         """The intercept that costs least with these scores of the rows without one."""
-        corners = self.sign - scores
-        order = np.argsort(corners, kind="stable")
-        corners, cost, positive = corners[order], self.cost[order], self.sign[order] > 0
-        # Far down, the slope is that of all rows of sign 1; at each row's corner one of them stops, or another begins.
+        kinks = self.sign - scores
+        order = np.argsort(kinks, kind="stable")
+        kinks, cost, positive = kinks[order], self.cost[order], self.sign[order] > 0
+        # Far down, the slope is that of all rows of sign 1; at each row's kink one of them stops, or another begins.
         before, after = np.where(positive, 0.0, cost), np.where(positive, cost, 0.0)
         if not self.squared:
             slope = np.cumsum(cost) - after.sum()
-            return float(corners[min(int(np.searchsorted(slope, 0.0)), len(slope) - 1)])
-        left = np.stack((before, before * corners)).cumsum(axis=1)
-        right = np.stack((after, after * corners))
+            return float(kinks[min(int(np.searchsorted(slope, 0.0)), len(slope) - 1)])
+        left = np.stack((before, before * kinks)).cumsum(axis=1)
+        right = np.stack((after, after * kinks))
         right = right.sum(axis=1, keepdims=True) - right.cumsum(axis=1)
         weight, moment = left + right
-        place = min(int(np.searchsorted(weight * corners - moment, 0.0)), len(corners) - 1)
+        place = min(int(np.searchsorted(weight * kinks - moment, 0.0)), len(kinks) - 1)
         if place == 0 or weight[place - 1] == 0:
-            return float(corners[place])
+            return float(kinks[place])
         return float(moment[place - 1] / weight[place - 1])
 
 
@@ -109,13 +113,20 @@ class MarginFit:
     solution: Solution
 
 
-def finished(
-    problem: MarginProblem, theta: Array, alpha: Array, pull: Array, slacks: Array, tol: float, iterations: int,
-    solver: str, reason: str = "no further descent",
-) -> MarginFit:  # fmt: skip
-    """What was reached at ``theta`` with the multipliers ``alpha``, whose `MarginProblem.pull` is given."""
+@dataclass(frozen=True)
+class Stop:
+    """Where a solver stops: after how many iterations, and why if the relative duality gap is not within ``tol``."""
+
+    solver: str
+    tol: float
+    iterations: int = 1
+    reason: str = "no further descent"
+
+
+def finished(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array, slacks: Array, pull: Array) -> MarginFit:
+    """What was reached at ``theta`` with balanced multipliers, given its slacks and the multipliers' `pull`."""
     objective = problem.objective
-    theta, slacks = _nudged(problem, theta, alpha, slacks)
+    theta, slacks = _lengthened(problem, theta, alpha, slacks)
     primal = problem.primal(theta, slacks)
     gap = max(primal - problem.dual(alpha, pull[:, : objective.n_columns]), 0.0)
     excess = gap / max(primal, 1e-300)
@@ -127,29 +138,34 @@ def finished(
         excess=excess,
         duality_gap=gap,
         passes=objective.passes[0],
-        iterations=iterations,
-        converged=excess <= tol,
-        reason="optimal" if excess <= tol else reason,
-        solver=solver,
+        iterations=stop.iterations,
+        converged=excess <= stop.tol,
+        reason="optimal" if excess <= stop.tol else stop.reason,
+        solver=stop.solver,
     )
     return MarginFit(objective.standardised.centre, coef[0], float(constant[0]), alpha, slacks, solution)
 
 
-def _nudged(problem: MarginProblem, theta: Array, alpha: Array, slacks: Array) -> tuple[Array, Array]:
+def _lengthened(problem: MarginProblem, theta: Array, alpha: Array, slacks: Array) -> tuple[Array, Array]:
     """The point and its slacks, longer by a few roundings if that costs less.
 
-    Rows at the corner fall short of it by rounding; with a large C even that is dear.
+    Rows at the kink fall short of it by rounding; with a large C even that is dear.
     """
     short = 0.0 if problem.squared else 2.0 * float(slacks[alpha < problem.cost].max(initial=0.0))
-    if not 0.0 < short < _NUDGE:
+    if not 0.0 < short < _AT_KINK:
         return theta, slacks
     longer = (1.0 + short) * theta, np.maximum(slacks - short * (1.0 - slacks), 0.0)
     return min((theta, slacks), longer, key=lambda point: problem.primal(*point))
 
 
-def from_multipliers(
-    problem: MarginProblem, alpha: Array, tol: float, iterations: int, solver: str, reason: str = "no further descent"
-) -> MarginFit:
+def at_point(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array) -> MarginFit:
+    """What is reached at ``theta`` with these multipliers, once they are balanced."""
+    alpha = problem.balanced(alpha)
+    slacks = problem.slacks(problem.objective.scores(theta)[:, 0])
+    return finished(problem, stop, theta, alpha, slacks, problem.pull(alpha))
+
+
+def from_multipliers(problem: MarginProblem, stop: Stop, alpha: Array) -> MarginFit:
     """What is reached with the coefficients that balanced multipliers imply, and the best intercept for them."""
     objective, pull = problem.objective, problem.pull(alpha)
     p = objective.n_columns
@@ -159,7 +175,12 @@ def from_multipliers(
     if problem.fit_intercept:
         theta[0, p] = problem.best_intercept(scores)
         scores = scores + theta[0, p]
-    return finished(problem, theta, alpha, pull, problem.slacks(scores), tol, iterations, solver, reason)
+    return finished(problem, stop, theta, alpha, problem.slacks(scores), pull)
+
+
+def better(first: MarginFit, second: MarginFit) -> MarginFit:
+    """The one with the smaller duality gap, the first of equals."""
+    return min(first, second, key=lambda fit: fit.solution.excess)
 
 
 def balanced(alpha: Array, sign: Array) -> Array:

@@ -30,115 +30,122 @@ from ..objective import Objective
 from ..solvers import newton
 from . import dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets, standard_rows
-from .problem import MarginFit, MarginProblem, balanced, finished
+from .problem import MarginFit, MarginProblem, Stop, better, finished
 
 Array = np.ndarray[Any, Any]
 
+#: Up to this many columns Newton's method is the fastest for any table; up to the second number for dense ones with so
+#: many rows for each column. Hessians of more columns, or of sparse rows, cost more than the ascent in the dual.
+_ALWAYS, _DENSE, _ROWS_PER_COLUMN = 200, 1_000, 5
+#: The first width covers the whole margin; shrinking by 6 takes about three Newton steps a width.
 _FIRST_WIDTH, _SHRINK = 1.0, 6.0
 #: Every so-many-th row makes a sample, if that leaves enough rows.
 _SAMPLES = (64, 8)
-#: Rows within this many widths of the corner take part in the end.
+#: Rows within this many widths of the kink make the working set,
 _NEAR = 10.0
-#: The end is played with at most this many rows, or this share of them.
+#: which may have this many rows, or this share of them.
 _FEW_ROWS, _FEW = 4_000, 0.05
-#: With up to this many rows for each unknown, all of them take part.
+#: With up to this many rows for each unknown, all of them are in the working set.
 _ALL_ROWS = 6
 #: Up to this many numbers stay in a core's cache.
 _SMALL = 400_000
-#: There, and with up to this many unknowns, the end begins below a width and stops at a relative gap.
+#: There, and with up to this many unknowns, all is done in compiled code: the working set is solved from this width on,
+#: to this duality gap relative to the value.
 _FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-12
 #: A multiplier this close to a bound, relative to it, is at the bound.
 _NEXT_TO = 1e-8
 _MOST_STEPS = 60
 
 
+def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
+    """The solution of a soft-margin problem by the named solver, or "auto"."""
+    n, p = problem.data.n_rows, problem.data.rows.n_columns
+    dense = not isinstance(problem.data.rows, SparseRows)
+    tall = p <= _ALWAYS or (dense and p <= _DENSE and n >= _ROWS_PER_COLUMN * p)
+    if solver == "newton" or (solver == "auto" and tall):
+        return minimise(problem, tol, max_iter)
+    return dual_coordinate.maximise(problem, tol, max_iter, seed)
+
+
 def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
-    """The widest margin of a problem with few enough columns for a Hessian."""
-    objective = problem.objective
-    theta, width, n_rows = np.zeros(objective.shape), _FIRST_WIDTH, problem.data.n_rows
+    """The solution of a problem with few enough columns for a Hessian, by the smoothed hinge."""
+    objective, stop = problem.objective, Stop("newton", tol)
+    theta, n_rows = np.zeros(objective.shape), problem.data.n_rows
     small = n_rows * objective.n_columns <= _SMALL
     if small and objective.n_parameters <= _FEW_UNKNOWNS:
-        found = _in_cache(problem, tol)
-        if found is not None:
+        found = _in_cache(problem, stop)
+        if found.solution.converged:
             return found
     if problem.squared:
-        return _squared(problem, tol, max_iter)
+        return _squared(problem, stop, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
-        everyone = np.ones(n_rows, dtype=bool)
-        return solve_working_sets(problem, WorkingSet(theta, everyone, ~everyone, width), tol, max_iter, "newton")
-    theta, width = _from_samples(objective, theta, width)
-    theta, width = _on_all_rows(objective, theta, width)
-    return solve_working_sets(problem, _start(problem, theta, width), tol, max_iter, "newton")
+        start = _every_row(problem)
+    else:
+        start = _near_the_kink(problem, *_on_all_rows(objective, *_on_samples(objective, theta, _FIRST_WIDTH)))
+    return solve_working_sets(problem, start, stop, max_iter)
 
 
-def _start(problem: MarginProblem, theta: Array, width: float) -> WorkingSet:
-    """The rows near the corner, at least one more than there are unknowns, and those beyond it."""
+def _every_row(problem: MarginProblem) -> WorkingSet:
+    everyone = np.ones(problem.data.n_rows, dtype=bool)
+    return WorkingSet(np.zeros(problem.objective.shape), everyone, ~everyone)
+
+
+def _near_the_kink(problem: MarginProblem, theta: Array, width: float) -> WorkingSet:
+    """The rows near the kink, at least one more than there are unknowns, and those beyond it."""
     short = 1.0 - problem.sign * problem.objective.scores(theta)[:, 0]
     enough = min(problem.objective.n_parameters, len(short) - 1)
     near = np.abs(short) <= max(_NEAR * _SHRINK * width, np.partition(np.abs(short), enough)[enough])
     return WorkingSet(theta, near, (short > 0) & ~near, width)
 
 
-def _in_cache(problem: MarginProblem, tol: float) -> MarginFit | None:
-    """The same in one compiled loop, for a table that stays in a core's cache; None if rounding is in the way."""
-    objective, everyone = problem.objective, np.arange(problem.data.n_rows)
-    rows, _, ridge = standard_rows(problem, everyone, np.zeros(objective.n_parameters))
-    theta, used, share = np.zeros(len(ridge)), np.empty(len(rows)), problem.cost / problem.total
-    widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
+def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit:
+    """The same in one compiled loop, for a table that stays in a core's cache; not converged if rounding hinders it."""
+    rows, linear, ridge = standard_rows(problem, np.arange(problem.data.n_rows), np.zeros(problem.objective.shape[1]))
+    theta, dual, share = np.zeros(len(ridge)), np.zeros(len(rows)), problem.cost / problem.total
     if problem.squared:
-        kernels.follow(
-            SquaredHinge.code, rows, share, np.zeros_like(ridge), ridge, theta, 1.0, 1.0, _SHRINK, _MOST_STEPS
-        )
-        used = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
-    elif kernels.solve(rows, share, ridge, theta, used, *widths, _AS_GOOD_AS_EXACT):
-        used = np.where(used > 1 - _NEXT_TO, 1.0, np.where(used > _NEXT_TO * used.max(), used, 0.0))
+        kernels.follow(SquaredHinge.code, (rows, share, linear, ridge, True), theta, 1.0, 1.0, _SHRINK)
+        dual = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
     else:
-        return None
-    alpha = problem.cost * used
-    alpha = balanced(alpha, problem.sign) if problem.fit_intercept else alpha
-    slacks = np.maximum(1.0 - rows @ theta, 0.0)
-    pull = -(alpha / problem.total) @ rows
-    fit = finished(problem, theta[None], alpha, pull[None], slacks, tol, 1, "newton")
-    return fit if fit.solution.converged else None
+        widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
+        if kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT):
+            dual = np.where(dual > 1 - _NEXT_TO, 1.0, np.where(dual > _NEXT_TO * dual.max(), dual, 0.0))
+    alpha = problem.balanced(problem.cost * dual)
+    slacks, pull = np.maximum(1.0 - rows @ theta, 0.0), -(alpha / problem.total) @ rows
+    return finished(problem, stop, theta[None], alpha, slacks, pull[None])
 
 
-def _squared(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
+def _squared(problem: MarginProblem, stop: Stop, max_iter: int) -> MarginFit:
     """The squared hinge has second derivatives of its own."""
     objective = problem.objective
-    reached = newton.minimise(objective, np.zeros(objective.shape), min(tol, 1e-14), max_iter)
+    reached = newton.minimise(objective, np.zeros(objective.shape), min(stop.tol, 1e-14), max_iter)
     slacks = problem.slacks(objective.scores(reached.theta)[:, 0])
-    alpha = 2.0 * problem.cost * slacks
-    if problem.fit_intercept:
-        alpha = balanced(alpha, problem.sign)
-    fit = finished(
-        problem, reached.theta, alpha, problem.pull(alpha), slacks, tol, reached.iterations, "newton", reached.reason
-    )  # fmt: skip
+    alpha = problem.balanced(2.0 * problem.cost * slacks)
+    stopped = replace(stop, iterations=reached.iterations, reason=reached.reason)
+    fit = finished(problem, stopped, reached.theta, alpha, slacks, problem.pull(alpha))
     if fit.solution.converged:
         return fit
     # Where slacks are small and C is large, the multipliers are lost in the slacks' rounding.
-    everyone = np.ones(len(slacks), dtype=bool)
-    again = solve_working_sets(problem, WorkingSet(np.zeros(objective.shape), everyone, ~everyone), tol, 1, "newton")
-    return min(again, fit, key=lambda fit: fit.solution.excess)
+    return better(solve_working_sets(problem, _every_row(problem), stop, 1), fit)
 
 
-def _from_samples(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
-    """WorkingSet from samples, as far as their solution is close to that of all rows."""
+def _on_samples(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
+    """Begin on samples, as far as their solution is close to that of all rows."""
     for step in _SAMPLES:
         n_rows = objective.data.n_rows // step
         if n_rows < 20 * objective.n_parameters:
             continue
         part = objective.every(step)
         while width**2 > objective.n_parameters / n_rows / 4:
-            theta = _settled(part, theta, width)
+            theta = _smoothed_minimum(part, theta, width)
             width /= _SHRINK
         width *= _SHRINK
     return theta, width
 
 
 def _on_all_rows(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
-    """Go on with all rows until few enough of them are near the corner."""
+    """Go on with all rows until few enough of them are near the kink."""
     while True:
-        theta = _settled(objective, theta, width)
+        theta = _smoothed_minimum(objective, theta, width)
         short = np.abs(1.0 - (2.0 * objective.data.codes - 1.0) * objective.scores(theta)[:, 0])
         near = np.count_nonzero(short < _NEAR * width)
         width /= _SHRINK
@@ -146,24 +153,19 @@ def _on_all_rows(objective: Objective, theta: Array, width: float) -> tuple[Arra
             return theta, width
 
 
-def _settled(objective: Objective, theta: Array, width: float) -> Array:
-    """The minimum at this width, as closely as it is worth before the next."""
-    bent = replace(objective, loss=SmoothedHinge(width), standard=objective.standardised)
-    return _newton(bent.value_gradient_hessian, theta, 0.1 * width**2)
-
-
-def _newton(evaluate: Any, theta: Array, enough: float) -> Array:
-    """Damped Newton steps until the next would gain less than ``enough``; it is taken if it is no loss."""
-    value, gradient, hessian = evaluate(theta)
+def _smoothed_minimum(objective: Objective, theta: Array, width: float) -> Array:
+    """The minimum at this width, by damped Newton steps, as closely as it is worth before the next."""
+    smoothed = replace(objective, loss=SmoothedHinge(width), standard=objective.standardised)
+    value, gradient, hessian = smoothed.value_gradient_hessian(theta)
     for _ in range(_MOST_STEPS):
         direction = factorised(hessian).solve(gradient.ravel()[None])[0].reshape(gradient.shape)
         decrement = float(np.vdot(gradient, direction))
-        if not decrement > max(2 * enough, 1e-16 * abs(value)):
+        if not decrement > max(0.2 * width**2, 1e-16 * abs(value)):
             return theta
         length = 1.0
         while True:
             new = theta - length * direction
-            reached = evaluate(new)
+            reached = smoothed.value_gradient_hessian(new)
             if reached[0] <= value - 1e-4 * length * decrement:
                 break
             if length < 1e-6:
@@ -171,21 +173,3 @@ def _newton(evaluate: Any, theta: Array, enough: float) -> Array:
             length *= 0.3
         theta, (value, gradient, hessian) = new, reached
     return theta
-
-
-_ALWAYS, _DENSE, _ROWS_PER_COLUMN = 200, 1_000, 5
-
-
-def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
-    """The solution of a soft-margin problem by the named solver, or "auto"."""
-    name = _choice(problem) if solver == "auto" else solver
-    if name == "newton":
-        return minimise(problem, tol, max_iter)
-    return dual_coordinate.maximise(problem, tol, max_iter, seed)
-
-
-def _choice(problem: MarginProblem) -> str:
-    n, p = problem.data.n_rows, problem.data.rows.n_columns
-    dense = not isinstance(problem.data.rows, SparseRows)
-    tall = p <= _ALWAYS or (dense and p <= _DENSE and n >= _ROWS_PER_COLUMN * p)
-    return "newton" if tall else "dual"
