@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.rows import MixedBlock
 from ..errors import DegenerateDataError, DiscriminantError, Message, ParameterError, Setting
-from ..inference.likelihood import Coefficient, Summary
-from ..results import Result, aligned, columns_of, decimal, jsonable, number, p_value, plain
+from ..inference.likelihood import Coefficient, Summary, coefficient_lines
+from ..results import Result, aligned, columns_of, jsonable, number, plain
 from ..rules import MixedRule
 from .base import PosteriorClassifier
 
@@ -103,13 +103,7 @@ class CoefficientTable(Result):
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
             lines += ["", f"{'log-odds' if self.log_odds else 'score'} of {self.contrast(outcome)}"]
-            head = ["term", "estimate", "std. error", "z", "p", f"[{100 * self.level:g} %", "interval]", "odds ratio"]
-            cells = [
-                [row.term, number(row.estimate), number(row.std_error), decimal(row.z, 3), p_value(row.p_value),
-                 number(row.low), number(row.high), number(row.odds_ratio)]
-                for row in rows
-            ]  # fmt: skip
-            lines += aligned([head, *cells])
+            lines += coefficient_lines(rows, self.level, digits=4)
         notes = self.notes if self.reason is None else [*self.notes, f"no standard errors: {self.reason}"]
         return "\n".join(lines + [f"note: {note}" for note in notes])
 

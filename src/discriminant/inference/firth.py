@@ -28,6 +28,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from ..errors import DegenerateDataError
+from ..solvers.descent import LBFGSMemory, line_search
 from .ml_existence import standard_design
 
 Array = np.ndarray[Any, Any]
@@ -38,6 +39,8 @@ _SHORT_STEP = 1e-22
 _SHORT_ENOUGH = 1e-12
 #: Steps remembered by the quasi-Newton iteration.
 _MEMORY = 8
+#: Gains below this, relative to the value, are lost in its rounding: such steps are taken without looking.
+_UNSEEN = 1e-13
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,9 @@ class FirthFit:
 
 
 def firth_binary(
-    X: Array,
-    codes: Array,
-    weight: Array | None = None,
-    offset: Array | None = None,
-    fit_intercept: bool = True,
+    X: Array, codes: Array, weight: Array | None = None, offset: Array | None = None, fit_intercept: bool = True,
     max_iter: int = 200,
-) -> FirthFit:
+) -> FirthFit:  # fmt: skip
     """Firth's estimate for two classes: the log-odds of code 1 against code 0.
 
     Parameters
@@ -110,35 +109,13 @@ def firth_binary(
 
 
 def firth_multinomial(
-    X: Array,
-    codes: Array,
-    n_classes: int,
-    weight: Array | None = None,
-    offset: Array | None = None,
-    fit_intercept: bool = True,
-    max_iter: int = 200,
-) -> FirthFit:
+    X: Array, codes: Array, n_classes: int, weight: Array | None = None, offset: Array | None = None,
+    fit_intercept: bool = True, max_iter: int = 200,
+) -> FirthFit:  # fmt: skip
     """Firth's estimate for K classes: the log-odds of each but the last against the last.
 
-    For two classes these are the log-odds of code 0, so minus the coefficients of `firth_binary`.
-
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Rows, without a column for the intercept.
-    codes : array of shape (n,)
-        0 to n_classes - 1.
-    n_classes : int
-    weight : array of shape (n,), optional
-        Frequencies of the rows; need not be integers.
-    offset : array of shape (n, K - 1), optional
-        A known part of each row's log-odds.
-    fit_intercept : bool
-    max_iter : int
-
-    Returns
-    -------
-    FirthFit
+    For two classes these are the log-odds of code 0, so minus the coefficients of `firth_binary`, which describes the
+    parameters. Here codes go from 0 to ``n_classes - 1``, and an offset has a column for each class but the last.
 
     Examples
     --------
@@ -154,13 +131,9 @@ def firth_multinomial(
 
 
 def firth_profile_intervals(
-    X: Array,
-    codes: Array,
-    fit: FirthFit,
-    level: float = 0.95,
-    weight: Array | None = None,
+    X: Array, codes: Array, fit: FirthFit, level: float = 0.95, weight: Array | None = None,
     offset: Array | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Profile penalised-likelihood intervals of all coefficients, an array ``fit.coef.shape + (2,)``.
 
     An interval holds the values that the penalised likelihood-ratio test does not reject at ``1 - level``.
@@ -200,18 +173,7 @@ def firth_profile_p_values(
     """P-values of the penalised likelihood-ratio test that a coefficient is 0, for each of them.
 
     The penalty keeps the information of all coefficients also where one is held at 0, as in the R package logistf.
-
-    Parameters
-    ----------
-    X, codes, weight, offset
-        As given to `firth_binary` or `firth_multinomial`.
-    fit : FirthFit
-        What they returned.
-
-    Returns
-    -------
-    array, shape of ``fit.coef``
-        NaN for an intercept that was not fitted.
+    Parameters are those of `firth_profile_intervals`; an intercept that was not fitted has NaN.
 
     Examples
     --------
@@ -231,7 +193,7 @@ def firth_profile_p_values(
 
 
 @dataclass(frozen=True)
-class _Point:
+class _FirthPoint:
     """The penalised log-likelihood at a point, with its score and the information."""
 
     theta: Array
@@ -241,7 +203,7 @@ class _Point:
     information: Array
 
 
-class _Problem:
+class _FirthLikelihood:
     """The penalised log-likelihood of K - 1 scores in orthonormal columns, as a function of a vector ``theta``.
 
     ``to_coef`` maps theta to the coefficients of the original columns, class by class.
@@ -257,7 +219,7 @@ class _Problem:
         # log det of the information of the original columns, minus that of the orthonormal ones
         self.log_det_units = -2 * n_scores * float(np.linalg.slogdet(to_coef[free])[1])
 
-    def at(self, theta: Array) -> _Point:
+    def at(self, theta: Array) -> _FirthPoint:
         """Everything at a point; the value is -inf where the information is singular to working precision."""
         scores = self.columns @ theta.reshape(self.shape).T + self.offset
         every = np.column_stack((scores, np.zeros(len(scores))))
@@ -271,11 +233,11 @@ class _Problem:
         try:
             factor = np.linalg.cholesky(information)
         except np.linalg.LinAlgError:
-            return _Point(theta, -np.inf, log_likelihood, np.zeros_like(theta), information)
+            return _FirthPoint(theta, -np.inf, log_likelihood, np.zeros_like(theta), information)
         log_det = 2 * float(np.log(np.diagonal(factor)).sum()) + self.log_det_units
         residual = np.where(self.target == 1, rest, -p) + self._penalty_slope(p, rest, factor)
         score = (self.columns.T @ (self.weight[:, None] * residual)).T.ravel()
-        return _Point(theta, log_likelihood + log_det / 2, log_likelihood, score, information)
+        return _FirthPoint(theta, log_likelihood + log_det / 2, log_likelihood, score, information)
 
     def _information(self, p: Array, rest: Array) -> Array:
         c, q = self.shape
@@ -306,7 +268,7 @@ class _Problem:
 
 def _problem(
     X: Array, codes: Array, n_classes: int, weight: Array | None, offset: Array | None, fit_intercept: bool
-) -> _Problem:
+) -> _FirthLikelihood:
     """The problem of rows that count, in columns that are orthonormal but for a factor."""
     X = np.asarray(X, dtype=np.float64)
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -323,10 +285,10 @@ def _problem(
     to_coef = solve_triangular(triangle, design.to_coef.T, trans="T").T * np.sqrt(n)
     free = np.append(np.ones(X.shape[1], bool), fit_intercept)
     offset = offset.reshape(len(X), n_classes - 1)[counts]
-    return _Problem(basis * np.sqrt(n), to_coef, free, codes[counts], weight[counts], offset)
+    return _FirthLikelihood(basis * np.sqrt(n), to_coef, free, codes[counts], weight[counts], offset)
 
 
-def _problem_of(fit: FirthFit, X: Array, codes: Array, weight: Array | None, offset: Array | None) -> _Problem:
+def _problem_of(fit: FirthFit, X: Array, codes: Array, weight: Array | None, offset: Array | None) -> _FirthLikelihood:
     """The problem whose solution is ``fit``."""
     codes = np.asarray(codes)
     if fit.coef.ndim == 1:
@@ -334,7 +296,7 @@ def _problem_of(fit: FirthFit, X: Array, codes: Array, weight: Array | None, off
     return _problem(X, codes, len(fit.coef) + 1, weight, offset, fit.fit_intercept)
 
 
-def _fitted(problem: _Problem, shape: tuple[int, ...], max_iter: int, fit_intercept: bool) -> FirthFit:
+def _fitted(problem: _FirthLikelihood, shape: tuple[int, ...], max_iter: int, fit_intercept: bool) -> FirthFit:
     """The unrestricted maximum, in original columns."""
     found = _maximum(problem, np.zeros(problem.n_parameters), np.eye(problem.n_parameters), max_iter)
     to_coef, factor = problem.to_coef, np.linalg.cholesky(found.point.information)
@@ -352,12 +314,12 @@ def _fitted(problem: _Problem, shape: tuple[int, ...], max_iter: int, fit_interc
 
 @dataclass(frozen=True)
 class _Maximum:
-    point: _Point
+    point: _FirthPoint
     iterations: int
     converged: bool
 
 
-def _maximum(problem: _Problem, theta: Array, basis: Array, max_iter: int = 200) -> _Maximum:
+def _maximum(problem: _FirthLikelihood, theta: Array, basis: Array, max_iter: int = 200) -> _Maximum:
     """The maximum over ``theta`` plus the span of ``basis``.
 
     The information is the Hessian of the likelihood but not of the penalty. Fisher's scoring therefore converges only
@@ -366,22 +328,20 @@ def _maximum(problem: _Problem, theta: Array, basis: Array, max_iter: int = 200)
     point = problem.at(theta)
     if not basis.shape[1] or not np.isfinite(point.value):
         return _Maximum(point, 0, bool(np.isfinite(point.value)))
-    pairs: list[tuple[Array, Array]] = []
+    memory = LBFGSMemory(_MEMORY)
     for iteration in range(max_iter):
         score = basis.T @ point.score
         solve = _solver(basis.T @ point.information @ basis)
         decrement = float(score @ solve(score))
         if decrement <= _SHORT_STEP:
             return _Maximum(point, iteration, True)
-        new = _uphill(problem, point, score, basis, _taught(score, pairs, solve))
-        if new is None and pairs:
-            pairs = []
+        new = _uphill(problem, point, score, basis, memory.direction(score, solve))
+        if new is None and memory.pairs:
+            memory = LBFGSMemory(_MEMORY)
             new = _uphill(problem, point, score, basis, solve(score))
         if new is None:
             break
-        step, change = basis.T @ (new.theta - point.theta), score - basis.T @ new.score
-        if step @ change > 0:
-            pairs = [*pairs[1 - _MEMORY :], (step, change)]
+        memory.learn(basis.T @ (new.theta - point.theta), score - basis.T @ new.score)
         point = new
     return _Maximum(point, iteration, decrement <= _SHORT_ENOUGH)
 
@@ -391,34 +351,25 @@ def _solver(matrix: Array) -> Callable[[Array], Array]:
     return lambda right: cho_solve((factor, True), right)
 
 
-def _taught(score: Array, pairs: list[tuple[Array, Array]], solve: Callable[[Array], Array]) -> Array:
-    """The quasi-Newton step, from the score and from earlier steps and what they changed in it."""
-    passed = []
-    rest = score
-    for step, change in reversed(pairs):
-        share = (step @ rest) / (step @ change)
-        passed.append(share)
-        rest = rest - share * change
-    result = solve(rest)
-    for (step, change), share in zip(pairs, reversed(passed), strict=True):
-        result = result + (share - (change @ result) / (step @ change)) * step
-    return result
-
-
-def _uphill(problem: _Problem, point: _Point, score: Array, basis: Array, step: Array) -> _Point | None:
+def _uphill(
+    problem: _FirthLikelihood, point: _FirthPoint, score: Array, basis: Array, step: Array
+) -> _FirthPoint | None:
     """The first of ever shorter steps that raises the penalised likelihood enough; None if none does."""
     slope = float(score @ step)
     if not slope > 0:
         return None
-    rounding = 1e-13 * max(1.0, abs(point.value))
-    for length in 0.5 ** np.arange(40):
-        new = problem.at(point.theta + length * (basis @ step))
-        if new.value >= point.value + 1e-4 * length * slope - rounding:
-            return new
-    return None
+    if slope < _UNSEEN * max(1.0, abs(point.value)):
+        return problem.at(point.theta + basis @ step)
+
+    def evaluate(theta: Array) -> tuple[float, _FirthPoint]:
+        new = problem.at(theta)
+        return -new.value, new
+
+    moved = line_search(evaluate, point.theta, -point.value, -basis @ step, slope)
+    return None if moved is None else moved[1][1]
 
 
-def _start(problem: _Problem, fit: FirthFit) -> _Point:
+def _start(problem: _FirthLikelihood, fit: FirthFit) -> _FirthPoint:
     """The unrestricted maximum again, from what is known of it."""
     theta = np.linalg.lstsq(problem.to_coef, fit.coef.ravel(), rcond=None)[0]
     if not np.isfinite(problem.at(theta).value):  # far origins of columns: too few digits in the intercept
@@ -431,7 +382,7 @@ def _complement(functional: Array) -> Array:
     return np.linalg.qr((functional / np.linalg.norm(functional))[:, None], mode="complete")[0][:, 1:]
 
 
-def _profile_end(problem: _Problem, best: _Point, functional: Array, side: int, threshold: float) -> float:
+def _profile_end(problem: _FirthLikelihood, best: _FirthPoint, functional: Array, side: int, threshold: float) -> float:
     """The value of a coefficient, below (side -1) or above (1) its estimate, where twice the loss is ``threshold``.
 
     The square root of the loss is nearly linear in the coefficient, and its slope is known from the multiplier of the
@@ -464,7 +415,7 @@ def _profile_end(problem: _Problem, best: _Point, functional: Array, side: int, 
     return side * np.inf if np.isinf(outside) else estimate + unit * distance
 
 
-def _influence(point: _Point, functional: Array) -> tuple[Array, float]:
+def _influence(point: _FirthPoint, functional: Array) -> tuple[Array, float]:
     """How the other coefficients follow a coefficient, to first order, and the variance of the latter."""
     along = _solver(point.information)(functional)
     return along, float(functional @ along)

@@ -6,10 +6,10 @@ linear function of ``theta``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.stats import norm
 
@@ -17,6 +17,8 @@ from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import Covariance, factorised
 from ..objective import Objective, Pass
+from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value
+from ..solvers.descent import line_search
 
 Array = np.ndarray[Any, Any]
 
@@ -113,43 +115,34 @@ def constrained_minimum(
 ) -> tuple[Array, float]:
     """The point and the value of the least objective with ``constraints @ theta.ravel() == values``.
 
-    Newton's method within the constraints, from the point that meets them nearest to ``theta``.
+    Newton's method within the constraints, from the point that meets them nearest to ``theta``: nested models and
+    profile likelihoods. Steps are whole until the constraints hold, then as long as the objective falls.
     """
-    flat = theta.ravel().copy()
     value, gradient, hessian = objective.value_gradient_hessian(theta)
     for _ in range(max_iter):
         factor = factorised(hessian)
         across = factor.solve(constraints)
-        inner = constraints @ across.T
         newton = factor.solve(gradient.ravel()[None])[0]
-        pull = np.linalg.solve(inner, values - constraints @ flat + constraints @ newton)
-        step = across.T @ pull - newton
-        missing = float(np.abs(values - constraints @ flat).max(initial=0.0))
-        gain = -float(gradient.ravel() @ step)
-        if missing < 1e-10 * (1 + np.abs(values).max(initial=0.0)) and gain <= tol * max(abs(value), 1e-300):
+        missing = values - constraints @ theta.ravel()
+        pull = np.linalg.solve(constraints @ across.T, missing + constraints @ newton)
+        direction = (newton - across.T @ pull).reshape(theta.shape)
+        gain, distance = float(np.vdot(gradient, direction)), float(np.abs(missing).max(initial=0.0))
+        if distance < 1e-10 * (1 + np.abs(values).max(initial=0.0)) and gain <= tol * max(abs(value), 1e-300):
             break
-        flat, value, gradient, hessian = _damped(
-            objective, flat, step, value, gain if missing < 1e-10 else np.inf, theta.shape
-        )
-    return flat.reshape(theta.shape), value
-
-
-def _damped(
-    objective: Objective, flat: Array, step: Array, value: float, gain: float, shape: tuple[int, ...]
-) -> tuple[Array, float, Array, Array]:
-    """The next point: the whole step until the constraints hold, then as far as the objective falls."""
-    length = 1.0
-    while True:
-        new = flat + length * step
-        new_value, gradient, hessian = objective.value_gradient_hessian(new.reshape(shape))
-        if not np.isfinite(gain) or new_value <= value - 1e-4 * length * gain + 1e-14 * abs(value) or length < 1e-6:
-            return new, new_value, gradient, hessian
-        length *= 0.5
+        if distance < 1e-10:
+            moved = line_search(objective.value_gradient_hessian, theta, value, direction, gain)
+            if moved is None:
+                break
+            theta, (value, gradient, hessian) = moved
+        else:
+            theta = theta - direction
+            value, gradient, hessian = objective.value_gradient_hessian(theta)
+    return theta, value
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One row of the table: a term's effect on the log-odds of an outcome."""
+    """One row of a table of coefficients: a term's effect on the log-odds of an outcome, with its interval."""
 
     outcome: Any
     term: str
@@ -170,21 +163,34 @@ def coefficient(outcome: Any, term: str, estimate: float, std_error: float, leve
     finite = bool(np.isfinite(estimate))
     z = estimate / std_error if finite and std_error > 0 else np.nan
     reach = float(norm.ppf(0.5 + level / 2)) * std_error
-    lower, upper = (estimate - reach, estimate + reach) if finite else (-np.inf, np.inf)
+    low, high = (estimate - reach, estimate + reach) if finite else (-np.inf, np.inf)
     with np.errstate(over="ignore"):
         odds = float(np.exp(estimate))
-    return Coefficient(outcome, term, estimate, std_error, z, float(2 * norm.sf(abs(z))), lower, upper, odds)
+    return Coefficient(outcome, term, estimate, std_error, z, float(2 * norm.sf(abs(z))), low, high, odds)
 
 
-@dataclass(frozen=True)
-class Summary:
+def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5) -> list[str]:
+    """The rows as lines of text under a head."""
+    head = ["term", "estimate", "std. error", "z", "p", f"[{100 * level:g} %", "interval]", "odds ratio"]
+    table = [head]
+    for row in rows:
+        test = [decimal(row.z, 3), p_value(row.p_value)]
+        estimate, error, low, high, odds = (
+            number(value, digits) for value in (row.estimate, row.std_error, row.low, row.high, row.odds_ratio)
+        )
+        table.append([row.term, estimate, error, *test, low, high, odds])
+    return aligned(table)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Result):
     """Coefficients and fit of a logistic regression.
 
     Attributes
     ----------
     rows : list of Coefficient
     log_likelihood, deviance, null_deviance, aic, bic, pseudo_r2 : float
-        ``pseudo_r2`` is McFadden's, 1 - log L / log L of the intercept alone.
+        ``pseudo_r2`` is McFadden's (1974), 1 - log L / log L of the intercept alone.
     notes : list of str
         What to know when reading the table: kind of covariance, aliased columns, separation.
     """
@@ -218,53 +224,24 @@ class Summary:
     def pseudo_r2(self) -> float:
         return 1 - self.log_likelihood / self.null_log_likelihood
 
-    def to_frame(self, backend: Any = None) -> Any:
-        """The rows as a pandas or polars frame, whichever is there (pandas first), or as ``backend`` says."""
-        columns = {name: [getattr(row, name) for row in self.rows] for name in Coefficient.__dataclass_fields__}
-        return nw.from_dict(columns, backend=backend if backend is not None else _frame_backend()).to_native()
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        return columns_of(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        fit = {name: getattr(self, name) for name in ("deviance", "null_deviance", "aic", "bic", "pseudo_r2")}
+        return {**super().to_dict(), **jsonable(fit)}
 
     def __str__(self) -> str:
-        lines = [self.title, "=" * max(len(self.title), 78), *self._fit_lines(), ""]
-        outcomes = list(dict.fromkeys(row.outcome for row in self.rows))
-        width = max([len(row.term) for row in self.rows] + [9])
-        for outcome in outcomes:
-            lines.append(f"log-odds of {outcome!r}")
-            lines.append(_head(width, self.level))
-            lines += [_line(row, width) for row in self.rows if row.outcome == outcome]
-            lines.append("")
-        return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
-
-    __repr__ = __str__
-
-    def _fit_lines(self) -> list[str]:
-        return [
-            f"rows {self.n_rows:<12g} parameters {self.n_parameters:<8d} log-likelihood {self.log_likelihood:.4f}",
-            f"deviance {self.deviance:.4f}   null deviance {self.null_deviance:.4f}   "
-            f"AIC {self.aic:.4f}   BIC {self.bic:.4f}   pseudo R2 {self.pseudo_r2:.4f}",
+        lines = [
+            self.title,
+            "=" * max(len(self.title), 78),
+            f"rows {count(self.n_rows)}   parameters {self.n_parameters}   "
+            f"log-likelihood {decimal(self.log_likelihood)}   pseudo R2 {decimal(self.pseudo_r2)}",
+            f"deviance {decimal(self.deviance)}   null deviance {decimal(self.null_deviance)}   "
+            f"AIC {decimal(self.aic)}   BIC {decimal(self.bic)}",
+            "",
         ]
-
-
-def _head(width: int, level: float) -> str:
-    percent = f"{100 * level:g} %"
-    return (
-        f"  {'term':<{width}} {'estimate':>11} {'std. error':>11} {'z':>8} {'p':>9} "
-        f"{'[' + percent:>11} {'interval]':>11} {'odds ratio':>11}"
-    )
-
-
-def _line(row: Coefficient, width: int) -> str:
-    p_value = "< 0.0001" if row.p_value < 1e-4 else f"{row.p_value:.4f}"
-    return (
-        f"  {row.term:<{width}} {row.estimate:>11.5g} {row.std_error:>11.5g} {row.z:>8.3f} {p_value:>9} "
-        f"{row.low:>11.5g} {row.high:>11.5g} {row.odds_ratio:>11.5g}"
-    )
-
-
-def _frame_backend() -> Any:
-    for name in ("pandas", "polars", "pyarrow"):
-        try:
-            __import__(name)
-        except ImportError:
-            continue
-        return name
-    raise ImportError("to_frame needs pandas, polars or pyarrow; .rows has the same records without them")
+        for outcome in dict.fromkeys(row.outcome for row in self.rows):
+            rows = [row for row in self.rows if row.outcome == outcome]
+            lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in coefficient_lines(rows, self.level)), ""]
+        return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()

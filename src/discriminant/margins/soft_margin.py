@@ -28,6 +28,7 @@ from ..losses import SmoothedHinge, SquaredHinge
 from ..moments.covariance import factorised
 from ..objective import Objective
 from ..solvers import newton
+from ..solvers.descent import line_search
 from . import dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets, standard_rows
 from .problem import MarginFit, MarginProblem, Stop, better, finished
@@ -162,14 +163,8 @@ def _smoothed_minimum(objective: Objective, theta: Array, width: float) -> Array
         decrement = float(np.vdot(gradient, direction))
         if not decrement > max(0.2 * width**2, 1e-16 * abs(value)):
             return theta
-        length = 1.0
-        while True:
-            new = theta - length * direction
-            reached = smoothed.value_gradient_hessian(new)
-            if reached[0] <= value - 1e-4 * length * decrement:
-                break
-            if length < 1e-6:
-                return theta
-            length *= 0.3
-        theta, (value, gradient, hessian) = new, reached
+        moved = line_search(smoothed.value_gradient_hessian, theta, value, direction, decrement)
+        if moved is None:
+            return theta
+        theta, (value, gradient, hessian) = moved
     return theta
