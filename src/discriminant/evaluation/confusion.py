@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -16,19 +17,22 @@ from ..errors import LabelError, ParameterError
 from ..kernels import counting as kernels
 from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, shortened, shown
 from . import rates
-from .inputs import as_labels, coded, label_column, ordered, position_of, same_length, unknown_label
+from .inputs import as_labels, encoded, label_column, ordered, position_of, same_length, unknown_label
 from .intervals import Interval, check_level
 from .rates import TableSample, table_interval
 
 Array = np.ndarray[Any, Any]
 
+#: Integers are counted as they stand while a table of their range has at most this many cells.
+_MOST_CELLS = 1 << 16
+#: Rows that a worker counts at once, and how many such parts there may be.
+_PART_ROWS, _MOST_PARTS = 1 << 18, 32
 
-def _rate(metric: str, doc: str) -> property:
-    return property(lambda self: self.rate(metric), doc=doc)
 
-
-def _overall(metric: str, doc: str) -> property:
-    return property(lambda self: self.overall(metric), doc=doc)
+def _measure(metric: str, doc: str) -> property:
+    """The rate of each class, or the measure of the whole matrix, of this name."""
+    overall = metric in rates.OVERALL
+    return property(lambda self: self.overall(metric) if overall else self.rate(metric), doc=doc)
 
 
 class ConfusionMatrix(Result):
@@ -152,9 +156,7 @@ class ConfusionMatrix(Result):
 
     def copy(self) -> ConfusionMatrix:
         """A matrix with the same counts that can be updated by itself."""
-        made = ConfusionMatrix(self.declared, self.extra)
-        made._table = self._table
-        return made
+        return copy(self)
 
     def _take(self, table: CrossTable) -> None:
         """Add a cross table; nothing changes if a label is refused."""
@@ -175,16 +177,12 @@ class ConfusionMatrix(Result):
         predicted = [label for label in table.prediction if label not in extra]
         if self.declared is None:
             return ordered(truth, predicted), extra
-        self._refuse_undeclared(table.truth, predicted)
-        return self.declared, extra
-
-    def _refuse_undeclared(self, truth: list[Any], predicted: list[Any]) -> None:
-        assert self.declared is not None
         remedy = "declare predictions that are not classes: actions=[...]"
-        for name, labels, more in (("y", truth, ""), ("predicted", predicted, remedy)):
+        for name, labels, more in (("y", table.truth, ""), ("predicted", predicted, remedy)):
             for label in labels:
                 if label not in self.declared:
                     raise unknown_label(name, label, self.declared, more)
+        return self.declared, extra
 
     @property
     def total(self) -> float:
@@ -215,19 +213,19 @@ class ConfusionMatrix(Result):
         """Rows of other classes predicted as anything else."""
         return self.counts.sum() - self.tp - self.fn - self.fp
 
-    recall = sensitivity = producers_accuracy = _rate(
+    recall = sensitivity = producers_accuracy = _measure(
         "recall",
         "TP / (TP + FN): the share of the class's rows that were found. Also sensitivity, producer's accuracy.",
     )
-    precision = users_accuracy = _rate(
+    precision = users_accuracy = _measure(
         "precision", "TP / (TP + FP): the share of the predictions of the class that were right. Also user's accuracy."
     )
-    specificity = _rate(
+    specificity = _measure(
         "specificity", "TN / (TN + FP): the share of the other classes' rows that were not taken for the class."
     )
-    fnr = _rate("fnr", "FN / (TP + FN): the share of the class's rows that were missed.")
-    fpr = _rate("fpr", "FP / (FP + TN): the share of the other classes' rows that were taken for the class.")
-    npv = _rate(
+    fnr = _measure("fnr", "FN / (TP + FN): the share of the class's rows that were missed.")
+    fpr = _measure("fpr", "FP / (FP + TN): the share of the other classes' rows that were taken for the class.")
+    npv = _measure(
         "npv", "TN / (TN + FN): the share of the predictions of other classes that were right not to name the class."
     )
 
@@ -265,14 +263,14 @@ class ConfusionMatrix(Result):
         """
         return float(rates.averaged(self._margins, rates.named_rate(metric, m), how, undefined))
 
-    accuracy = _overall("accuracy", "The share of all rows given their own class; abstaining is not.")
-    error_rate = _overall("error_rate", "The share of all rows not given their own class.")
-    coverage = _overall("coverage", "The share of all rows given any class.")
-    selective_accuracy = _overall(
+    accuracy = _measure("accuracy", "The share of all rows given their own class; abstaining is not.")
+    error_rate = _measure("error_rate", "The share of all rows not given their own class.")
+    coverage = _measure("coverage", "The share of all rows given any class.")
+    selective_accuracy = _measure(
         "selective_accuracy", "The share given their own class among the rows given any (accuracy when decided)."
     )
-    kappa = _overall("kappa", "Cohen's kappa.")
-    mcc = _overall("mcc", "Matthews's correlation coefficient, for two classes or many.")
+    kappa = _measure("kappa", "Cohen's kappa.")
+    mcc = _measure("mcc", "Matthews's correlation coefficient, for two classes or many.")
 
     def balanced_accuracy(self, undefined: rates.Undefined = "nan") -> float:
         """The mean recall of all classes."""
@@ -359,15 +357,27 @@ class ConfusionMatrix(Result):
         }
 
     def __str__(self) -> str:
-        return "\n".join(confusion_lines(self.counts, self.classes.tolist(), self.predictions.tolist()))
+        """The counts with named axes and margins; where that is too wide, the largest off-diagonal cells."""
+        head = "confusion matrix: rows = truth, columns = prediction"
+        cells = [["truth".ljust(11), *map(shortened, self.predictions), "total"]]
+        for label, row in zip([*self.classes, "total"], [*self.counts, self.counts.sum(axis=0)], strict=True):
+            cells.append([shortened(label), *map(count, row), count(row.sum())])
+        lines = aligned(cells)
+        if max(map(len, lines)) > WIDTH:
+            return "\n".join([head, *self._largest_confusions()])
+        indent = max(len(row[0]) for row in cells) + 2
+        return "\n".join([head, " " * indent + "prediction", *lines])
 
-
-#: Integers are counted as they stand while a table of their range has at most this many cells.
-_MOST_CELLS = 1 << 16
-
-
-#: Rows that a worker counts at once, and how many such parts there may be.
-_PART_ROWS, _MOST_PARTS = 1 << 18, 32
+    def _largest_confusions(self, most: int = 10) -> list[str]:
+        errors = self.counts.astype(np.float64)
+        np.fill_diagonal(errors, 0)
+        rows = [["truth", "prediction", "rows"]]
+        for cell in np.argsort(-errors, axis=None, kind="stable")[:most]:
+            i, j = np.unravel_index(cell, errors.shape)
+            if errors[i, j] > 0:
+                rows.append([shortened(self.classes[i]), shortened(self.predictions[j]), count(float(errors[i, j]))])
+        shape = f"{len(self.classes)} classes by {len(self.predictions)} predictions"
+        return [f"{shape}, too wide to print; the largest confusions:", *aligned(rows, left=2)]
 
 
 @dataclass(frozen=True)
@@ -397,8 +407,8 @@ def cross_table(y: Any, predicted: Any, sample_weight: Any = None) -> CrossTable
         size = max(int(truth.max()), int(prediction.max())) - least + 1
         if size * size <= _MOST_CELLS:
             return _integer_table(truth, prediction, least, size)
-    rows, row_codes = coded(truth)
-    columns, column_codes = coded(prediction)
+    rows, row_codes = encoded(truth)
+    columns, column_codes = encoded(prediction)
     cell = row_codes * np.int64(len(columns)) + column_codes
     counts = np.bincount(cell, weights=weight, minlength=len(rows) * len(columns))
     return CrossTable(rows, columns, counts.reshape(len(rows), len(columns)))
@@ -411,7 +421,8 @@ def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> Cr
         out = np.zeros((4, size, size), dtype=np.int64)
         for start in part:
             where = slice(start, start + _PART_ROWS)
-            kernels.count_pairs(_int64(truth[where]), _int64(prediction[where]), least, out)
+            pair = (np.ascontiguousarray(labels[where], dtype=np.int64) for labels in (truth, prediction))
+            kernels.count_pairs(*pair, least, out)
         return out.sum(axis=0)
 
     counts = np.sum(side_by_side(of_part, consecutive_runs(starts, _MOST_PARTS)), axis=0)
@@ -419,34 +430,3 @@ def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> Cr
     boolean = truth.dtype.kind == "b" and prediction.dtype.kind == "b"
     names = [(bool(label) if boolean else label) for label in range(least, least + size)]
     return CrossTable([names[i] for i in rows], [names[j] for j in columns], counts[np.ix_(rows, columns)])
-
-
-def _int64(labels: Array) -> Array:
-    return np.ascontiguousarray(labels, dtype=np.int64)
-
-
-def confusion_lines(counts: Array, classes: list[Any], predictions: list[Any]) -> list[str]:
-    """The table with named axes and margins; where it is too wide, its largest off-diagonal cells."""
-    head = "confusion matrix: rows = truth, columns = prediction"
-    cells = [["truth".ljust(11), *map(shortened, predictions), "total"]]
-    cells += [
-        [shortened(label), *map(count, row), count(row.sum())] for label, row in zip(classes, counts, strict=True)
-    ]
-    cells.append(["total", *map(count, counts.sum(axis=0)), count(counts.sum())])
-    lines = aligned(cells)
-    first = len(cells[0][0])
-    if max(map(len, lines)) <= WIDTH:
-        return [head, " " * (max(first, *(len(row[0]) for row in cells)) + 2) + "prediction", *lines]
-    return [head, *_largest_confusions(counts, classes, predictions)]
-
-
-def _largest_confusions(counts: Array, classes: list[Any], predictions: list[Any], most: int = 10) -> list[str]:
-    off = counts.astype(np.float64)
-    off[np.arange(len(classes)), np.arange(len(classes))] = 0
-    order = np.argsort(-off, axis=None, kind="stable")[:most]
-    rows = [["truth", "prediction", "rows"]]
-    for i, j in zip(*np.unravel_index(order, off.shape), strict=True):
-        if off[i, j] > 0:
-            rows.append([shortened(classes[i]), shortened(predictions[j]), count(off[i, j])])
-    table = f"{len(classes)} classes by {len(predictions)} predictions, too wide to print; the largest confusions:"
-    return [table, *aligned(rows, left=2)]

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from scipy.special import stdtr
 
-from ..data import check_weights
 from ..data.parameters import check_number
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
 from . import inputs, ranking
-from .inputs import Clusters
+from .inputs import SamplingDesign
 from .intervals import Estimate, Interval, check_level, newcombe_interval, no_interval, normal_interval
 from .ranking import BestThreshold, ClusteredRows, RankedScores
 
@@ -74,15 +73,8 @@ class ScoreCurve(Result):
     @property
     def undefined(self) -> str:
         """Why there is no curve, or an empty string."""
-        missing = [
-            words
-            for words, weight in (
-                (f"no row is of class {shown(self.positive)}", self.ranked.n_positive),
-                (f"every row is of class {shown(self.positive)}", self.ranked.n_negative),
-            )
-            if not weight > 0
-        ]
-        return "; ".join(missing)
+        sides = ("no row", self.ranked.n_positive), ("every row", self.ranked.n_negative)
+        return "; ".join(f"{rows} is of class {shown(self.positive)}" for rows, weight in sides if not weight > 0)
 
     def _interval(self, value: float, variance: float, level: float, method: str, scale: Any) -> Interval:
         """The interval by the variance of independent rows, or by that of clusters where there are any."""
@@ -92,7 +84,7 @@ class ScoreCurve(Result):
             if not min(self.ranked.n_positive, self.ranked.n_negative) > 1:
                 return no_interval(level, "one side has only one row, or weights that sum to no more than one")
             return normal_interval(value, variance, level, f"{method}, {scale} scale", scale=scale)
-        method = f"{method}, {scale} scale, {self.clustered.words}"
+        method = f"{method}, {scale} scale{self.clustered.words}"
         return normal_interval(value, variance, level, method, self.clustered.degrees, scale)
 
 
@@ -288,27 +280,24 @@ class PrecisionRecall(ScoreCurve):
         return {"threshold": thresholds, "precision": self.precision, "recall": self.recall}
 
 
-def binary_roc(
-    is_positive: Array, scores: Array, weight: Array | None, clusters: Clusters | None, positive: Any = None
-) -> Roc:
+def binary_roc(is_positive: Array, scores: Array, design: SamplingDesign, positive: Any = None) -> Roc:
     """The ROC curve of checked rows."""
-    if clusters is None:
-        return Roc(ranking.rank(is_positive, scores, weight), positive)
-    return _roc_by_rows(is_positive, scores, weight, clusters, positive)[0]
+    if design.clusters is None:
+        return Roc(ranking.rank(is_positive, scores, design.weight), positive)
+    return _roc_by_rows(is_positive, scores, design, positive)[0]
 
 
 def _roc_by_rows(
-    is_positive: Array, scores: Array, weight: Array | None, clusters: Clusters | None, positive: Any
+    is_positive: Array, scores: Array, design: SamplingDesign, positive: Any = None
 ) -> tuple[Roc, tuple[Array, Array]]:
     """The curve, and the influence of each row on its AUC and its average precision."""
-    ranked, place = ranking.rank_rows(is_positive, scores, weight)
-    influences = ranking.row_influences(ranked, is_positive, place, clusters)
-    if clusters is None:
+    ranked, place = ranking.rank_rows(is_positive, scores, design.weight)
+    influences = ranking.row_influences(ranked, is_positive, place, design)
+    if design.clusters is None:
         return Roc(ranked, positive), influences
-    of_auc, of_precision = (ranking.row_variance(values, weight, clusters) for values in influences)
-    rows = ClusteredRows(clusters, is_positive, place, weight)
-    joint = JointVariance(of_auc, of_precision, clusters.words, clusters.degrees, rows)
-    return Roc(ranked, positive, joint), influences
+    of_auc, of_precision = (design.variance(values) for values in influences)
+    rows = ClusteredRows(design, is_positive, place)
+    return Roc(ranked, positive, JointVariance(of_auc, of_precision, design.words, design.degrees, rows)), influences
 
 
 def _shares(counts: Array) -> Array:
@@ -330,48 +319,39 @@ class ScoredRows:
 
     codes: Array
     scores: Array
-    weight: Array | None
-    clusters: Clusters | None
+    design: SamplingDesign
 
     def against_rest(self, k: int, label: Any) -> tuple[Roc, tuple[Array, Array]]:
         """The curve of one class, and the influence of each row on its AUC and its average precision."""
-        scores = np.ascontiguousarray(self.scores[:, k])
-        return _roc_by_rows(self.codes == k, scores, self.weight, self.clusters, label)
-
-    def variance(self, influence: Array) -> float:
-        return ranking.row_variance(influence, self.weight, self.clusters)
+        return _roc_by_rows(self.codes == k, np.ascontiguousarray(self.scores[:, k]), self.design, label)
 
     def pooled(self) -> Roc:
         """The curve of all pairs of row and class; the pairs of a row vary together."""
         n, K = self.scores.shape
         is_positive = (self.codes[:, None] == np.arange(K)).ravel()
-        weight = None if self.weight is None else np.repeat(self.weight, K)
+        weight = None if self.design.weight is None else np.repeat(self.design.weight, K)
         ranked, place = ranking.rank_rows(is_positive, self.scores.ravel(), weight)
-        of_pairs = ranking.row_influences(ranked, is_positive, place, None)
-        variances = [self.variance(values.reshape(n, K).sum(axis=1)) for values in of_pairs]
-        words, degrees = ("the pairs of a row together", math.inf)
-        if self.clusters is not None:
-            words, degrees = self.clusters.words, self.clusters.degrees
-        return Roc(ranked, None, JointVariance(variances[0], variances[1], words, degrees))
+        of_pairs = ranking.row_influences(ranked, is_positive, place, SamplingDesign(n * K, weight))
+        of_auc, of_precision = (self.design.variance(values.reshape(n, K).sum(axis=1)) for values in of_pairs)
+        words = self.design.words or ", the pairs of a row together"
+        return Roc(ranked, None, JointVariance(of_auc, of_precision, words, self.design.degrees))
 
 
 @dataclass(frozen=True)
 class MacroAverage:
-    """A measure averaged over classes, with its variance."""
+    """A measure averaged over classes, with its variance and what is to be said of that."""
 
     value: float
     variance: float
-    clusters: Clusters | None = None
     undefined: str = ""
-    words: str = ""  #: what else to say of the variance
+    words: str = ""
+    degrees: float = math.inf
 
     def interval(self, level: float, method: str) -> Interval:
         if self.undefined:
             return no_interval(level, self.undefined)
-        method, degrees = f"{method}, logit scale{self.words}", math.inf
-        if self.clusters is not None:
-            method, degrees = f"{method}, {self.clusters.words}", self.clusters.degrees
-        return normal_interval(self.value, self.variance, level, method, degrees, "logit")
+        method = f"{method}, logit scale{self.words}"
+        return normal_interval(self.value, self.variance, level, method, self.degrees, "logit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -527,16 +507,16 @@ def _curves(
     y: Any, score: Any, positive: Any, sample_weight: Any, groups: Any, classes: Any
 ) -> Roc | tuple[Rocs, PrecisionRecalls]:
     labels = inputs.label_column("y", y)
-    names = inputs.as_labels(inputs.ordered(inputs.coded(labels)[0]) if classes is None else list(classes))
+    names = inputs.as_labels(inputs.ordered(inputs.encoded(labels)[0]) if classes is None else list(classes))
     scores = inputs.class_scores("score", score, names)
     inputs.same_length(y=labels, score=scores)
-    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
+    design = SamplingDesign.read(sample_weight, groups, len(labels))
     codes = inputs.codes_among("y", labels, names)
     if scores.ndim == 2 and len(names) > 2:
-        return class_curves(ScoredRows(codes, scores, weight, clusters), names)
+        return class_curves(ScoredRows(codes, scores, design), names)
     k = inputs.positive_code(positive, names)
     column = scores if scores.ndim == 1 else np.ascontiguousarray(scores[:, k])
-    return binary_roc(codes == k, column, weight, clusters, plain(names[k]))
+    return binary_roc(codes == k, column, design, plain(names[k]))
 
 
 def class_curves(rows: ScoredRows, classes: Array) -> tuple[Rocs, PrecisionRecalls]:
@@ -549,19 +529,20 @@ def class_curves(rows: ScoredRows, classes: Array) -> tuple[Rocs, PrecisionRecal
         for curve, of_rows in side_by_side(lambda k: rows.against_rest(k, labels[k]), chosen):
             rocs[curve.positive] = curve
             influence += np.stack(of_rows) / len(labels)
-    return macro_curves(rocs, [rows.variance(values) for values in influence], rows)
+    variances = [rows.design.variance(values) for values in influence]
+    return macro_curves(rocs, variances, rows.design.words, rows)
 
 
 def macro_curves(
-    rocs: dict[Any, Roc], variances: Sequence[float], rows: ScoredRows | None = None, words: str = ""
+    rocs: dict[Any, Roc], variances: Sequence[float], words: str, rows: ScoredRows | None = None
 ) -> tuple[Rocs, PrecisionRecalls]:
     """Both curves of each class; ``variances`` are those of the mean AUC and of the mean average precision."""
     precisions = {label: curve.precision_recall for label, curve in rocs.items()}
     undefined = "; ".join(filter(None, (curve.undefined for curve in rocs.values())))
     means = [curve.auc for curve in rocs.values()], [curve.average_precision for curve in precisions.values()]
-    clusters = None if rows is None else rows.clusters
+    degrees = math.inf if rows is None else rows.design.degrees
     of_auc, of_precision = (
-        MacroAverage(float(np.mean(values)), variance, clusters, undefined, words)
+        MacroAverage(float(np.mean(values)), variance, undefined, words, degrees)
         for values, variance in zip(means, variances, strict=True)
     )
     return Rocs(rocs, of_auc, rows), PrecisionRecalls(precisions, of_precision, rows)
@@ -610,18 +591,18 @@ def compare_auc(
     labels = inputs.label_column("y", y)
     a, b = inputs.score_column("score_a", score_a), inputs.score_column("score_b", score_b)
     inputs.same_length(y=labels, score_a=a, score_b=b)
-    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
-    names = inputs.as_labels(inputs.ordered(inputs.coded(labels)[0]))
+    design = SamplingDesign.read(sample_weight, groups, len(labels))
+    names = inputs.as_labels(inputs.ordered(inputs.encoded(labels)[0]))
     is_positive = inputs.codes_among("y", labels, names) == inputs.positive_code(positive, names)
-    (roc_a, of_a), (roc_b, of_b) = (_roc_by_rows(is_positive, s, weight, clusters, None) for s in (a, b))
-    difference, variance = roc_a.auc - roc_b.auc, ranking.row_variance(of_a[0] - of_b[0], weight, clusters)
-    degrees, words = (math.inf, "") if clusters is None else (clusters.degrees, f", {clusters.words}")
-    interval = normal_interval(difference, variance, level, f"DeLong, correlated{words}", degrees)
+    (roc_a, of_a), (roc_b, of_b) = (_roc_by_rows(is_positive, s, design) for s in (a, b))
+    difference, variance = roc_a.auc - roc_b.auc, design.variance(of_a[0] - of_b[0])
+    method = f"DeLong, correlated{design.words}"
+    interval = normal_interval(difference, variance, level, method, design.degrees)
     error = math.sqrt(variance) if variance >= 0 else math.nan
     # Scores in the same order cannot differ; any other difference without spread is not tested.
     z, p = (0.0, 1.0) if difference == 0 else (math.nan, math.nan)
     if error > 0:
         z = difference / error
         # The test has the degrees of freedom of the interval, so that the two cannot contradict each other.
-        p = float(2 * stdtr(degrees, -abs(z)))
+        p = float(2 * stdtr(design.degrees, -abs(z)))
     return AucComparison(roc_a.auc, roc_b.auc, difference, error, interval, z, p)

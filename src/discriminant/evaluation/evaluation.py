@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import check_weights
 from ..data.labels import sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
@@ -33,8 +32,8 @@ from ..results import (
 from . import inputs, rates
 from .confusion import ConfusionMatrix
 from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
-from .inputs import Clusters
-from .intervals import Estimate, Interval, Mean, check_level, clustered_mean_interval
+from .inputs import SamplingDesign
+from .intervals import Estimate, Interval, check_level, mean_interval
 from .probabilities import (
     LEAST,
     CalibrationBins,
@@ -196,8 +195,8 @@ class Evaluation(Result):
         return [shortened(f"{line}  {method}", WIDTH) for line, method in zip(aligned(rows), methods, strict=True)]
 
     def _class_lines(self) -> list[str]:
-        lines, more = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown), len(self.classes)
-        more -= _MOST_CLASSES
+        lines = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
+        more = len(self.classes) - _MOST_CLASSES
         return [*lines, f"... and {more} more classes, see to_frame()"] if more > 0 else lines
 
     def _grid(self, title: str, scopes: list[Any], called: Callable[[Any], str]) -> list[str]:
@@ -384,9 +383,9 @@ def evaluation_of(
     parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if costs is not None:
         _add_costs(rows, _cost_table(costs, actions, rows.classes), level, means, notes)
-    if rows.weight is not None and rows.clusters is None:
-        notes.append(f"weights are read as frequencies: {rows.total_weight:,.6g} independent rows.")
-    counted = rows.classes, len(rows.codes), rows.total_weight, level
+    if rows.design.weight is not None and rows.design.clusters is None:
+        notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
+    counted = rows.classes, len(rows.codes), rows.design.total_weight, level
     return Evaluation.of_parts(*counted, random_state=random_state, means=means, notes=notes, **parts)
 
 
@@ -400,19 +399,7 @@ class _Rows:
     predicted: Array | None
     posterior: Array | None
     scores: Array | None
-    weight: Array | None
-    clusters: Clusters | None
-
-    @property
-    def total_weight(self) -> float:
-        return float(len(self.codes) if self.weight is None else self.weight.sum())
-
-    def mean(self, values: Array, level: float) -> tuple[float, Interval]:
-        """The weighted mean of values of the rows with its interval."""
-        found = Mean.of(values, self.weight)
-        if self.clusters is None:
-            return found.mean, found.interval(level)
-        return found.mean, clustered_mean_interval(values, self.weight, self.clusters, level)
+    design: SamplingDesign
 
 
 def _cost_table(costs: Any, actions: Any, classes: Array) -> tuple[Array, list[Any]]:
@@ -459,9 +446,9 @@ def _rows(
         columns = np.ascontiguousarray(columns[:, order])
     if guess is None and probabilities is not None:
         guess = names[order][probabilities.argmax(axis=1)]
-    weight, clusters = check_weights(sample_weight, len(labels)), inputs.read_clusters(groups, len(labels))
     extra = [action for action in actions if action not in names.tolist()]
-    return _Rows(names[order], codes, extra, guess, probabilities, columns, weight, clusters)
+    design = SamplingDesign.read(sample_weight, groups, len(labels))
+    return _Rows(names[order], codes, extra, guess, probabilities, columns, design)
 
 
 def _class_names(labels: Array, predicted: Any, posterior: Any, scores: Any, classes: Any, actions: list[Any]) -> Array:
@@ -471,7 +458,7 @@ def _class_names(labels: Array, predicted: Any, posterior: Any, scores: Any, cla
         return inputs.as_labels(list(classes))
     if isinstance(posterior, Posterior):
         return posterior.classes
-    found = [inputs.coded(labels)[0]]
+    found = [inputs.encoded(labels)[0]]
     if hasattr(posterior, "columns") and set(found[0]) <= set(posterior.columns):
         return inputs.as_labels(list(posterior.columns))
     if posterior is None and scores is None:
@@ -498,13 +485,13 @@ def _table(rows: _Rows) -> dict[str, Any]:
     if rows.predicted is None:
         return {}
     truth = rows.classes[rows.codes]
-    confusion = ConfusionMatrix.of(truth, rows.predicted, rows.classes, rows.weight, actions=rows.actions)
-    if rows.clusters is None:
+    confusion = ConfusionMatrix.of(truth, rows.predicted, rows.classes, rows.design.weight, actions=rows.actions)
+    if rows.design.clusters is None:
         return {"confusion": confusion}
     guess = inputs.codes_among("predicted", rows.predicted, confusion.predictions)
     cells = rows.codes.astype(np.int64) * len(confusion.predictions) + guess
-    sample = TableSample.of_rows(confusion.counts, cells, rows.weight, rows.clusters)
-    return {"confusion": confusion, "sample": sample}
+    by_cluster = rows.design.by_cluster(cells, confusion.counts.size)
+    return {"confusion": confusion, "sample": TableSample(confusion.counts, by_cluster)}
 
 
 def _probabilities(
@@ -514,8 +501,8 @@ def _probabilities(
     if rows.posterior is None:
         notes += [NO_PROBABILITIES] if rows.scores is not None else []
         return {}
-    log_loss, brier = row_losses(rows.posterior, rows.codes)
-    means |= {"log_loss": rows.mean(log_loss, level), "brier": rows.mean(brier, level)}
+    for metric, losses in zip(("log_loss", "brier"), row_losses(rows.posterior, rows.codes), strict=True):
+        means[metric] = mean_interval(losses, rows.design, level)
     zero = impossible_rows(rows.posterior, rows.codes)
     if zero:
         notes.append(
@@ -524,11 +511,11 @@ def _probabilities(
     line = None
     if len(rows.classes) == 2:
         k = inputs.positive_code(positive, rows.classes)
-        line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.weight)
+        line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.design.weight)
     return {
-        "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.weight)),
+        "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.design.weight)),
         "calibration_line": line,
-        "risk_coverage": certainty_curve(rows.posterior, rows.codes, rows.weight),
+        "risk_coverage": certainty_curve(rows.posterior, rows.codes, rows.design.weight),
     }
 
 
@@ -541,12 +528,12 @@ def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     elif n_classes == 2:
         k = inputs.positive_code(positive, rows.classes)
         column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else scores if k == 1 else -scores
-        roc = binary_roc(rows.codes == k, column, rows.weight, rows.clusters, plain(rows.classes[k]))
+        roc = binary_roc(rows.codes == k, column, rows.design, plain(rows.classes[k]))
         return {"roc": roc, "precision_recall": roc.precision_recall}
     elif scores.ndim == 1:
         notes.append(f"AUC is not available: one score for each row, but {n_classes} classes.")
     else:
-        rocs, precisions = class_curves(ScoredRows(rows.codes, scores, rows.weight, rows.clusters), rows.classes)
+        rocs, precisions = class_curves(ScoredRows(rows.codes, scores, rows.design), rows.classes)
         return {"roc": rocs, "precision_recall": precisions}
     return {}
 
@@ -561,10 +548,10 @@ def _add_costs(
     values, actions = costs
     note = "cost is the mean cost of the predictions"
     if rows.predicted is not None:
-        means["cost"] = rows.mean(_row_costs(values, actions, rows.codes, rows.predicted), level)
+        means["cost"] = mean_interval(_row_costs(values, actions, rows.codes, rows.predicted), rows.design, level)
     if rows.posterior is not None:
         chosen = Decision(costs=values, actions=actions).decide(Posterior(rows.posterior, rows.classes))
-        means["cost_least_risk"] = rows.mean(_row_costs(values, actions, rows.codes, chosen), level)
+        means["cost_least_risk"] = mean_interval(_row_costs(values, actions, rows.codes, chosen), rows.design, level)
         note += ", least risk that of the actions of least expected cost"
     notes.append(f"{note}.")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..data import encode_labels
+from ..data import check_weights, encode_labels
 from ..data.rows import is_missing
 from ..decision.posteriors import as_posterior, label_array
 from ..errors import DegenerateDataError, DtypeError, InputError, LabelError
@@ -58,17 +60,17 @@ def same_length(**columns: Any) -> None:
         raise InputError(f"Columns differ in length: {listed}. Give one value for each row in every one of them.")
 
 
-def coded(labels: Array) -> tuple[list[Any], Array]:
+def encoded(labels: Array) -> tuple[list[Any], Array]:
     """The labels that occur, and the number of each row's label among them."""
     if labels.dtype == object and len({type(label) for label in labels.tolist()}) > 1:
-        return _coded_mixture(labels.tolist())
+        return _encoded_mixture(labels.tolist())
     found, codes = encode_labels(labels, len(labels))
     return found.tolist(), codes
 
 
 def codes_among(name: str, labels: Any, classes: Array, remedy: str = "") -> Array:
     """The code of each label among ``classes``; refuses a label that is not there, and says in which row it stands."""
-    found, codes = coded(label_column(name, labels))
+    found, codes = encoded(label_column(name, labels))
     position = position_of(classes.tolist())
     unknown = [label for label in found if label not in position]
     if unknown:
@@ -106,7 +108,7 @@ def position_of(labels: list[Any]) -> dict[Any, int]:
     return {label: place for place, label in enumerate(labels)}
 
 
-def _coded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
+def _encoded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
     """Labels of several types, such as numbers beside the word "abstain", in the order they come."""
     position: dict[Any, int] = {}
     codes = np.fromiter((position.setdefault(value, len(position)) for value in values), np.int32, len(values))
@@ -194,40 +196,66 @@ def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
     return found.classes, found.probabilities
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """The cluster of each row, as a number."""
+@dataclass(frozen=True, eq=False)
+class SamplingDesign:
+    """How rows were drawn: their weights, and the clusters in which they were drawn together.
 
-    codes: Array
-    count: int
+    Weights are frequencies: a row of weight 3 is three independent rows. Where weights are importances instead, each
+    row is one draw whatever its weight: give every row a group of its own.
+    """
+
+    n_rows: int
+    weight: Array | None = None
+    clusters: Array | None = None  #: the number of each row's cluster
+    n_clusters: int = 0
+
+    @classmethod
+    def read(cls, sample_weight: Any, groups: Any, n_rows: int) -> SamplingDesign:
+        """The design that weights and groups of the rows tell; rows without groups are independent."""
+        weight = check_weights(sample_weight, n_rows)
+        if groups is None:
+            return cls(n_rows, weight)
+        found, codes = encoded(label_column("groups", groups))
+        if len(codes) != n_rows:
+            raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
+        if len(found) < 2:
+            raise DegenerateDataError(
+                f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave groups= out, "
+                "or give one label for each independent unit."
+            )
+        return cls(n_rows, weight, codes, len(found))
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.n_rows if self.weight is None else self.weight.sum())
 
     @property
     def degrees(self) -> float:
         """Degrees of freedom of a variance between clusters."""
-        return float(self.count - 1)
+        return math.inf if self.clusters is None else float(self.n_clusters - 1)
 
     @property
     def words(self) -> str:
-        return f"{self.count:,} clusters"
+        """What the method of an interval has to say of clusters."""
+        return "" if self.clusters is None else f", {self.n_clusters:,} clusters"
 
-    def sums(self, contributions: Array) -> Array:
-        return np.bincount(self.codes, weights=contributions, minlength=self.count)
+    def by_cluster(self, cells: Array, n_cells: int) -> Any:
+        """The weight that each cluster (row) has in each cell (column), where ``cells`` is the cell of each row."""
+        shape = self.n_clusters, n_cells
+        return sp.csr_matrix((self.weights, (self.clusters, cells)), shape=shape)
 
-    def spread(self, sums: Array) -> float:
-        """The variance of a total of independent clusters whose contributions have mean 0."""
-        return float(sums @ sums) * self.count / (self.count - 1)
+    def sums(self, values: Array) -> Array:
+        """The sum of values of the rows in each cluster."""
+        assert self.clusters is not None
+        return np.bincount(self.clusters, weights=values, minlength=self.n_clusters)
 
-
-def read_clusters(groups: Any, n_rows: int) -> Clusters | None:
-    """The clusters of the rows, or None where rows are independent."""
-    if groups is None:
-        return None
-    found, codes = coded(label_column("groups", groups))
-    if len(codes) != n_rows:
-        raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
-    if len(found) < 2:
-        raise DegenerateDataError(
-            f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave groups= out, or "
-            "give one label for each independent unit."
-        )
-    return Clusters(codes, len(found))
+    def variance(self, influence: Array) -> float:
+        """The variance of a measure from the influence of its rows."""
+        if self.clusters is None:
+            return float(self.weights @ np.square(influence))
+        sums = self.sums(self.weights * influence)
+        return float(sums @ sums)

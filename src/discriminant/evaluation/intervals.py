@@ -14,7 +14,7 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 from ..data.parameters import check_number
 from ..errors import ParameterError
 from ..results import Result, metric_name, shown
-from .inputs import Clusters
+from .inputs import SamplingDesign
 
 Array = np.ndarray[Any, Any]
 
@@ -308,10 +308,12 @@ class Mean:
         return normal_interval(self.mean, self.variance, level, "normal interval of a mean", self.weight - 1)
 
 
-def clustered_mean_interval(values: Array, weight: Array | None, clusters: Clusters, level: float) -> Interval:
-    """The interval of a mean of rows in clusters: the linearised variance of a ratio of cluster totals."""
-    weights = np.ones(len(values)) if weight is None else weight
-    total = weights.sum()
-    mean = float(weights @ values) / total
-    variance = clusters.spread(clusters.sums(weights * (values - mean) / total))
-    return normal_interval(mean, variance, level, f"cluster-robust mean, {clusters.words}", clusters.degrees)
+def mean_interval(values: Array, design: SamplingDesign, level: float) -> tuple[float, Interval]:
+    """The weighted mean of values of rows with its interval; in clusters by the linearised variance of a ratio."""
+    found = Mean.of(values, design.weight)
+    if design.clusters is None:
+        return found.mean, found.interval(level)
+    sums = design.sums(design.weights * (values - found.mean) / design.total_weight)
+    variance = float(sums @ sums) * design.n_clusters / (design.n_clusters - 1)
+    method = f"cluster-robust mean{design.words}"
+    return found.mean, normal_interval(found.mean, variance, level, method, design.degrees)

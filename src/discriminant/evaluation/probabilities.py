@@ -431,8 +431,7 @@ def risk_coverage(y: Any, posterior: Any, classes: Any = None, sample_weight: An
 
 def certainty_curve(posterior: Array, codes: Array, weight: Array | None) -> RiskCoverage:
     """The curve of checked rows."""
-    right, certainty = certainties(posterior, codes)
-    return RiskCoverage(rank(right, certainty, weight))
+    return RiskCoverage(rank(*certainties(posterior, codes), weight))
 
 
 def certainties(posterior: Array, codes: Array) -> tuple[Array, Array]:

@@ -15,7 +15,6 @@ from math import nan
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..data.parameters import check_number
 from ..decision.costs import CostTable, read_costs
@@ -24,7 +23,7 @@ from ..engine import side_by_side
 from ..errors import ParameterError
 from ..kernels import counting as kernels
 from ..results import Result, shown
-from .inputs import Clusters
+from .inputs import SamplingDesign
 from .intervals import Interval, no_interval
 
 Array = np.ndarray[Any, Any]
@@ -204,28 +203,19 @@ def _correction(n: float) -> float:
 
 
 def row_influences(
-    ranked: RankedScores, is_positive: Array, place: Array, clusters: Clusters | None
+    ranked: RankedScores, is_positive: Array, place: Array, design: SamplingDesign
 ) -> tuple[Array, Array]:
     """The influence of each row on the AUC and on the average precision; NaN where these are undefined."""
     if not ranked.two_sided:
         nothing = np.full(len(place), np.nan)
         return nothing, nothing
-    if clusters is None:
+    if design.clusters is None:
         draws = ranked.n_positive, ranked.n_negative, ranked.n_positive + ranked.n_negative
     else:
-        sides = [np.count_nonzero(clusters.sums(side)) for side in (is_positive, ~is_positive)]
-        draws = float(sides[0]), float(sides[1]), float(clusters.count)
+        sides = [np.count_nonzero(design.sums(side)) for side in (is_positive, ~is_positive)]
+        draws = float(sides[0]), float(sides[1]), float(design.n_clusters)
     of_auc = auc_influence(ranked, draws[0], draws[1]).of_rows(is_positive, place)
     return of_auc, average_precision_influence(ranked, draws[2]).of_rows(is_positive, place)
-
-
-def row_variance(influence: Array, weight: Array | None, clusters: Clusters | None) -> float:
-    """The variance of a measure from the influence of its rows."""
-    weights = np.ones(len(influence)) if weight is None else weight
-    if clusters is None:
-        return float(weights @ np.square(influence))
-    sums = clusters.sums(weights * influence)
-    return float(sums @ sums)
 
 
 #: Resamples of the interval, and how many cells of neighbouring scores are drawn.
@@ -263,19 +253,16 @@ class BestThreshold(Result):
 
 @dataclass(frozen=True, eq=False)
 class ClusteredRows:
-    """Rows drawn in clusters: the cluster of each, its side, the place of its score among all ranked, its weight."""
+    """Rows drawn in clusters: their design, the side of each, and the place of its score among all ranked."""
 
-    clusters: Clusters
+    design: SamplingDesign
     is_positive: Array
     place: Array
-    weight: Array | None
 
     def by_cell(self, starts: Array) -> Any:
         """What each cluster (row) adds to each cell of neighbouring scores, positive cells first, then negative."""
         cell = np.searchsorted(starts, self.place, side="right") - 1 + len(starts) * ~self.is_positive
-        weights = np.ones(len(cell)) if self.weight is None else self.weight
-        shape = self.clusters.count, 2 * len(starts)
-        return sp.csr_matrix((weights, (self.clusters.codes, cell)), shape=shape)
+        return self.design.by_cluster(cell, 2 * len(starts))
 
 
 def best_threshold(
@@ -375,7 +362,7 @@ def _interval(
     if kept.size < 0.9 * _RESAMPLES:
         return no_interval(level, "too many resamples have only positive or only negative rows")
     low, high = np.quantile(kept, [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
-    of_what = "" if clustered is None else f" of {clustered.clusters.words}"
+    of_what = "" if clustered is None else f" of {clustered.design.n_clusters:,} clusters"
     return Interval(float(low), float(high), level, f"percentile bootstrap{of_what}, {_RESAMPLES:,} resamples")
 
 
@@ -388,7 +375,7 @@ def _row_draws(ranked: RankedScores, starts: Array, rng: np.random.Generator) ->
 
 def _cluster_draws(rows: ClusteredRows, starts: Array, rng: np.random.Generator) -> Callable[[], Array]:
     """Draws as many clusters as there are, each with all its rows."""
-    cells, count = rows.by_cell(starts), rows.clusters.count
+    cells, count = rows.by_cell(starts), rows.design.n_clusters
     return lambda: np.asarray(rng.multinomial(count, np.full(count, 1 / count)) @ cells, dtype=np.float64)
 
 

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..data.parameters import check_integer, check_number
 from ..errors import LabelError, ParameterError
 from ..results import shown
-from .inputs import Clusters
 from .intervals import Interval, Scale, bca_interval, no_interval, normal_interval, wilson_interval
 
 Array = np.ndarray[Any, Any]
@@ -171,24 +169,13 @@ def _covered_rows(counts: Margins) -> Array:
     return counts.predicted.sum(axis=-1)
 
 
-def _accuracy(counts: Margins) -> Array:
-    return ratio(counts.tp.sum(axis=-1), counts.total)
-
-
-def _error_rate(counts: Margins) -> Array:
-    return ratio((counts.truth - counts.tp).sum(axis=-1), counts.total)
-
-
 def _coverage(counts: Margins) -> Array:
     return ratio(_covered_rows(counts), counts.columns.sum(axis=-1))
 
 
-def _selective_accuracy(counts: Margins) -> Array:
-    return ratio(counts.tp.sum(axis=-1), _covered_rows(counts))
-
-
-def _balanced_accuracy(counts: Margins) -> Array:
-    return averaged(counts, RATES["recall"], "macro")
+def _average(metric: str, how: str) -> Statistic:
+    rate = named_rate(metric)
+    return lambda counts: averaged(counts, rate, cast(Average, how))
 
 
 def _kappa(counts: Margins) -> Array:
@@ -208,11 +195,11 @@ def _beyond_chance(counts: Margins) -> Array:
 
 
 OVERALL = {
-    "accuracy": Overall(_accuracy, _all_rows),
-    "error_rate": Overall(_error_rate, _all_rows),
+    "accuracy": Overall(_average("recall", "micro"), _all_rows),
+    "error_rate": Overall(_average("fnr", "micro"), _all_rows),
     "coverage": Overall(_coverage, _all_rows),
-    "selective_accuracy": Overall(_selective_accuracy, _covered_rows, undefined="no row was given a class"),
-    "balanced_accuracy": Overall(_balanced_accuracy),
+    "selective_accuracy": Overall(_average("precision", "micro"), _covered_rows, undefined="no row was given a class"),
+    "balanced_accuracy": Overall(_average("recall", "macro")),
     "kappa": Overall(_kappa, scale="fisher"),
     "mcc": Overall(_mcc, scale="fisher"),
 }
@@ -249,13 +236,6 @@ class TableSample:
         self.counts = np.asarray(counts, dtype=np.float64)
         self.margins = margins(self.counts)
         self.by_cluster = by_cluster
-
-    @classmethod
-    def of_rows(cls, counts: Array, cells: Array, weight: Array | None, clusters: Clusters) -> TableSample:
-        """The sample of rows in clusters; ``cells`` is the cell of the table (flat) that each row is counted in."""
-        weights = np.ones(len(cells)) if weight is None else weight
-        matrix = sp.csr_matrix((weights, (clusters.codes, cells)), shape=(clusters.count, counts.size))
-        return cls(counts, matrix)
 
     def share_intervals(
         self, share: Statistic, base: Statistic, level: float, method: str = "Wilson"
@@ -395,10 +375,7 @@ def other_intervals(
 
 
 def _statistic(metric: str, of: str) -> Statistic:
-    if of == "overall":
-        return OVERALL[metric].of
-    rate = named_rate(metric)
-    return lambda counts: averaged(counts, rate, cast(Average, of))
+    return OVERALL[metric].of if of == "overall" else _average(metric, of)
 
 
 def _at_the_end(sample: TableSample, metric: str, of: str, level: float) -> Interval | None:
@@ -434,7 +411,7 @@ def _with_most_errors(sample: TableSample, function: Statistic, level: float) ->
     counts, right = sample.margins, share_interval(sample, "selective_accuracy", level)
     value = float(function(counts))
     end = 0.0 if value < 0.5 else 1.0
-    if float(_selective_accuracy(counts)) != 1 or not abs(value - end) <= 1e-12:
+    if float(OVERALL["selective_accuracy"].of(counts)) != 1 or not abs(value - end) <= 1e-12:
         return None
     worst = float(function(Margins(right.low * counts.tp, counts.truth, counts.columns)))
     return Interval(min(worst, end), max(worst, end), level, f"{right.method}, of the errors")

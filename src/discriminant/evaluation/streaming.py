@@ -56,7 +56,7 @@ class Evaluator:
         self.n_rows, self.total_weight = 0, 0.0
         self.confusion = ConfusionMatrix(self.classes, actions)
         self.with_posterior: bool | None = None
-        self.log_loss, self.brier = Mean(), Mean()
+        self.means = {"log_loss": Mean(), "brier": Mean()}
         self.bins = np.zeros((len(self.classes), FINE_BINS, 5))
         self.certainty = ScoreHistogram(n_bins=n_bins)
         #: Of each class, the first of two excepted: it tells nothing that the second does not.
@@ -111,7 +111,7 @@ class Evaluator:
         self.certainty, self.histograms = certainty, histograms
         self.with_posterior = self.with_posterior if other.with_posterior is None else other.with_posterior
         self.n_rows, self.total_weight = self.n_rows + other.n_rows, self.total_weight + other.total_weight
-        self.log_loss, self.brier = self.log_loss.merged(other.log_loss), self.brier.merged(other.brier)
+        self.means = {name: mean.merged(other.means[name]) for name, mean in self.means.items()}
         self.bins = self.bins + other.bins
         return self
 
@@ -136,9 +136,8 @@ class Evaluator:
             raise InputError(f"Earlier rows {had} probabilities, these have {has}. Give them in every call or in none.")
 
     def _add_posterior(self, posterior: Array, codes: Array, weight: Array | None) -> None:
-        log_loss, brier = row_losses(posterior, codes)
-        self.log_loss = self.log_loss.merged(Mean.of(log_loss, weight))
-        self.brier = self.brier.merged(Mean.of(brier, weight))
+        for name, losses in zip(self.means, row_losses(posterior, codes), strict=True):
+            self.means[name] = self.means[name].merged(Mean.of(losses, weight))
         self.bins += posterior_bins(posterior, codes, weight)
         self.certainty.update(*certainties(posterior, codes), weight)
         for k, histogram in zip(self.scored, self.histograms, strict=True):
@@ -156,10 +155,7 @@ class Evaluator:
             f"as ties, and the AUC of the rows differs by {error:.1e} at most."
         )
         return {
-            "means": {
-                name: (found.mean, found.interval(level))
-                for name, found in (("log_loss", self.log_loss), ("brier", self.brier))
-            },
+            "means": {name: (found.mean, found.interval(level)) for name, found in self.means.items()},
             "calibration": bins_by_class(self.classes, self.bins.copy()),
             "risk_coverage": RiskCoverage(self.certainty.ranked),
             "roc": roc,
@@ -176,7 +172,7 @@ def _one_or_many(curves: dict[Any, Roc]) -> tuple[Roc | Rocs, PrecisionRecall | 
     of_precision = [curve.precision_recall.average_precision_variance for curve in curves.values()]
     # How the classes vary together is not known: the most that it can be is assumed.
     variances = [float(np.mean(np.sqrt(values)) ** 2) for values in (of_auc, of_precision)]
-    return macro_curves(curves, variances, words=", classes taken to vary together")
+    return macro_curves(curves, variances, ", classes taken to vary together")
 
 
 class ScoreHistogram:

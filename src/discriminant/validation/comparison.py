@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from ..errors import ParameterError
-from ..evaluation.inputs import coded, label_column, position_of, same_length
+from ..evaluation.inputs import encoded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
 from ..results import aligned, frame_of, jsonable, listed, metric_name
 from .cross_validation import CrossValidation, cross_validate, holm
@@ -110,7 +110,7 @@ def mcnemar(
 
 def _agree(predicted: Array, truth: Array) -> Array:
     """Which predictions are right; they may be of several types, such as numbers beside the word "abstain"."""
-    (found, codes), (classes, own) = coded(predicted), coded(truth)
+    (found, codes), (classes, own) = encoded(predicted), encoded(truth)
     position = position_of(classes)
     return np.array([position.get(label, -1) for label in found])[codes] == own
 

@@ -19,7 +19,7 @@ from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
 from ..data.parameters import check_integer
 from ..data.rows import as_table
 from ..errors import InputError, LabelError, ParameterError, WeightError
-from ..evaluation.inputs import coded, position_of
+from ..evaluation.inputs import encoded, position_of
 from ..results import shown
 
 Array = np.ndarray[Any, Any]
@@ -76,7 +76,7 @@ class LabelledTable:
 
     def positions(self, labels: Array, model: str) -> Array:
         """The codes of labels a model predicted."""
-        found, codes = coded(labels)
+        found, codes = encoded(labels)
         position = position_of(self.classes.tolist())
         unknown = [label for label in found if label not in position]
         if unknown:
