@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,17 +29,28 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name to write to; the file takes its own name when all went well, and vanishes when not."""
-    target = check_target(path)
-    part = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
-    try:
+    with whole_files([path]) as (part,):
         yield part
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, target)
+
+
+@contextmanager
+def whole_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+    """Names to write to; when all went well the files take their own names, when not none does and all vanish."""
+    targets = [check_target(path) for path in paths]
+    parts = [target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}") for target in targets]
+    try:
+        yield parts
+        for part in parts:
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+        for part, target in zip(parts, targets, strict=True):
+            os.replace(part, target)
     except BaseException:
-        part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    for folder in {target.parent for target in targets}:
+        _sync_folder(folder)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

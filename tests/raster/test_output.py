@@ -18,10 +18,9 @@ from discriminant.errors import InputError
 from discriminant.raster import classify as output
 from discriminant.raster.class_map import make_legend, qgis_style, read_class_map, rgb
 from discriminant.raster.classify import (
-    Grid,
     RasterFile,
+    check_raster_target,
     check_space,
-    check_target,
     classify_image,
     new_rasters,
     tile_of,
@@ -30,7 +29,7 @@ from discriminant.raster.classify import (
 
 def plan(path, height=300, width=500, **more):
     settings = {"dtype": "uint8", "nodata": 0, "bands": ("class",), **more}
-    return RasterFile(path, Grid(height, width, GRID["crs"], GRID["transform"]), **settings)
+    return RasterFile(path, {**GRID, "height": height, "width": width}, **settings)
 
 
 def some_map(folder, **options):
@@ -117,14 +116,14 @@ def test_a_disk_that_fills_up_leaves_no_half_of_a_map(tmp_path, limit, overviews
 
 
 def test_names_of_files(tmp_path):
-    assert check_target(tmp_path / "Map.TIFF", False).name == "Map.TIFF"
+    assert check_raster_target(tmp_path / "Map.TIFF", False).name == "Map.TIFF"
     (tmp_path / "folder.tif").mkdir()
     with pytest.raises(InputError, match="it is a folder"):
-        check_target(tmp_path / "folder.tif", True)
+        check_raster_target(tmp_path / "folder.tif", True)
     (tmp_path / "old.tif").touch()
     with pytest.raises(InputError, match="exists"):
-        check_target(tmp_path / "old.tif", False)
-    assert check_target(tmp_path / "old.tif", True) == tmp_path / "old.tif"
+        check_raster_target(tmp_path / "old.tif", False)
+    assert check_raster_target(tmp_path / "old.tif", True) == tmp_path / "old.tif"
 
 
 def test_a_style_that_was_changed_by_hand_is_kept(tmp_path):

@@ -52,7 +52,7 @@ RIVALS = {
     "qda": lambda K, n: QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=Scaled()),
     "lda": lambda K, n: LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=Scaled(n / (n - K))),
     "minimum-distance": lambda K, n: NearestCentroid(),
-    "naive-bayes": lambda K, n: GaussianNB(),
+    "gaussian-nb": lambda K, n: GaussianNB(),
 }
 
 

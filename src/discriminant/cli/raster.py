@@ -108,7 +108,7 @@ def classify(
         str,
         typer.Option(
             metavar="NAME",
-            help="maximum-likelihood, qda, lda, minimum-distance, logistic, naive-bayes or svm.",
+            help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.",
         ),
     ] = "maximum-likelihood",
     model_file: Annotated[

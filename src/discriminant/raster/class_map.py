@@ -221,11 +221,6 @@ def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) ->
     )
 
 
-def style_path(path: Path) -> Path:
-    """Where QGIS looks for the style of a map."""
-    return path.with_suffix(".qml")
-
-
 def qgis_style(legend: Legend) -> str:
     """The style of a map with this legend, as text of a ``.qml`` file.
 

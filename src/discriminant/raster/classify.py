@@ -1,10 +1,9 @@
-"""The class of every pixel of an image, window by window on all cores, into a GeoTIFF."""
+"""The class of every pixel of an image, window by window on all cores, into GeoTIFFs that appear whole or not."""
 
 from __future__ import annotations
 
 import math
 import os
-import secrets
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from ..decision.rules import Decision
 from ..engine import in_order
-from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
+from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, Setting, warn
+from ..files import check_target, whole_files
 from ..results import shown
 from ..validation.progress import progress_bar
-from .class_map import ClassMap, Legend, qgis_style, style_path
-from .image import Band, Image, Paths, extra, opened, refuse_other_bands, refuse_palette
+from .class_map import ClassMap, Legend, qgis_style
+from .image import (
+    Band,
+    Image,
+    Paths,
+    extra,
+    no_georeference_warning,
+    opened,
+    refuse_other_bands,
+    refuse_palette,
+)
 from .models import PixelClassifier, ProbabilityBands, pixel_classifier, probability_values
 
 Array = np.ndarray[Any, Any]
-
 ProbabilityType = Literal["percent", "float32"]
 
 #: Windows that are read, scored and written at a time are at least so many pixels high and wide; files without tiles
@@ -37,6 +45,14 @@ _BLOCKS = (512, 256, 128, 64, 32, 16)
 _WINDOW_BYTES = 16_000_000
 #: What GDAL may keep of tiles it has read, in bytes. Every tile is read once: keeping more would only fill memory.
 _TILE_CACHE = 64_000_000
+#: Side of the tiles that are written, in pixels. Lower ones are as much wider.
+_TILE = 256
+#: What GeoTIFF asks the sides of tiles to be multiples of.
+_TILE_STEP = 16
+#: What stands behind the name of a raster in the names of the files that tell more about it.
+_COMPANIONS = (".aux.xml", ".ovr", ".msk")
+#: Overviews halve the image until its longer side is at most this.
+_SMALLEST_OVERVIEW = 256
 
 
 def classify_image(
@@ -69,32 +85,37 @@ def classify_image(
     image : Image, path or list of paths
     output : path
         The class map (``.tif``): uint8, or uint16 and without a colour table where there are more than 255 codes.
-    trained_on : sequence of Band, optional
-        The bands of the image that the model was trained on: an image with others is refused. Default: the model's
-        ``feature_names_in_``, or only their number.
-    decision : Decision, optional
+    trained_on : sequence of Band, default None
+        The bands of the image that the model was trained on: an image with others is refused. None compares with the
+        model's ``feature_names_in_``, or only their number.
+    decision : Decision, default None
         Decides by costs instead of the model's own answer; where it abstains, the pixel is rejected.
-    reject : float, optional
+    reject : float, default None
         For models with normal classes: reject pixels whose squared Mahalanobis distance from their class is above this
         quantile of the chi-square distribution, such as 0.99.
-    probability, probabilities : path, optional
+    probability, probabilities : path, default None
         Also write the probability of the most probable class, or of every class (a band each).
-    probability_type : {"percent", "float32"}
+    probability_type : {"percent", "float32"}, default "percent"
         Whole percent (uint8, no value 255), or shares (float32, no value NaN).
-    colours : dict, optional
+    colours : dict, default None
         Colours by class, written ``#RRGGBB``.
-    overviews : bool
+    overviews : bool, default False
         Add smaller copies of the rasters to the files, which makes large maps quick to look at.
-    overwrite : bool
+    overwrite : bool, default False
         Replace files that exist.
-    n_jobs : int, optional
+    n_jobs : int, default -1
         Threads: -1 all cores, None as many as BLAS uses. The map does not depend on it.
-    progress : bool or None
+    progress : bool or None, default False
         Whether to show a bar; None: on a terminal, if it takes long.
 
     Returns
     -------
     ClassMap
+
+    See Also
+    --------
+    read_class_map : Reads it again.
+    held_out_accuracy : How right such a map is on areas the model has not seen.
 
     Examples
     --------
@@ -115,26 +136,25 @@ def classify_image(
     """
     check_is_fitted(model)
     if probability_type not in get_args(ProbabilityType):
-        raise ParameterError(f"probability_type must be 'percent' or 'float32', got {probability_type!r}.")
-    target = check_target(output, overwrite)
-    style = check_new(style_path(target), overwrite)
-    percent = probability_type == "percent"
-    probable = [
-        (check_target(path, overwrite), ProbabilityBands(every, percent))
-        for path, every in ((probability, False), (probabilities, True))
-        if path is not None
-    ]
-    with opened(image) as source, _small_tile_cache():
-        _refuse_same([target, *(path for path, _ in probable)], source)
+        raise ParameterError(Setting("probability_type"), f" must be 'percent' or 'float32', got {probability_type!r}.")
+    target = check_raster_target(output, overwrite)
+    style = check_target(target.with_suffix(".qml"), overwrite)
+    asked = [(path, every) for path, every in ((probability, False), (probabilities, True)) if path is not None]
+    paths = [target, *(check_raster_target(path, overwrite) for path, _ in asked)]
+    with opened(image) as source, extra("rasterio").Env(GDAL_CACHEMAX=_TILE_CACHE):
+        _refuse_same(paths, source)
         refuse_palette(source)
         _refuse_other_bands(model, trained_on, source)
-        if probable:
+        if asked:
             _refuse_without_probabilities(model)
-        job = _Job(source, pixel_classifier(model, decision, reject, colours), model, [bands for _, bands in probable])
+        probable = [ProbabilityBands(every, probability_type == "percent") for _, every in asked]
+        job = _Job(source, pixel_classifier(model, decision, reject, colours), model, probable)
         _warn_without_colours(job.legend)
-        plans = _plans(job, target, probable, overviews)
-        counts = _written(job, plans, {style: qgis_style(job.legend)}, n_jobs, progress)
-        return _class_map(job.legend, counts, source, (*(plan.path for plan in plans), style))
+        rasters = _rasters(job, paths, overviews)
+        counts = _written(job, rasters, {style: qgis_style(job.legend)}, n_jobs, progress)
+        pixels = {entry.label: int(counts[entry.code]) for entry in job.legend.entries}
+        n_nodata = int(counts[job.legend.nodata])
+        return ClassMap(target, job.legend, pixels, n_nodata, source.pixel_hectares, (*paths, style))
 
 
 @dataclass
@@ -142,13 +162,13 @@ class _Job:
     """What a worker does with a window."""
 
     image: Image
-    pixel_classifier: PixelClassifier
+    classifier: PixelClassifier
     model: Any
     probable: Sequence[ProbabilityBands]
 
     @property
     def legend(self) -> Legend:
-        return self.pixel_classifier.legend
+        return self.classifier.legend
 
     @property
     def block(self) -> int:
@@ -166,23 +186,21 @@ class _Job:
         """The window, how often each code is in it, and what is written to each file."""
         values, valid = self.image.read(window)
         pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-        codes = self.pixel_classifier.codes(pixels, flat)
+        codes = self.classifier.codes(pixels, flat)
         found = [codes[None], *probability_values(self.model, pixels, flat, self.probable)]
         counts = np.bincount(codes, minlength=1 + int(np.iinfo(codes.dtype).max))
         return window, counts, [part.reshape(-1, *valid.shape) for part in found]
 
 
 def _written(
-    job: _Job, plans: list[RasterFile], texts: Mapping[Path, str], n_jobs: int | None, progress: bool | None
+    job: _Job, rasters: list[RasterFile], texts: Mapping[Path, str], n_jobs: int | None, progress: bool | None
 ) -> Array:
     """Score and write all windows; gives how often each code is in the map."""
     windows = list(job.image.windows(job.block))
     total = np.zeros(1 + int(np.iinfo(job.legend.dtype).max), dtype=np.int64)
-    with (
-        new_rasters(plans, texts) as files,
-        _no_warning_of_names(),
-        progress_bar("Classifying", len(windows), progress) as advance,
-    ):
+    with new_rasters(rasters, texts) as files, progress_bar("Classifying", len(windows), progress) as advance:
+        # Bands were compared by name before; a model that was fitted to a frame need not miss their names again.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
         for window, counts, parts in in_order(job.of_window, windows, n_jobs):
             total += counts
             for file, part in zip(files, parts, strict=True):
@@ -191,45 +209,22 @@ def _written(
     return total
 
 
-def _plans(
-    job: _Job, target: Path, probable: Sequence[tuple[Path, ProbabilityBands]], overviews: bool
-) -> list[RasterFile]:
+def _rasters(job: _Job, paths: Sequence[Path], overviews: bool) -> list[RasterFile]:
     """The files to be written, the map first."""
     image, legend = job.image, job.legend
-    grid = Grid(*image.shape, image.crs, image.transform if image.georeferenced else None)
+    height, width = image.shape
+    transform = image.transform if image.georeferenced else None
+    grid = {"height": height, "width": width, "crs": image.crs, "transform": transform}
     about = {"MODEL": type(job.model).__name__, "IMAGE": ", ".join(Path(path).name for path in image.paths)}
     about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
     tags, tile = {**about, **legend.tags()}, tile_of(image.block_shape(job.block)[0])
-    plans = [
-        RasterFile(
-            target, grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, overviews, tile=tile
-        )
-    ]
-    for path, bands in probable:
-        names = [f"probability of {label}" for label in job.model.classes_.tolist()]
-        names = names if bands.every else ["highest probability"]
-        form = (path, grid, bands.dtype, bands.nodata, tuple(names), about)
-        plans.append(RasterFile(*form, overviews=overviews, smooth=True, tile=tile))
-    return plans
-
-
-def _class_map(legend: Legend, counts: Array, image: Image, files: tuple[Path, ...]) -> ClassMap:
-    pixels = {entry.label: int(counts[entry.code]) for entry in legend.entries}
-    return ClassMap(files[0], legend, pixels, int(counts[legend.nodata]), image.pixel_hectares, files)
-
-
-@contextmanager
-def _small_tile_cache() -> Iterator[None]:
-    with extra("rasterio").Env(GDAL_CACHEMAX=_TILE_CACHE):
-        yield
-
-
-@contextmanager
-def _no_warning_of_names() -> Iterator[None]:
-    """Bands are compared by name before; a model that was fitted to a frame need not miss their names again."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        yield
+    form: dict[str, Any] = {"overviews": overviews, "tile": tile}
+    rasters = [RasterFile(paths[0], grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, **form)]
+    every = tuple(f"probability of {label}" for label in job.model.classes_.tolist())
+    for path, bands in zip(paths[1:], job.probable, strict=True):
+        names = every if bands.every else ("highest probability",)
+        rasters.append(RasterFile(path, grid, bands.dtype, bands.nodata, names, about, smooth=True, **form))
+    return rasters
 
 
 def _refuse_same(targets: Sequence[Path], image: Image) -> None:
@@ -272,35 +267,16 @@ def _warn_without_colours(legend: Legend) -> None:
         )
 
 
-#: Side of the tiles that are written, in pixels. Lower ones are as much wider.
-_TILE = 256
-#: What GeoTIFF asks the sides of tiles to be multiples of.
-_TILE_STEP = 16
-#: What stands behind the name of a raster in the names of the files that tell more about it.
-_COMPANIONS = (".aux.xml", ".ovr", ".msk")
-#: Overviews halve the image until its longer side is at most this.
-_SMALLEST_OVERVIEW = 256
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Where the pixels of a raster lie."""
-
-    height: int
-    width: int
-    crs: Any
-    transform: Any
-
-
 @dataclass(frozen=True)
 class RasterFile:
     """A GeoTIFF that is going to be written.
 
-    ``smooth`` says that values may be averaged in overviews; codes of classes may not.
+    ``grid`` has its height, width, crs and transform. ``smooth`` says that values may be averaged in overviews; codes
+    of classes may not.
     """
 
     path: Path
-    grid: Grid
+    grid: Mapping[str, Any]
     dtype: str
     nodata: float
     bands: tuple[str, ...]
@@ -313,16 +289,14 @@ class RasterFile:
     @property
     def most_bytes(self) -> int:
         """What the file takes if its values cannot be compressed at all."""
-        plain = self.grid.height * self.grid.width * len(self.bands) * np.dtype(self.dtype).itemsize
+        plain = self.grid["height"] * self.grid["width"] * len(self.bands) * np.dtype(self.dtype).itemsize
         return plain * 4 // 3 if self.overviews else plain
 
     @property
     def profile(self) -> dict[str, Any]:
         """How rasterio opens the file."""
-        grid = self.grid
         return {
-            "driver": "GTiff", "width": grid.width, "height": grid.height, "crs": grid.crs,
-            "transform": grid.transform, "count": len(self.bands), "dtype": self.dtype, "nodata": self.nodata,
+            "driver": "GTiff", **self.grid, "count": len(self.bands), "dtype": self.dtype, "nodata": self.nodata,
             "tiled": True, "blockxsize": self.tile[1], "blockysize": self.tile[0],
             "bigtiff": "if_safer", "interleave": "band",
             # Level 6 makes maps a sixth smaller and takes seven times as long.
@@ -333,7 +307,7 @@ class RasterFile:
     def reductions(self) -> list[int]:
         """By how much each overview is smaller."""
         found, factor = [], 2
-        while self.overviews and max(self.grid.height, self.grid.width) * 2 > factor * _SMALLEST_OVERVIEW:
+        while self.overviews and max(self.grid["height"], self.grid["width"]) * 2 > factor * _SMALLEST_OVERVIEW:
             found.append(factor)
             factor *= 2
         return found
@@ -351,32 +325,20 @@ def tile_of(height: int) -> tuple[int, int]:
     return (_TILE, _TILE) if down < _TILE_STEP else (down, _TILE * _TILE // down)
 
 
-def check_target(path: str | os.PathLike[str], overwrite: bool) -> Path:
+def check_raster_target(path: str | os.PathLike[str], overwrite: bool) -> Path:
     """The path of a GeoTIFF that can be written; refuses another kind of file, and one that exists."""
-    target = Path(os.path.realpath(Path(path).expanduser()))
-    if target.suffix.lower() not in (".tif", ".tiff"):
+    if Path(path).suffix.lower() not in (".tif", ".tiff"):
         raise InputError(f"Maps are written as GeoTIFF: give a name that ends in .tif, got {str(path)!r}.")
-    if not target.parent.is_dir():
-        raise InputError(f"Cannot write {str(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
-    if target.is_dir():
-        raise InputError(f"Cannot write {str(path)!r}: it is a folder. Give the name of a file in it.")
-    return check_new(target, overwrite)
+    return check_target(path, overwrite)
 
 
-def check_new(target: Path, overwrite: bool) -> Path:
-    """The path itself; refuses a file that exists and may not be replaced."""
-    if target.exists() and not overwrite:
-        raise InputError(f"{str(target)!r} exists. Give another name, or allow it to be replaced (overwrite).")
-    return target
-
-
-def check_space(plans: Sequence[RasterFile]) -> None:
+def check_space(rasters: Sequence[RasterFile]) -> None:
     """Refuse to begin where the disk might not hold all files to the end."""
     needed: dict[int, int] = {}
-    for plan in plans:
-        folder = plan.path.parent
+    for raster in rasters:
+        folder = raster.path.parent
         disk = os.stat(folder).st_dev
-        needed[disk] = needed.get(disk, 0) + plan.most_bytes
+        needed[disk] = needed.get(disk, 0) + raster.most_bytes
         free = shutil.disk_usage(folder).free
         if needed[disk] > free:
             raise InputError(
@@ -390,77 +352,58 @@ def _size(n_bytes: int) -> str:
 
 
 @contextmanager
-def new_rasters(plans: Sequence[RasterFile], texts: Mapping[Path, str]) -> Iterator[list[Any]]:
-    """Open files to write windows to, as rasterio datasets in the order of the plans.
+def new_rasters(rasters: Sequence[RasterFile], texts: Mapping[Path, str]) -> Iterator[list[Any]]:
+    """Open files to write windows to, as rasterio datasets in their order.
 
     When all went well and every tile is on the disk, the files take their names, and so do the ``texts`` that go with
     them. When not, none does, and nothing of them is left.
     """
-    check_space(plans)
-    parts = {target: _part(target) for target in (*(plan.path for plan in plans), *texts)}
+    check_space(rasters)
     try:
-        with ExitStack() as stack, _no_warning_of_missing_georeference():
-            yield [stack.enter_context(_opened(plan, parts[plan.path])) for plan in plans]
-        for plan in plans:
-            _finish(plan, parts[plan.path])
-        for target, text in texts.items():
-            parts[target].write_text(text, encoding="utf-8")
-        for part in parts.values():
-            _settle(part)
-        for target, part in parts.items():
-            os.replace(part, target)
-        _forget_companions(plans)
-    except BaseException as error:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
-        if _is_failed_write(error):
-            raise _unfinished(plans[0].path, error) from error
-        raise
-
-
-def _part(target: Path) -> Path:
-    return target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
-
-
-def _is_failed_write(error: BaseException) -> bool:
-    return isinstance(error, (OSError, extra("rasterio.errors").RasterioError))
-
-
-def _unfinished(path: Path, error: BaseException) -> InputError:
-    cause = error.__cause__ or error
-    return InputError(
-        f"{str(path)!r} could not be written to its end: {cause}. Is the disk full? Nothing was left behind; files "
-        "that were there are as before."
-    )
+        with whole_files([*(raster.path for raster in rasters), *texts]) as parts, no_georeference_warning():
+            with ExitStack() as stack:
+                yield [stack.enter_context(_opened(*pair)) for pair in zip(rasters, parts, strict=False)]
+            for raster, part in zip(rasters, parts, strict=False):
+                _finish(raster, part)
+            for part, text in zip(parts[len(rasters) :], texts.values(), strict=True):
+                part.write_text(text, encoding="utf-8")
+    except (OSError, extra("rasterio.errors").RasterioError) as error:
+        raise InputError(
+            f"{str(rasters[0].path)!r} could not be written to its end: {error.__cause__ or error}. Is the disk full? "
+            "Nothing was left behind; files that were there are as before."
+        ) from error
+    # What GDAL and QGIS keep beside a raster: overviews, masks and statistics of the file that was there.
+    for raster in rasters:
+        for ending in _COMPANIONS:
+            raster.path.with_name(raster.path.name + ending).unlink(missing_ok=True)
 
 
 @contextmanager
-def _opened(plan: RasterFile, part: Path) -> Iterator[Any]:
-    with extra("rasterio").open(part, "w", **plan.profile) as dataset:
-        dataset.update_tags(**plan.tags)
-        for number, name in enumerate(plan.bands, start=1):
+def _opened(raster: RasterFile, part: Path) -> Iterator[Any]:
+    with extra("rasterio").open(part, "w", **raster.profile) as dataset:
+        dataset.update_tags(**raster.tags)
+        for number, name in enumerate(raster.bands, start=1):
             dataset.set_band_description(number, name)
-        if plan.colours is not None:
-            dataset.write_colormap(1, dict(plan.colours))
+        if raster.colours is not None:
+            dataset.write_colormap(1, dict(raster.colours))
         yield dataset
 
 
-def _finish(plan: RasterFile, part: Path) -> None:
+def _finish(raster: RasterFile, part: Path) -> None:
     """Add overviews, and make sure that all of the file has reached the disk."""
     rasterio, resampling = extra("rasterio"), extra("rasterio.enums").Resampling
-    with _no_warning_of_missing_georeference():
-        if plan.reductions:
-            with rasterio.open(part, "r+") as dataset:
-                dataset.build_overviews(plan.reductions, resampling.average if plan.smooth else resampling.nearest)
-        with rasterio.open(part) as dataset:
-            _refuse_missing_tiles(plan, dataset, part.stat().st_size)
-        for level in range(len(plan.reductions)):
-            with rasterio.open(part, overview_level=level) as dataset:
-                for _, window in dataset.block_windows(1):
-                    dataset.read(window=window)
+    if raster.reductions:
+        with rasterio.open(part, "r+") as dataset:
+            dataset.build_overviews(raster.reductions, resampling.average if raster.smooth else resampling.nearest)
+    with rasterio.open(part) as dataset:
+        _refuse_missing_tiles(raster, dataset, part.stat().st_size)
+    for level in range(len(raster.reductions)):
+        with rasterio.open(part, overview_level=level) as dataset:
+            for _, window in dataset.block_windows(1):
+                dataset.read(window=window)
 
 
-def _refuse_missing_tiles(plan: RasterFile, dataset: Any, n_bytes: int) -> None:
+def _refuse_missing_tiles(raster: RasterFile, dataset: Any, n_bytes: int) -> None:
     """GDAL may write its last tiles when a file is closed, and then tells nobody that the disk was full."""
     for band in dataset.indexes:
         for (row, column), _ in dataset.block_windows(band):
@@ -468,24 +411,4 @@ def _refuse_missing_tiles(plan: RasterFile, dataset: Any, n_bytes: int) -> None:
             offset = dataset.get_tag_item(f"BLOCK_OFFSET_{place}", "TIFF", bidx=band)
             size = dataset.get_tag_item(f"BLOCK_SIZE_{place}", "TIFF", bidx=band)
             if offset is None or size is None or int(offset) + int(size) > n_bytes:
-                raise OSError(f"tile {place} of band {band} is missing in {plan.path.name!r}")
-
-
-def _forget_companions(plans: Sequence[RasterFile]) -> None:
-    """Remove what GDAL and QGIS keep beside a raster: overviews, masks and statistics of the file that was there."""
-    for plan in plans:
-        for ending in _COMPANIONS:
-            plan.path.with_name(plan.path.name + ending).unlink(missing_ok=True)
-
-
-def _settle(part: Path) -> None:
-    with open(part, "rb+") as file:
-        os.fsync(file.fileno())
-
-
-@contextmanager
-def _no_warning_of_missing_georeference() -> Iterator[None]:
-    """A map of a photograph has no coordinates either; that is no news."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
-        yield
+                raise OSError(f"tile {place} of band {band} is missing in {raster.path.name!r}")

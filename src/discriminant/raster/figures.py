@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable
 
 from .class_map import Legend, map_legend, rgb
-from .image import Image, extra, open_image
+from .image import Image, extra, no_georeference_warning, open_image
 
 Array = np.ndarray[Any, Any]
 
@@ -338,11 +338,9 @@ def _stretched(band: Array, valid: Array) -> Array:
 
 
 def _png(values: Array) -> bytes:
-    rasterio = extra("rasterio")
     count, height, width = values.shape
     form = {"driver": "PNG", "count": count, "height": height, "width": width, "dtype": "uint8"}
-    with warnings.catch_warnings(), extra("rasterio.io").MemoryFile() as memory:
-        warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+    with no_georeference_warning(), extra("rasterio.io").MemoryFile() as memory:
         with memory.open(**form) as file:
             file.write(values)
         return bytes(memory.read())

@@ -304,12 +304,19 @@ def refuse_palette(image: Image) -> None:
         )
 
 
+@contextmanager
+def no_georeference_warning() -> Iterator[None]:
+    """A photograph, and a map of it, has no coordinates; that is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", extra("rasterio.errors").NotGeoreferencedWarning)
+        yield
+
+
 def _dataset(path: str, handles: list[Any]) -> Any:
     rasterio = extra("rasterio")
     _refuse_missing_file(path)
     try:
-        with _opening, warnings.catch_warnings():
-            warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+        with _opening, no_georeference_warning():
             dataset = rasterio.open(path)
     except rasterio.errors.RasterioIOError as error:
         raise InputError(

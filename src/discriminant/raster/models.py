@@ -1,10 +1,9 @@
-"""Classifiers of images by the names they have in remote sensing."""
+"""Classifiers of images: by their names in remote sensing, and from the bands of pixels to codes and probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from scipy.stats import chi2
 from ..data.parameters import check_number
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
-from ..errors import ParameterError
+from ..errors import ParameterError, Setting
 from ..estimators.base import RuleClassifier
+from ..estimators.registry import known_name, model_class
 from ..kernels import pixels as kernels
 from ..results import plain
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
@@ -22,19 +22,14 @@ from ..theory.distributions import class_gaussians
 from .class_map import Legend, make_legend
 
 Array = np.ndarray[Any, Any]
+#: From pixels (bands, n) and where they hold values (n,) to codes (n,).
+Scorer = Callable[[Array, Array], Array]
 
-#: Where each model is, and what it is in words.
-_HOME = {
-    "maximum-likelihood": ("discriminant", "QuadraticDiscriminantAnalysis"),
-    "qda": ("discriminant", "QuadraticDiscriminantAnalysis"),
-    "lda": ("discriminant", "LinearDiscriminantAnalysis"),
-    "minimum-distance": ("linear", "MinimumDistance"),
-    "logistic": ("logistic", "LogisticRegression"),
-    "naive-bayes": ("naive_bayes", "GaussianNB"),
-    "svm": ("svm", "SupportVectorClassifier"),
-}
-NAMES = tuple(_HOME)
-_WITH_PRIORS = ("maximum-likelihood", "qda", "lda", "naive-bayes")
+#: Maximum likelihood, and those models of the registry that are used for images.
+NAMES = ("maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
+_WITH_PRIORS = ("maximum-likelihood", "qda", "lda", "gaussian-nb")
+#: Models without a kernel of their own see this many pixels at a time, as rows of float64.
+_CHUNK = 1 << 16
 
 
 def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] | None = None) -> Any:
@@ -45,53 +40,64 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     name : str
         ``maximum-likelihood``: normal classes with a covariance each, all equally likely beforehand; with ``priors``
         the most probable class (MAP). ``qda``: the same with the shares of the samples as priors. ``lda``: one
-        covariance for all classes. ``minimum-distance``: the nearest class mean. ``naive-bayes``: bands independent
+        covariance for all classes. ``minimum-distance``: the nearest class mean. ``gaussian-nb``: bands independent
         within classes. ``logistic``: logistic regression with a weak penalty. ``svm``: support vector machine.
     classes : list
         The classes that are going to be told apart.
-    priors : dict, optional
+    priors : dict, default None
         How frequent each class is on the ground, by name.
+
+    Returns
+    -------
+    A classifier of this package.
 
     Examples
     --------
     >>> image_model("maximum-likelihood", ["forest", "water"])
     QuadraticDiscriminantAnalysis(priors=[0.5, 0.5])
     """
-    if name not in _HOME:
-        raise ParameterError(f"There is no model {name!r}. Known: {', '.join(NAMES)}.")
-    if priors is not None and name not in _WITH_PRIORS:
-        raise ParameterError(f"{name} does not look at priors. Leave them out, or use {', '.join(_WITH_PRIORS)}.")
-    home, kind = _HOME[name]
-    return getattr(import_module(f"..estimators.{home}", __package__), kind)(**_settings(name, classes, priors))
-
-
-def _settings(name: str, classes: Sequence[Any], priors: Mapping[Any, float] | None) -> dict[str, Any]:
+    kind = model_class("qda" if known_name(name, NAMES) == "maximum-likelihood" else name)
     if priors is not None:
-        return {"priors": {plain(label): share for label, share in priors.items()}}
+        if name not in _WITH_PRIORS:
+            raise ParameterError(f"{name} does not look at priors. Leave them out, or use {', '.join(_WITH_PRIORS)}.")
+        return kind(priors={plain(label): share for label, share in priors.items()})
     if name == "maximum-likelihood":
-        return {"priors": [1 / len(classes)] * len(classes)}
+        return kind(priors=[1 / len(classes)] * len(classes))
     # Areas that can be told apart without error would have infinite coefficients without any penalty.
-    return {"alpha": 1e-4} if name == "logistic" else {}
+    return kind(alpha=1e-4) if name == "logistic" else kind()
 
 
-#: From pixels (bands, n) and where they hold values (n,) to codes (n,).
-Scorer = Callable[[Array, Array], Array]
+@dataclass(frozen=True)
+class PixelClassifier:
+    """What gives pixels the codes they have on a map: the model or a decision, and then what is not typical."""
 
-#: Models without a kernel of their own see this many pixels at a time, as rows of float64.
-_CHUNK = 1 << 16
+    legend: Legend
+    score: Scorer
+    reject_atypical: Callable[[Array, Array], None] | None
+
+    def codes(self, pixels: Array, valid: Array) -> Array:
+        """The codes of pixels (bands, n), of which some hold values (n,)."""
+        found = self.score(pixels, valid)
+        if self.reject_atypical is not None:
+            self.reject_atypical(pixels, found)
+        return found
 
 
-def map_labels(model: Any, decision: Decision | None) -> tuple[list[Any], bool]:
-    """What can stand in the map, and whether a pixel may be given no class."""
+def pixel_classifier(
+    model: Any, decision: Decision | None = None, reject: float | None = None, colours: Mapping[Any, str] | None = None
+) -> PixelClassifier:
+    """How a fitted model codes pixels: by its own predictions or a decision's; see `classify_image`."""
     actions = getattr(model, "actions_", None) if decision is None else decision.actions_for(model.classes_)
-    if actions is None:
-        return [plain(label) for label in model.classes_], False
-    labels = [plain(label) for label in actions]
-    return [label for label in labels if label != ABSTAIN], ABSTAIN in labels
+    labels = [plain(label) for label in (model.classes_ if actions is None else actions)]
+    abstains = actions is not None and ABSTAIN in labels
+    classes = [label for label in labels if label != ABSTAIN] if abstains else labels
+    legend = make_legend(classes, abstains or reject is not None, colours)
+    atypical = None if reject is None else _atypicality_filter(model, legend, reject)
+    return PixelClassifier(legend, _scorer(model, legend, decision), atypical)
 
 
-def scorer(model: Any, legend: Legend, decision: Decision | None) -> Scorer:
-    """How pixels get their codes: by a kernel where the model is a plain rule, else by the model's own answers."""
+def _scorer(model: Any, legend: Legend, decision: Decision | None) -> Scorer:
+    """How pixels get their codes: by a kernel where the model is a plain rule, else by the model's own predictions."""
     plainly = decision is None and isinstance(model, RuleClassifier) and type(model).predict is RuleClassifier.predict
     rule = model.rule_ if plainly else None
     if isinstance(rule, LinearRule):
@@ -124,7 +130,7 @@ def _by_kernel(kernel: Any, legend: Legend, *rule: Array) -> Scorer:
     return score
 
 
-def _by_prediction(answer: Callable[[Array], Array], legend: Legend) -> Scorer:
+def _by_prediction(predict: Callable[[Array], Array], legend: Legend) -> Scorer:
     codes = {entry.label: entry.code for entry in legend.classes}
     if legend.rejected is not None:
         codes.setdefault(ABSTAIN, legend.rejected.code)
@@ -132,7 +138,7 @@ def _by_prediction(answer: Callable[[Array], Array], legend: Legend) -> Scorer:
     def score(pixels: Array, valid: Array) -> Array:
         out = np.full(len(valid), legend.nodata, dtype=legend.dtype)
         for rows, where in _rows(pixels, valid):
-            labels = np.asarray(answer(rows)).tolist()
+            labels = np.asarray(predict(rows)).tolist()
             out[where] = np.fromiter(map(codes.__getitem__, labels), legend.dtype, len(labels))
         return out
 
@@ -147,73 +153,32 @@ def _rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
         yield np.ascontiguousarray(pixels[:, where].T, dtype=np.float64), where
 
 
-@dataclass(frozen=True)
-class TypicalityThreshold:
-    """Gives no class to pixels that are too far from the class they were given."""
+def _atypicality_filter(model: Any, legend: Legend, share: float) -> Callable[[Array, Array], None]:
+    """What takes the class from pixels that are not typical of it, where a class keeps this share of its own.
 
-    means: Array
-    spheres: Array
-    farthest: float  #: the largest squared distance that is near enough
-    places: Array  #: the class of each code, -1 for none
-    reject: int
-
-    def apply(self, pixels: Array, codes: Array) -> None:
-        """Replace the codes of pixels that are too far."""
-        kernels.reject_far(
-            pixels, self.means, self.spheres, self.places, self.farthest, codes.dtype.type(self.reject), codes
-        )
-
-
-def typicality_threshold(model: Any, legend: Legend, share: float) -> TypicalityThreshold:
-    """The limit within which a class keeps this share of its own pixels, if they are normal.
-
-    The squared distance of a pixel from the mean of its class, in the metric of its covariance, is chi-square
-    distributed with as many degrees of freedom as bands.
+    The squared Mahalanobis distance of a pixel from the mean of its class is chi-square distributed with as many
+    degrees of freedom as bands, if the class is normal (Campbell 1984; Foody et al. 1992).
     """
     check_number("reject", share, 0, 1, open_below=True)
     if share == 1:
-        raise ParameterError("reject must be a share below 1, such as 0.99: with 1 no pixel is too far, got 1.")
+        raise ParameterError(
+            Setting("reject"), " must be a share below 1, such as 0.99: with 1 no pixel is too far, got 1."
+        )
     gaussians = class_gaussians(model)
     assert legend.rejected is not None
-    places = np.full(1 + int(np.iinfo(legend.dtype).max), -1, dtype=np.int64)
-    known = {entry.label: entry.code for entry in legend.classes}
+    class_of_code = np.full(1 + int(np.iinfo(legend.dtype).max), -1, dtype=np.int64)
+    codes = {entry.label: entry.code for entry in legend.classes}
     for k, label in enumerate(gaussians):
-        if label in known:
-            places[known[label]] = k
-    found = list(gaussians.values())
-    return TypicalityThreshold(
-        np.stack([gaussian.mean for gaussian in found]),
-        np.stack([gaussian.inverse_root.T for gaussian in found]),
-        float(chi2.ppf(share, found[0].dimension)),
-        places,
-        legend.rejected.code,
-    )
+        if label in codes:
+            class_of_code[codes[label]] = k
+    means = np.stack([gaussian.mean for gaussian in gaussians.values()])
+    spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
+    limit, rejected = float(chi2.ppf(share, means.shape[1])), np.dtype(legend.dtype).type(legend.rejected.code)
 
+    def reject(pixels: Array, codes: Array) -> None:
+        kernels.reject_far(pixels, means, spheres, class_of_code, limit, rejected, codes)
 
-@dataclass(frozen=True)
-class PixelClassifier:
-    """What gives pixels the codes they have on a map: the model or a decision, and then what is too far."""
-
-    legend: Legend
-    score: Scorer
-    typicality_threshold: TypicalityThreshold | None
-
-    def codes(self, pixels: Array, valid: Array) -> Array:
-        """The codes of pixels (bands, n), of which some hold values (n,)."""
-        found = self.score(pixels, valid)
-        if self.typicality_threshold is not None:
-            self.typicality_threshold.apply(pixels, found)
-        return found
-
-
-def pixel_classifier(
-    model: Any, decision: Decision | None = None, reject: float | None = None, colours: Mapping[Any, str] | None = None
-) -> PixelClassifier:
-    """How a fitted model codes pixels: by its own answers or a decision's; see `classify_image`."""
-    labels, abstains = map_labels(model, decision)
-    legend = make_legend(labels, abstains or reject is not None, colours)
-    far = None if reject is None else typicality_threshold(model, legend, reject)
-    return PixelClassifier(legend, scorer(model, legend, decision), far)
+    return reject
 
 
 @dataclass(frozen=True)
@@ -235,21 +200,18 @@ class ProbabilityBands:
         """What a pixel takes."""
         return np.dtype(self.dtype).itemsize * (n_classes if self.every else 1)
 
-    def blank(self, n_classes: int, n_pixels: int) -> Array:
-        """The bands with no value anywhere."""
-        return np.full((n_classes if self.every else 1, n_pixels), self.nodata, dtype=self.dtype)
-
-    def of(self, posterior: Array) -> Array:
+    def of(self, posteriors: Array) -> Array:
         """The bands of some pixels from the probabilities of their classes, a row each."""
-        found = posterior.T if self.every else posterior.max(axis=1)[None]
+        found = posteriors.T if self.every else posteriors.max(axis=1)[None]
         return np.rint(100 * found.astype(np.float32)) if self.percent else found
 
 
 def probability_values(model: Any, pixels: Array, valid: Array, files: Sequence[ProbabilityBands]) -> list[Array]:
     """The bands of each file, shape (bands, n)."""
-    out = [file.blank(len(model.classes_), len(valid)) for file in files]
+    n_classes = len(model.classes_)
+    out = [np.full((n_classes if file.every else 1, len(valid)), file.nodata, dtype=file.dtype) for file in files]
     for rows, where in _rows(pixels, valid) if files else ():
-        posterior = np.asarray(model.predict_proba(rows))
+        posteriors = np.asarray(model.predict_proba(rows))
         for file, bands in zip(files, out, strict=True):
-            bands[:, where] = file.of(posterior)
+            bands[:, where] = file.of(posteriors)
     return out
