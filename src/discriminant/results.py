@@ -142,6 +142,15 @@ def columns_of(records: Sequence[Any], names: Sequence[str] | None = None) -> di
     }
 
 
+def records_of(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Columns as records, one for each row.
+
+    >>> records_of({"class": ["a", "b"], "rows": [3, 4]})
+    [{'class': 'a', 'rows': 3}, {'class': 'b', 'rows': 4}]
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def frame_of(columns: Mapping[str, Any], backend: Any = None) -> Any:
     """Columns as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
     import narwhals.stable.v2 as nw

@@ -314,7 +314,7 @@ def test_maps_and_references_that_do_not_meet_are_refused(tmp_path, class_map):
     other = write_shapes(tmp_path / "other.gpkg", [square(2, 2)], ["Forest"])
     with pytest.raises(LabelError, match=r"'Forest'.*'forest'.*none is in both"):
         assess_map(path, other, names=CODES)
-    with pytest.raises(LabelError, match="has the code 2, which names= does not know"):
+    with pytest.raises(LabelError, match="has the code 2, which names does not know"):
         assess_map(path, write_shapes(tmp_path / "water.gpkg", [square(20, 2)], ["water"]), names={1: "forest"})
     top = write_shapes(tmp_path / "top.gpkg", [shapely.Point(500_015, NORTH - 5)], ["forest"])
     with pytest.raises(DegenerateDataError, match=r"has no class where 'top.gpkg' lies"):

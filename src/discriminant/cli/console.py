@@ -50,7 +50,7 @@ _ADVICE = {
 _PARAMETER = re.compile(r"^(rare|max_levels|missing|on_ragged|absent|delimiter|encoding|decimal|drop) must be")
 
 #: Options that have another name than the parameter of the package they stand for.
-_RENAMED = {"on_ragged": "ragged", "cv": "folds"}
+_RENAMED = {"on_ragged": "ragged", "cv": "folds", "names": "name", "colours": "colour"}
 #: Parameters that no command has an option for, and what to do instead.
 _INSTEAD = {"quote": "another --delimiter"}
 

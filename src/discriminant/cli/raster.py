@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InputError, ParameterError
 from . import options
 from .console import Page, check_output, command_line, say, shortened, show, told
-from .options import command, pairs
-from .raster_check import AreasSystem, ClassField, Layer, Names, accuracy, read_areas, sample_design
+from .options import command, pairs, read_costs, read_priors
 
 if TYPE_CHECKING:
-    from ..raster.classify import ClassMap
-    from ..raster.samples import Samples
+    from ..decision import Decision
+    from ..raster import Band, ClassMap, ClassSeparability, Legend, MapAccuracy, Samples
 
 _EPILOG = """
 From areas to a map that has been checked:
@@ -40,6 +43,191 @@ Images = Annotated[
         metavar="IMAGE", help="The image: a GeoTIFF, PNG or JPEG, or the files of its bands in their order."
     ),
 ]
+MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--name",
+        metavar="VALUE=CLASS",
+        help="The class that a number or colour (#rrggbb) of an image stands for; may be repeated.",
+    ),
+]
+
+_BY_HAND = (
+    "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
+    "the map; for points drawn by raster sample-design give --stratified."
+)
+
+
+@dataclass(frozen=True)
+class AreaOptions:
+    """How areas are read."""
+
+    class_field: Annotated[
+        str | None,
+        typer.Option("--class-field", "-c", metavar="FIELD", help="The field of the areas that has the class."),
+    ] = None
+    layer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The layer with the areas, where a file has several.")
+    ] = None
+    crs: Annotated[
+        str | None,
+        typer.Option("--crs", metavar="EPSG:N", help="The coordinate system of areas whose file does not say it."),
+    ] = None
+    name: Names = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is said about areas besides their file."""
+        return bool(self.class_field or self.layer or self.crs or self.name)
+
+    def open(self, path: str, named: bool = True) -> Any:
+        """The areas of a file; ``named`` says whether names are for its values."""
+        from ..raster import open_areas
+
+        names = pairs("--name", self.name or ()) if named else {}
+        return open_areas(path, self.class_field, self.layer, self.crs, names or None)
+
+
+@dataclass(frozen=True)
+class TrainingSource(AreaOptions):
+    """What the model of a map learns from, or the file it comes from."""
+
+    areas: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Training areas: polygons, points or an image of classes.")
+    ] = None
+    samples: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Samples kept by raster samples, instead of areas.")
+    ] = None
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.",
+        ),
+    ] = "maximum-likelihood"
+    model_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A model kept by --save-model, instead of areas.")
+    ] = None
+    priors: Annotated[
+        str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
+    ] = None
+
+    def trained(self, image: str | list[str]) -> TrainedModel:
+        """The model, fitted where it has to be."""
+        given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
+        if given != 1:
+            count = f"{given or 'none'} {'was' if not given else 'were'} given"
+            raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
+        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
+
+    def _fitted(self, image: str | list[str]) -> TrainedModel:
+        from ..data.rows import as_rows
+        from ..raster import draw_samples, image_model, load_samples
+
+        if self.samples is None:
+            assert self.areas is not None
+            samples = draw_samples(image, self.open(self.areas), n_jobs=-1)
+        elif self.given:
+            raise ParameterError(
+                "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
+            )
+        else:
+            samples = load_samples(self.samples)
+        classes = samples.classes.tolist()
+        model = image_model(self.model, classes, read_priors(self.priors, classes))
+        model.fit(as_rows(samples.X, samples.band_names), samples.y)
+        return TrainedModel(model, self.model, samples.bands, samples)
+
+    def _from_file(self, path: str) -> TrainedModel:
+        from ..raster import Band
+        from ..storage import read_model_file
+
+        if self.given or self.priors is not None:
+            raise ParameterError(
+                "--class-field, --layer, --crs, --name and --priors are for training: a model from a file has learned "
+                "already."
+            )
+        file = read_model_file(path)
+        bands = file.metadata.get("bands")
+        if bands is None:
+            raise InputError(
+                f"{path} does not say which bands it was trained on, so it is no model for images. Keep one with "
+                "discriminant raster classify --save-model."
+            )
+        return TrainedModel(file.model, str(file.metadata.get("name")), [Band(**band) for band in bands], None)
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A fitted model, the bands it is for, and the samples it learned from, where they are at hand."""
+
+    model: Any
+    name: str
+    bands: Sequence[Band]
+    samples: Samples | None
+
+    def decision(self, costs: str | None, reject_cost: float | None) -> Decision | None:
+        """The rule that decides, or None where the model's own prediction is taken."""
+        from ..decision import Decision
+
+        if costs is None and reject_cost is None:
+            return None
+        return Decision(read_costs(costs, self.model.classes_.tolist()), reject_cost=reject_cost)
+
+    def held_out(self, decision: Decision | None, reject: float | None) -> MapAccuracy | None:
+        """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
+        from ..errors import DiscriminantError
+        from ..raster import held_out_accuracy
+
+        if self.samples is None:
+            return None
+        try:
+            return held_out_accuracy(self.model, self.samples, decision=decision, reject=reject, n_jobs=-1)
+        except DiscriminantError as error:
+            say(f"Note: the model was not judged on areas it has not seen. {told(error)}")
+            return None
+
+    def save(self, path: str) -> None:
+        """Write the model with the bands it is for."""
+        from ..storage import save
+
+        training = None
+        if self.samples is not None:
+            training = {"pixels": self.samples.n_pixels, "image": self.samples.origin.to_dict()}
+        save(self.model, path, training=training, bands=[band.to_dict() for band in self.bands], name=self.name)
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """What is decided about each pixel, and what is written of it."""
+
+    probability: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the probability of the most probable class.")
+    ] = None
+    probabilities: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the probability of every class, a band each.")
+    ] = None
+    probability_type: Annotated[
+        str, typer.Option(metavar="TYPE", help="Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
+    ] = "percent"
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Give no class to pixels outside the region that holds this share of their class, such as 0.99.",
+        ),
+    ] = None
+    reject_cost: Annotated[
+        float | None,
+        typer.Option(metavar="COST", help="What giving no class costs, where a wrong class costs 1 (or see --costs)."),
+    ] = None
+    costs: options.Costs = None
+    colour: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS=#RRGGBB", help="The colour of a class on the map; may be repeated."),
+    ] = None
+    overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False
 
 
 @app.command()
@@ -52,10 +240,7 @@ def samples(
             metavar="AREAS", help="Training areas: GeoPackage, GeoJSON or Shapefile, or an image of painted classes."
         ),
     ],
-    class_field: ClassField = None,
-    layer: Layer = None,
-    crs: AreasSystem = None,
-    name: Names = None,
+    reading: AreaOptions,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet or .npz)."),
@@ -76,17 +261,19 @@ def samples(
 
     for path in (output, report):
         check_output(path, overwrite)
-    marked = read_areas(areas, class_field, layer, crs, pairs("--name", name or ()))
-    drawn = draw_samples(_image(images), marked, n_jobs=-1)
+    drawn = draw_samples(_image(images), reading.open(areas), n_jobs=-1)
     found = _separability(drawn)
     _tell_findings(drawn, found)
     if output is not None:
         save_samples(drawn, output)
     if report is not None:
-        _write_report(report, _image(images), drawn, found)
-    values = {**drawn.statistics.to_dict(), "separability": None if found is None else found.to_dict()}
-    values |= {"image": images, "areas": areas, "file": output, "report": report}
-    show(values, lambda _: _samples_page(drawn, found, output, report), json)
+        _write_report(report, _image(images), samples=drawn, separability=found)
+    values = {**drawn.statistics.to_dict(), "separability": found}
+    show(
+        {**values, "image": images, "areas": areas, "file": output, "report": report},
+        lambda _: _samples_page(drawn, found, output, report),
+        json,
+    )
 
 
 @app.command()
@@ -94,56 +281,9 @@ def samples(
 def classify(
     images: Images,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The class map (.tif).")],
-    areas: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Training areas: polygons, points or an image of classes.")
-    ] = None,
-    class_field: ClassField = None,
-    layer: Layer = None,
-    crs: AreasSystem = None,
-    name: Names = None,
-    samples: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Samples kept by raster samples, instead of areas.")
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.",
-        ),
-    ] = "maximum-likelihood",
-    model_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A model kept by --save-model, instead of areas.")
-    ] = None,
+    source: TrainingSource,
+    making: MapOptions,
     save_model: Annotated[str | None, typer.Option(metavar="FILE", help="Keep the model (.dsc).")] = None,
-    priors: Annotated[
-        str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
-    ] = None,
-    probability: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the probability of the most probable class.")
-    ] = None,
-    probabilities: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the probability of every class, a band each.")
-    ] = None,
-    probability_type: Annotated[
-        str, typer.Option(metavar="TYPE", help="Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
-    ] = "percent",
-    reject: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Give no class to pixels outside the region that holds this share of their class, such as 0.99.",
-        ),
-    ] = None,
-    reject_cost: Annotated[
-        float | None,
-        typer.Option(metavar="COST", help="What giving no class costs, where a wrong class costs 1 (or see --costs)."),
-    ] = None,
-    costs: options.Costs = None,
-    colour: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CLASS=#RRGGBB", help="The colour of a class on the map; may be repeated."),
-    ] = None,
-    overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False,
     validate: Annotated[
         bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
     ] = True,
@@ -162,58 +302,146 @@ def classify(
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
     """
-    from ..raster.classify import classify_image
-    from .raster_models import Wanted, Where, trained
-
     for path in (save_model, report):
         check_output(path, overwrite)
-    where = Where(areas, class_field, layer, crs, pairs("--name", name or ()))
-    wanted = Wanted(_image(images), where, samples, model_file, model, priors)
-    known = trained(wanted)
-    if known.samples is not None:
-        _tell_findings(known.samples, None)
-    decision = known.decision(costs, reject_cost)
-    made = classify_image(
-        known.model,
-        wanted.image,
-        output,
-        trained_on=known.bands,
-        decision=decision,
-        reject=reject,
-        probability=probability,
-        probabilities=probabilities,
-        probability_type=probability_type,  # type: ignore[arg-type]
-        colours=pairs("--colour", colour or ()),
-        overviews=overviews,
-        overwrite=overwrite,
-        progress=None,
-    )
-    judged = known.judged(decision, reject) if validate else None
+    image = _image(images)
+    trained = source.trained(image)
+    _tell_findings(trained.samples)
+    decision = trained.decision(making.costs, making.reject_cost)
+    made = _class_map(trained, image, output, making, decision, overwrite)
+    held_out = trained.held_out(decision, making.reject) if validate else None
     if save_model is not None:
-        known.save(save_model)
+        trained.save(save_model)
     if report is not None:
-        found = None if known.samples is None else _separability(known.samples)
-        _write_report(report, wanted.image, known.samples, found, made, known.model, judged)
-    values = {**made.to_dict(), "model": known.name, "model_file": save_model, "report": report}
+        found = None if trained.samples is None else _separability(trained.samples)
+        _write_report(
+            report, image, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
+            held_out=held_out,
+        )  # fmt: skip
+    values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
+    show({**values, "held_out_areas": held_out}, lambda shown: _map_page(made, held_out, shown), json)
+
+
+@app.command()
+@command
+def accuracy(
+    class_map: MapPath,
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="REFERENCE", help="Areas or points whose true class is known, or an image of classes."),
+    ],
+    reading: AreaOptions,
+    stratified: Annotated[
+        bool,
+        typer.Option(
+            "--stratified",
+            help="The reference was drawn at random within each map class (raster sample-design): also estimate "
+            "accuracies and areas that allow for the area of each class.",
+        ),
+    ] = False,
+    level: Annotated[float, typer.Option(metavar="SHARE", help="The level of the intervals.")] = 0.95,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Hold a class map against places whose class is known.
+
+    \b
+    Examples:
+      discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
+      discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
+    """
+    from ..raster import assess_map
+    from ..raster.areas import is_image_name
+    from ..raster.class_map import written_legend
+
+    check_output(report, overwrite)
+    legend = written_legend(class_map)
+    truth = reading.open(reference, named=is_image_name(reference))
+    others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
+    found = assess_map(class_map, truth, None, _names(legend, reading.name), others, n_jobs=-1)
+    adjusted = found.area_adjusted(level) if stratified else None
+    _tell_findings(found)
+    unit = "pixels" if found.hectares is None else "hectares"
+    if report is not None:
+        _write_report(report, None, class_map=class_map, accuracy=found.accuracy, adjusted=adjusted, area_unit=unit)
+    told = [_BY_HAND] if adjusted is None else [f"{adjusted}\nareas in {unit}"]
     show(
-        {**values, "held_out_areas": None if judged is None else judged.to_dict()},
-        lambda shown: _map_page(made, judged, shown),
+        {**found.accuracy.to_dict(), "area_adjusted": adjusted, "area_unit": unit, "report": report},
+        lambda _: [str(found.accuracy), *told, *_report_line(report)],
         json,
     )
 
 
-app.command()(accuracy)
-app.command()(sample_design)
+@app.command()
+@command
+def sample_design(
+    class_map: MapPath,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The points (.gpkg or .geojson).")],
+    total: Annotated[
+        int | None, typer.Option(metavar="N", help="How many pixels to check; by default as many as are needed.")
+    ] = None,
+    at_least: Annotated[int, typer.Option(metavar="N", help="The fewest in each class.")] = 50,
+    users_accuracy: Annotated[
+        float, typer.Option(metavar="SHARE", help="The user's accuracy that is expected of the map.")
+    ] = 0.8,
+    standard_error: Annotated[
+        float, typer.Option(metavar="SHARE", help="The standard error that is wanted for the overall accuracy.")
+    ] = 0.01,
+    name: Names = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Draw pixels of a class map to be checked, at random within each class.
+
+    The points have an empty field, reference: look at each place, write its true class there, and give the file to
+    raster accuracy with --stratified.
+
+    \b
+    Examples:
+      discriminant raster sample-design map.tif -o check.gpkg
+      discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
+    """
+    from ..raster import draw_design
+    from ..raster.class_map import written_legend
+    from ..raster.design import points_driver
+
+    check_output(output, overwrite)
+    points_driver(output)
+    names = _names(written_legend(class_map), name)
+    design = draw_design(class_map, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)
+    design.save(output)
+    then = shlex.join(["discriminant", "raster", "accuracy", class_map, output])
+    show(
+        {"map": class_map, "strata": design.to_dict()["strata"], "file": output},
+        lambda _: [
+            str(design),
+            f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified",
+        ],
+        json,
+    )
 
 
 def _image(images: list[str]) -> str | list[str]:
     return images[0] if len(images) == 1 else images
 
 
-def _separability(drawn: Samples) -> Any:
+def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:
+    """What the codes of the map stand for: what it says itself, or the options."""
+    if legend is not None:
+        return legend.names
+    names = pairs("--name", given or ())
+    try:
+        return {int(code): label for code, label in names.items()} or None
+    except ValueError:
+        raise ParameterError(f"--name: the codes of the map are whole numbers, got {', '.join(names)}.") from None
+
+
+def _separability(drawn: Samples) -> ClassSeparability | None:
     """How far apart the classes are; None, with the reason told, where that cannot be known."""
     from ..errors import DegenerateDataError
-    from ..raster.separability import class_separability
+    from ..raster import class_separability
 
     try:
         return class_separability(drawn)
@@ -222,56 +450,58 @@ def _separability(drawn: Samples) -> Any:
         return None
 
 
-def _tell_findings(drawn: Samples, found: Any) -> None:
-    for finding in (*drawn.findings, *(() if found is None else found.findings)):
-        say(f"{finding.severity.capitalize()}: {finding.message}")
+def _class_map(
+    trained: TrainedModel, image: Any, output: str, making: MapOptions, decision: Decision | None, overwrite: bool
+) -> ClassMap:
+    from ..raster import classify_image
+
+    return classify_image(
+        trained.model,
+        image,
+        output,
+        trained_on=trained.bands,
+        decision=decision,
+        reject=making.reject,
+        probability=making.probability,
+        probabilities=making.probabilities,
+        probability_type=making.probability_type,  # type: ignore[arg-type]
+        colours=pairs("--colour", making.colour or ()),
+        overviews=making.overviews,
+        overwrite=overwrite,
+        progress=None,
+    )
+
+
+def _tell_findings(*results: Any) -> None:
+    for result in results:
+        for finding in () if result is None else result.findings:
+            say(f"{finding.severity.capitalize()}: {told(finding.message)}")
 
 
 def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | None) -> Page:
     head = f"{drawn.n_pixels:,} pixels of {len(drawn.classes)} classes in {len(drawn.bands)} bands"
     written = [f"Written to {output}."] if output else []
-    told = [] if found is None else [str(found)]
-    return [head, str(drawn.statistics), *told, *written, *([f"Report: {report}"] if report else [])]
+    distances = [] if found is None else [str(found)]
+    return [head, str(drawn.statistics), *distances, *written, *_report_line(report)]
 
 
-def _map_page(made: ClassMap, judged: Any, values: dict[str, Any]) -> Page:
-    from ..results import percent
-
-    total = sum(made.pixels.values())
-    head = ["class", "code", "pixels", "share", *(["hectares"] if made.areas is not None else [])]
-    rows = []
-    for entry in made.legend.entries:
-        n = made.pixels[entry.label]
-        area = [] if made.areas is None else [f"{made.areas[entry.label]:,.2f}"]
-        rows.append([entry.name, entry.code, f"{n:,}", percent(n / total if total else None), *area])
-    files = ", ".join(str(path) for path in made.files)
+def _map_page(made: ClassMap, held_out: MapAccuracy | None, values: dict[str, Any]) -> Page:
+    columns = made.written
+    title = f"{values['model']}: {sum(made.pixels.values()):,} pixels with values, {made.n_nodata:,} without"
     return [
-        *shortened(f"{values['model']}: {total:,} pixels with values, {made.n_nodata:,} without", head, rows),
-        f"Written: {files}.",
-        *([] if judged is None else [f"On training areas held out in turn:\n{judged}"]),
+        *shortened(title, list(columns), list(zip(*columns.values(), strict=True))),
+        f"Written: {', '.join(map(str, made.files))}.",
+        *([] if held_out is None else [f"On training areas held out in turn:\n{held_out}"]),
         "Areas counted on a map carry its errors: raster sample-design and raster accuracy correct them.",
-        *([f"Report: {values['report']}"] if values["report"] else []),
+        *_report_line(values["report"]),
     ]
 
 
-def _write_report(
-    path: str,
-    image: Any,
-    drawn: Samples | None,
-    found: Any,
-    made: ClassMap | None = None,
-    model: Any = None,
-    judged: Any = None,
-) -> None:
+def _report_line(report: str | None) -> list[str]:
+    return [f"Report: {report}"] if report else []
+
+
+def _write_report(path: str, image: Any, **parts: Any) -> None:
     from ..report.raster_page import write_raster_report
 
-    write_raster_report(
-        path,
-        image,
-        samples=drawn,
-        separability=found,
-        class_map=None if made is None else made.path,
-        model=model,
-        held_out=judged,
-        command=command_line(),
-    )
+    write_raster_report(path, image, **parts, command=command_line())

@@ -1,4 +1,4 @@
-"""What the codes of a class map stand for: classes with names and colours, rejected pixels, and no value."""
+"""Class maps: what their codes stand for, with names and colours, rejected pixels and no value; and what they count."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
-from ..errors import InputError, LabelError, ParameterError
+from ..errors import InputError, LabelError, ParameterError, Setting
 from ..figures.theme import COLOURS
-from ..results import plain
+from ..results import Result, aligned, jsonable, percent, plain, records_of
 from .image import Image, Paths, open_image, opened
 
 Array = np.ndarray[Any, Any]
@@ -105,6 +105,20 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     Classes that are whole numbers from 0 to 65,000 are their own codes; others are numbered from 1. No value is 0, or
     the first free code above the classes where 0 is a class.
 
+    Parameters
+    ----------
+    classes : list
+    reject : bool, default False
+        Whether pixels may be given no class: they have a code, too.
+    colours : dict, default None
+        Colours by class, written ``#RRGGBB``.
+
+    Returns
+    -------
+    Legend
+
+    Examples
+    --------
     >>> [(entry.code, entry.name) for entry in make_legend(["forest", "water"], reject=True).entries]
     [(1, 'forest'), (2, 'water'), (3, 'rejected')]
     >>> make_legend([0, 7]).nodata
@@ -245,7 +259,17 @@ def qgis_style(legend: Legend) -> str:
 def class_pixels(
     class_map: Image | Paths, names: Mapping[int, Any] | None = None, n_jobs: int | None = None
 ) -> dict[Any, int]:
-    """How many pixels of a map each class has, by class; pixels without a value are not counted."""
+    """How many pixels of a map each class has, by class; pixels without a value are not counted.
+
+    Parameters
+    ----------
+    class_map : path or Image
+        One band of class codes.
+    names : dict, default None
+        The class that each code stands for; by default the codes are the classes.
+    n_jobs : int, default None
+        Threads that read: None as many as BLAS uses, -1 all cores.
+    """
     with opened(class_map) as image:
         return named_pixels(pixels_by_window(image, n_jobs), names, image)
 
@@ -286,7 +310,11 @@ def labels_of_codes(codes: Array, names: Mapping[int, Any] | None, image: Image)
         return np.array(whole)[place]
     unknown = [code for code in whole if code not in names]
     if unknown:
-        raise LabelError(f"The map {image.label} has the code {unknown[0]}, which names= does not know: {dict(names)}.")
+        raise LabelError(
+            f"The map {image.label} has the code {unknown[0]}, which ",
+            Setting("names"),
+            f" does not know: {dict(names)}.",
+        )
     return label_array([names[code] for code in whole])[place]
 
 
@@ -295,8 +323,8 @@ def refuse_many_bands(image: Image) -> None:
         raise InputError(f"A class map has one band, {image.label} has {image.n_bands}: {', '.join(image.band_names)}.")
 
 
-@dataclass(frozen=True)
-class ClassMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassMap(Result):
     """A class map on the disk.
 
     Attributes
@@ -326,22 +354,59 @@ class ClassMap:
         """The area of each class on the map, in hectares."""
         return None if self.hectares is None else {label: n * self.hectares for label, n in self.pixels.items()}
 
+    @property
+    def written(self) -> dict[str, list[str]]:
+        """The classes as text, by column, with how much of the map each has."""
+        return written_classes(self.legend, self.pixels, self.hectares)
+
+    def _columns(self) -> dict[str, Any]:
+        entries = [vars(entry) for entry in self.legend.entries]
+        columns = {"code": "code", "class": "label", "colour": "colour"}
+        found = {name: [entry[field] for entry in entries] for name, field in columns.items()}
+        return {**found, "pixels": [self.pixels[label] for label in found["class"]]}
+
     def to_dict(self) -> dict[str, Any]:
         """The map as plain values."""
-        return {
+        told = {
             "map": str(self.path),
-            "classes": [
-                {"code": entry.code, "class": entry.label, "colour": entry.colour, "pixels": self.pixels[entry.label]}
-                for entry in self.legend.entries
-            ],
+            "classes": records_of(self._columns()),
             "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
-            "hectares": None if self.areas is None else {str(label): area for label, area in self.areas.items()},
+            "hectares": self.areas,
             "files": [str(path) for path in self.files],
         }
+        return jsonable(told)
+
+    def __str__(self) -> str:
+        columns = self.written
+        head = f"{self.path.name}: {sum(self.pixels.values()):,} pixels with values, {self.n_nodata:,} without"
+        return "\n".join([head, *aligned([list(columns), *zip(*columns.values(), strict=True)])])
+
+
+def written_classes(legend: Legend, pixels: Mapping[Any, int], hectares: float | None) -> dict[str, list[str]]:
+    """The classes of a map as text, by column: codes, pixels, shares and, where a pixel has an area, hectares."""
+    counts, total = [pixels.get(entry.label, 0) for entry in legend.entries], sum(pixels.values())
+    columns = {
+        "class": [entry.name for entry in legend.entries],
+        "code": [str(entry.code) for entry in legend.entries],
+        "pixels": [f"{n:,}" for n in counts],
+        "share": [percent(n / total if total else None) for n in counts],
+    }
+    return columns if hectares is None else {**columns, "hectares": [f"{n * hectares:,.2f}" for n in counts]}
 
 
 def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
-    """The codes of a class map that `classify_image` wrote, its legend, and its affine transform."""
+    """The codes of a class map that `classify_image` wrote, its legend, and its affine transform.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    codes : array of shape (height, width)
+    legend : Legend
+    transform : affine.Affine
+    """
     legend = legend_of_file(path)
     with open_image(path) as source:
         return source.read()[0][0], legend, source.transform

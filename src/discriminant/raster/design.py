@@ -1,9 +1,12 @@
-"""A reference sample for checking a map: how many pixels, how many of each class, and which."""
+"""A reference sample for checking a map: how many pixels, how many of each class, and which.
+
+The pixels are drawn at random within each map class, as the estimators of `accuracy` ask for (Olofsson et al. 2014). A
+map is read twice, window by window: to count its classes, and where pixels were drawn to find them.
+"""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +18,9 @@ import numpy as np
 from ..data.parameters import check_integer, check_number
 from ..decision.posteriors import label_array
 from ..engine import side_by_side
-from ..errors import InputError, ParameterError
-from ..results import aligned, plain, shortened, shown
+from ..errors import InputError, ParameterError, Setting
+from ..files import whole_file
+from ..results import Result, aligned, percent, plain, records_of, shortened, shown
 from .class_map import named_pixels, pixels_by_window
 from .image import Image, Paths, apply_affine, extra, opened
 
@@ -25,8 +29,8 @@ Array = np.ndarray[Any, Any]
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 
 
-@dataclass(frozen=True, eq=False)
-class SampleDesign:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleDesign(Result):
     """Pixels to look at, drawn at random within each class of a map.
 
     They come in random order, and their file does not say what the map shows: who decides on the true class should not
@@ -63,16 +67,28 @@ class SampleDesign:
 
         The file appears whole or not at all, and takes the place of one of its name.
         """
-        _save(self, path)
+        shapely, target, driver = extra("shapely"), Path(path), points_driver(path)
+        points = shapely.to_wkb(shapely.points(self.coordinates))
+        fields = [np.arange(1, len(points) + 1), np.full(len(points), None, dtype=object)]
+        with whole_file(path) as part, warnings.catch_warnings():
+            # pyogrio remarks on points without a coordinate system, which those of a plain image are.
+            warnings.simplefilter("ignore", UserWarning)
+            form = {"geometry_type": "Point", "crs": self.crs, "driver": driver, "layer": target.stem}
+            extra("pyogrio").raw.write(str(part), points, fields, ["id", "reference"], **form)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"class": self.strata, "pixels": self.pixels.tolist(), "to_check": self.allocation.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and text; ``strata`` has the table of `to_frame`."""
+        return {**super().to_dict(), "strata": records_of(self._columns())}
 
     def __str__(self) -> str:
         rows = [["map class", "pixels", "share", "to check"]]
         for label, pixels, n in zip(self.strata, self.pixels, self.allocation, strict=True):
-            rows.append([shortened(label), f"{pixels:,}", f"{100 * pixels / self.pixels.sum():.1f} %", f"{n:,}"])
+            rows.append([shortened(label), f"{pixels:,}", percent(pixels / self.pixels.sum()), f"{n:,}"])
         rows.append(["total", f"{self.pixels.sum():,}", "", f"{self.allocation.sum():,}"])
         return "\n".join(aligned(rows))
-
-    __repr__ = __str__
 
 
 def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) -> int:
@@ -86,7 +102,15 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
         The share of each class in the map.
     users_accuracy : number or array-like
         The user's accuracy that is expected of each.
-    standard_error : float
+    standard_error : float, default 0.01
+
+    Returns
+    -------
+    int
+
+    See Also
+    --------
+    allocate : How they are spread over the classes.
 
     Examples
     --------
@@ -97,9 +121,9 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
     weight = np.asarray(shares, dtype=np.float64)
     expected = np.broadcast_to(np.asarray(users_accuracy, dtype=np.float64), weight.shape)
     if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ParameterError(f"shares must be the share of each class in the map, got {shares!r}.")
+        raise ParameterError(Setting("shares"), f" must be the share of each class in the map, got {shares!r}.")
     if not ((expected > 0) & (expected < 1)).all():
-        raise ParameterError(f"users_accuracy must lie between 0 and 1, got {users_accuracy!r}.")
+        raise ParameterError(Setting("users_accuracy"), f" must lie between 0 and 1, got {users_accuracy!r}.")
     spread = (weight / weight.sum() * np.sqrt(expected * (1 - expected))).sum()
     return int(np.ceil((spread / standard_error) ** 2 - 1e-9))
 
@@ -109,6 +133,17 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
 
     Rare classes get ``at_least`` pixels, so that their user's accuracy can be judged, and the others share the rest; a
     class never gets more pixels than it has.
+
+    Parameters
+    ----------
+    total : int
+    pixels : array-like of int
+        How many pixels of the map each class has.
+    at_least : int, default 50
+
+    Returns
+    -------
+    array of int
 
     Examples
     --------
@@ -161,24 +196,28 @@ def draw_design(
     ----------
     class_map : path or Image
         One band of class codes.
-    total : int, optional
-        How many. Default: what `sample_size` gives for ``users_accuracy`` and ``standard_error``, but at least
+    total : int, default None
+        How many; None for what `sample_size` gives for ``users_accuracy`` and ``standard_error``, but at least
         ``at_least`` in each class.
-    at_least : int
+    at_least : int, default 50
         The fewest in a class, see `allocate`.
-    users_accuracy : number or dict by class
+    users_accuracy : number or dict by class, default 0.8
         What is expected of the map.
-    standard_error : float
+    standard_error : float, default 0.01
         Wanted for the overall accuracy.
-    names : dict, optional
+    names : dict, default None
         The class that each code of the map stands for; by default the codes are the classes.
-    random_state : int or Generator
-    n_jobs : int, optional
+    random_state : int or Generator, default 0
+    n_jobs : int, default None
         Threads that read.
 
     Returns
     -------
     SampleDesign
+
+    See Also
+    --------
+    area_adjusted_accuracy : The estimates of such a sample.
 
     Examples
     --------
@@ -203,19 +242,15 @@ def draw_design(
             raise InputError(f"The map {image.label} has no pixel with a class.")
         strata, pixels = list(found), np.array(list(found.values()))
         allocation = allocate(_total(total, strata, pixels, at_least, users_accuracy, standard_error), pixels, at_least)
-        codes = _codes_of(strata, names)
         rng = np.random.default_rng(random_state)
-        ordinals = {
-            code: np.sort(rng.choice(size, n, replace=False))
-            for code, size, n in zip(codes, pixels, allocation, strict=True)
-        }
-        counts = np.array([[own[code] for code in codes] for own in by_window])
-        rows, columns, stratum = _located(image, counts, ordinals, n_jobs)
-        order = rng.permutation(len(rows))
-        rows, columns, stratum = rows[order], columns[order], stratum[order]
-        places = apply_affine(image.transform, columns + 0.5, rows + 0.5)
+        drawn = zip(_codes_of(strata, names), pixels, allocation, strict=True)
+        ordinals = {code: np.sort(rng.choice(size, n, replace=False)) for code, size, n in drawn}
+        counts = np.array([[own[code] for code in ordinals] for own in by_window])
+        places = _located(image, counts, ordinals, n_jobs)
+        rows, columns, stratum = places[:, rng.permutation(places.shape[1])]
+        centres = apply_affine(image.transform, columns + 0.5, rows + 0.5)
         crs = None if image.crs is None else image.crs.to_wkt()
-    return SampleDesign(strata, pixels, allocation, rows, columns, label_array(list(strata))[stratum], places, crs)
+    return SampleDesign(strata, pixels, allocation, rows, columns, label_array(strata)[stratum], centres, crs)
 
 
 def _total(
@@ -226,7 +261,8 @@ def _total(
     if isinstance(users_accuracy, Mapping):
         missing = [label for label in strata if label not in users_accuracy]
         if missing:
-            raise ParameterError(f"users_accuracy says nothing of the class {shown(missing[0])}. Classes: {strata}.")
+            words = f" says nothing of the class {shown(missing[0])}. Classes: {strata}."
+            raise ParameterError(Setting("users_accuracy"), words)
         users_accuracy = [users_accuracy[label] for label in strata]
     wanted = sample_size(pixels / pixels.sum(), users_accuracy, standard_error)
     return max(wanted, int(np.minimum(pixels, at_least).sum()))
@@ -239,8 +275,8 @@ def _codes_of(strata: Sequence[Any], names: Mapping[int, Any] | None) -> list[in
     return [by_label[label] for label in strata]
 
 
-def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: int | None) -> tuple[Array, Array, Array]:
-    """Rows, columns and stratum of the pixels that have these numbers among those of their code.
+def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: int | None) -> Array:
+    """Rows, columns and stratum, shape (3, n), of the pixels that have these numbers among those of their code.
 
     ``counts`` says how many pixels of each code every window has: only windows with chosen ones are read.
     """
@@ -263,8 +299,7 @@ def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: in
 
     tasks = list(zip(image.windows(), ends - counts, ends, strict=True))
     parts = [part for group in side_by_side(chosen, tasks, n_jobs) for part in group]
-    rows, columns, stratum = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, columns, stratum
+    return np.concatenate([np.stack(part) for part in parts], axis=1)
 
 
 def points_driver(path: str | os.PathLike[str]) -> str:
@@ -273,19 +308,3 @@ def points_driver(path: str | os.PathLike[str]) -> str:
     if target.suffix.lower() not in _DRIVERS:
         raise InputError(f"Points are written to files that end in {' or '.join(_DRIVERS)}, got {target.name!r}.")
     return _DRIVERS[target.suffix.lower()]
-
-
-def _save(design: SampleDesign, path: str | os.PathLike[str]) -> None:
-    shapely, target, driver = extra("shapely"), Path(path), points_driver(path)
-    if not target.parent.is_dir():
-        raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
-    points = shapely.to_wkb(shapely.points(design.coordinates))
-    fields = [np.arange(1, len(points) + 1), np.full(len(points), None, dtype=object)]
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder, warnings.catch_warnings():
-        # pyogrio remarks on points without a coordinate system, which those of a plain image are.
-        warnings.simplefilter("ignore", UserWarning)
-        part = os.path.join(folder, target.name)
-        extra("pyogrio").raw.write(
-            part, points, fields, ["id", "reference"], geometry_type="Point", crs=design.crs, driver=driver
-        )
-        os.replace(part, target)
