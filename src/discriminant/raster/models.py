@@ -14,7 +14,7 @@ from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..errors import ParameterError, Setting
 from ..estimators.base import RuleClassifier
-from ..estimators.registry import known_name, model_class
+from ..estimators.registry import known_name, new_model
 from ..kernels import pixels as kernels
 from ..results import plain
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
@@ -56,15 +56,15 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     >>> image_model("maximum-likelihood", ["forest", "water"])
     QuadraticDiscriminantAnalysis(priors=[0.5, 0.5])
     """
-    kind = model_class("qda" if known_name(name, NAMES) == "maximum-likelihood" else name)
+    model = new_model("qda" if known_name(name, NAMES) == "maximum-likelihood" else name)
     if priors is not None:
         if name not in _WITH_PRIORS:
             raise ParameterError(f"{name} does not look at priors. Leave them out, or use {', '.join(_WITH_PRIORS)}.")
-        return kind(priors={plain(label): share for label, share in priors.items()})
+        return model.set_params(priors={plain(label): share for label, share in priors.items()})
     if name == "maximum-likelihood":
-        return kind(priors=[1 / len(classes)] * len(classes))
+        return model.set_params(priors=[1 / len(classes)] * len(classes))
     # Areas that can be told apart without error would have infinite coefficients without any penalty.
-    return kind(alpha=1e-4) if name == "logistic" else kind()
+    return model.set_params(alpha=1e-4) if name == "logistic" else model
 
 
 @dataclass(frozen=True)
