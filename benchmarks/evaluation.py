@@ -71,7 +71,7 @@ def _validation_case() -> Case:
 
     def mine() -> float:
         models = {name: make() for name, make in makers.items()}
-        result = ours.cross_validate(models, X, y, folds=10, metrics=("accuracy",))
+        result = ours.cross_validate(models, X, y, cv=10, metrics=("accuracy",))
         return float(np.mean([result.mean(name) for name in makers]))
 
     def theirs() -> float:

@@ -154,7 +154,7 @@ def test_compare_says_what_the_package_says(run, iris):
     found, text = run(*arguments, "--json").json, run(*arguments).out
     training = read_training(iris, "species")
     models = {"lda": discriminant.LinearDiscriminantAnalysis(), "qda": QuadraticDiscriminantAnalysis()}
-    expected = discriminant.compare(models, training.X, training.y, folds=5)
+    expected = discriminant.compare(models, training.X, training.y, cv=5)
     assert found["sentence"] == expected.sentence
     assert found["ranking"] == list(expected.ranking)
     assert found["sentence"] in text
@@ -162,7 +162,7 @@ def test_compare_says_what_the_package_says(run, iris):
         summary = found["cross_validation"]["models"][name]["accuracy"]
         assert summary["mean"] == pytest.approx(expected.cross_validation.mean(name))
         line = next(line for line in text.splitlines() if line.startswith(f"{name} "))
-        assert line.split()[1:4] == [number(summary[key]) for key in ("mean", "lower", "upper")]
+        assert line.split()[1:4] == [number(summary[key]) for key in ("mean", "low", "high")]
 
 
 def test_compare_takes_models_that_suit_a_table_of_mixed_types(run, titanic):
@@ -188,7 +188,7 @@ def test_compare_by_costs_lets_models_decide_by_least_expected_cost(run, titanic
     training = read_training(titanic, "survived", drop=["deck", "port"])
     table = {0: {0: 0, 1: 1}, 1: {0: 5, 1: 0}}
     lda = discriminant.DecisionClassifier(discriminant.LinearDiscriminantAnalysis(), table)
-    expected = discriminant.cross_validate(lda, training.X, training.y, folds=5, costs=table, metrics="cost")
+    expected = discriminant.cross_validate(lda, training.X, training.y, cv=5, costs=table, metrics="cost")
     summary = found.json["cross_validation"]["models"]
     assert found.json["metric"] == "cost"
     assert summary["lda"]["cost"]["mean"] == pytest.approx(expected.mean(expected.models[0], "cost"), rel=1e-9)

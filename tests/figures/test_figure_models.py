@@ -198,7 +198,7 @@ def test_other_models_have_no_path():
 
 def test_the_learning_curve_has_means_bands_and_the_power_law():
     X, y = trees(3)
-    curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60, 110], folds=4)
+    curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60, 110], cv=4)
     figure = sound(learning_curve(curve))
     for name, errors, step in (
         ("training rows", curve.train_errors, curve.train),
@@ -218,14 +218,14 @@ def test_the_learning_curve_has_means_bands_and_the_power_law():
 def test_a_single_split_has_a_learning_curve_without_bands():
     X, y = trees(2)
     split = [(np.arange(100), np.arange(100, 150))]
-    curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60], folds=split)
+    curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60], cv=split)
     assert len(sound(learning_curve(curve)).data) == 3
 
 
 def test_compared_models_stand_in_order_with_their_intervals():
     X, y = trees(3)
     models = {"LDA": LinearDiscriminantAnalysis(), "naive <Bayes>": GaussianNB()}
-    result = compare(models, X, y, folds=5)
+    result = compare(models, X, y, cv=5)
     figure = sound(comparison(result))
     ranking = [name.replace("<", "&lt;").replace(">", "&gt;") for name in result.ranking]
     assert list(figure.layout.yaxis.ticktext) == ranking
@@ -246,7 +246,7 @@ def test_compared_models_stand_in_order_with_their_intervals():
 @pytest.mark.parametrize("metric", ["log_loss", "auc"])
 def test_models_can_be_compared_by_other_measures(metric):
     X, y = trees(2)
-    result = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, folds=4, metric=metric)
+    result = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, cv=4, metric=metric)
     assert {"log_loss": "log-loss", "auc": "AUC"}[metric] in sound(comparison(result)).layout.xaxis.title.text
 
 

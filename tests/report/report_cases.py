@@ -52,7 +52,7 @@ def compared(kind):
         training = iris_table()
         X, y = training.X, training.y
         models = {"LDA": LinearDiscriminantAnalysis(), "SVM": SupportVectorClassifier()}
-    return compare(models, X, y, folds=5), training, {name: model.fit(X, y) for name, model in models.items()}
+    return compare(models, X, y, cv=5), training, {name: model.fit(X, y) for name, model in models.items()}
 
 
 def two_classes(path):
@@ -83,7 +83,7 @@ def margins(path):
 def margins_of_two(path):
     X, y, names = cancer()
     model = SupportVectorClassifier()
-    return write_report(path, compare({"SVM": model}, X, y, folds=3), (X, y, names), model=model.fit(X, y))
+    return write_report(path, compare({"SVM": model}, X, y, cv=3), (X, y, names), model=model.fit(X, y))
 
 
 def hostile(path):
@@ -93,7 +93,7 @@ def hostile(path):
     frame = pd.DataFrame({HOSTILE_COLUMN: X[:, 0], HOSTILE: X[:, 1], "c": X[:, 2], "y</td>": y})
     training = read_training(frame, "y</td>")
     model = LinearDiscriminantAnalysis()
-    result = compare({HOSTILE: model}, training.X, training.y, folds=3)
+    result = compare({HOSTILE: model}, training.X, training.y, cv=3)
     costs = {truth: {action: float(truth != action) for action in set(y)} for truth in set(y)}
     return write_report(
         path, result, training, model=model.fit(training.X, training.y), costs=costs, command=HOSTILE, title=HOSTILE
@@ -105,7 +105,7 @@ def many_columns(path):
     X = rng.normal(size=(500, 200))
     y = np.where(X[:, 7] + X[:, 50] + rng.normal(size=500) > 0, "yes", "no")
     model = LinearDiscriminantAnalysis(shrinkage=0.2)
-    result = compare({"LDA": model}, X, y, folds=3)
+    result = compare({"LDA": model}, X, y, cv=3)
     return write_report(path, result, (X, y, [f"gene {j}" for j in range(200)]), model=model.fit(X, y))
 
 
@@ -114,14 +114,14 @@ def many_classes(path):
     y = np.repeat([f"a long class name {k}" for k in range(20)], 15)
     X = 3 * rng.normal(size=(20, 4))[np.repeat(np.arange(20), 15)] + rng.normal(size=(300, 4))
     model = LinearDiscriminantAnalysis()
-    return write_report(path, compare({"LDA": model}, X, y, folds=3), (X, y), model=model.fit(X, y))
+    return write_report(path, compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y))
 
 
 def poor_class(path):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 2)), np.array(["common"] * 57 + ["rare"] * 3)
     model = LinearDiscriminantAnalysis()
-    return write_report(path, compare({"LDA": model}, X, y, folds=3), (X, y), model=model.fit(X, y))
+    return write_report(path, compare({"LDA": model}, X, y, cv=3), (X, y), model=model.fit(X, y))
 
 
 def one_evaluation(path):

@@ -155,10 +155,8 @@ def test_shares_go_up_with_the_slider(panel):
 
 def test_the_cheapest_threshold_is_that_of_python(panel, rows):
     positive, p = rows
-    material = gather(
-        None, None, evaluation_of(np.where(positive, "yes", "no"), posterior=p), None, None, None, None, None, 0
-    )
-    (found,) = thresholds_of(material)
+    data = gather(None, None, evaluation=evaluation_of(np.where(positive, "yes", "no"), posterior=p))
+    (found,) = thresholds_of(data)
     for place, ratio in ((3, 0.1), (8, 1.0), (13, 10.0)):
         move(panel, "#cost-ratio", place)
         panel.get_by_role("button", name="cheapest").click()
@@ -179,8 +177,8 @@ def test_the_keyboard_moves_the_threshold_and_its_point_in_the_figure(panel):
 def test_each_of_several_classes_can_be_chosen(report, open_page):
     with open_page(report("three_classes")) as page:
         result, training, models = compared("three")
-        material = gather(result, training, None, models["LDA"], "LDA", None, None, None, 0)
-        for place, found in enumerate(thresholds_of(material)):
+        data = gather(result, training, model=models["LDA"], model_name="LDA")
+        for place, found in enumerate(thresholds_of(data)):
             page.locator("#threshold-class").select_option(str(place))
             half = int(np.argmin(np.abs(found.values - 0.5)))
             assert read(page, "count-hits") == found.hits[half]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import COSTS, HOSTILE, HOSTILE_COLUMN, KINDS, cancer, compared, iris_table
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import ShuffleSplit
 
 from discriminant import (
     DecisionClassifier,
@@ -22,18 +22,16 @@ from discriminant import (
     LinearDiscriminantAnalysis,
     LogisticRegression,
     compare,
-    cross_validate,
 )
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.ranking import rank
 from discriminant.report import write_report
 from discriminant.report.page import as_text, between, decimal, measured, percent, short, signed, significance
-from discriminant.report.report_data import gather, out_of_fold
+from discriminant.report.report_data import gather
 from discriminant.report.sections import _size, fingerprint
 from discriminant.report.table_report import SECTIONS
 from discriminant.report.thresholds import PROBABILITIES, RATIOS, _at, cost_ratio, precision_at, thresholds_of
-from discriminant.validation.splits import labelled_table
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
 
@@ -63,11 +61,9 @@ def cells(path, part, label, table=0):
     return next([words(cell) for cell in row] for row in rows if words(row[0]) == label)
 
 
-def material_of(kind="two", **more):
+def report_data_of(kind="two", **more):
     result, training, models = compared(kind)
-    given = {"evaluation": None, "model": models["LDA"], "model_name": "LDA", "costs": None, "learning_curve": None}
-    given |= {"command": None, "random_state": 0, **more}
-    return gather(result, training, **given)
+    return gather(result, training, **{"model": models["LDA"], "model_name": "LDA", **more})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,10 +126,10 @@ def test_the_answer_tells_winner_interval_baseline_and_ties(report):
 
 
 def test_the_answer_tells_what_errors_cost(report):
-    material = material_of(costs=COSTS)
+    data = report_data_of(costs=COSTS)
     answer = words(section(report("two_classes_with_costs"), "answer"))
-    assert f"a row costs {decimal(material.evaluation['cost'].value, 3)} on average" in answer
-    assert f"brings it to {decimal(material.evaluation['cost_least_risk'].value, 3)}" in answer
+    assert f"a row costs {decimal(data.evaluation['cost'].value, 3)} on average" in answer
+    assert f"brings it to {decimal(data.evaluation['cost_least_risk'].value, 3)}" in answer
 
 
 def test_models_stand_in_their_order_with_scores_and_verdicts(report):
@@ -198,11 +194,11 @@ def test_the_data_show_what_was_found_and_left_out(report):
 
 
 def test_class_measures_are_those_of_the_evaluation(report):
-    material = material_of("three")
-    for label in material.classes:
+    data = report_data_of("three")
+    for label in data.classes:
         found = cells(report("three_classes"), "confusion", label)
         for text, metric in zip(found[2:], ("recall", "precision", "f1", "auc"), strict=True):
-            row = material.evaluation[metric, label]
+            row = data.evaluation[metric, label]
             assert text == f"{measured(metric, row.value)} {between(metric, row.low, row.high)}".strip()
 
 
@@ -227,46 +223,44 @@ def test_costs_and_learning_curve_are_shown(report):
 
 
 def test_the_conclusion_names_precision_where_the_class_is_rarer(report):
-    counts = material_of(model=compared("two")[2]["logistic"], model_name="logistic").evaluation.confusion.counts
+    counts = report_data_of(model=compared("two")[2]["logistic"], model_name="logistic").evaluation.confusion.counts
     sensitivity, alarm = counts[1, 1] / counts[1].sum(), counts[0, 1] / counts[0].sum()
     rarer = counts[1].sum() / counts.sum() / 10
     expected = rarer * sensitivity / (rarer * sensitivity + (1 - rarer) * alarm)
     assert f"ten times rarer, {100 * expected:.1f} %" in words(section(report("two_classes"), "conclusions"))
 
 
-def test_out_of_fold_answers_are_those_of_the_comparison():
-    result, (X, y, _), models = compared("two")
-    for name, model in models.items():
-        answers, folds = out_of_fold(model, labelled_table(X, y), result.cross_validation.n_splits, None, 0)
-        found = confusion_matrix(y, np.unique(y)[answers.codes])
-        np.testing.assert_array_equal(found, result.cross_validation.confusion(name).counts)
-        assert folds == 5
+def test_the_evaluation_is_that_of_the_out_of_fold_predictions_of_the_comparison():
+    result, (_, y, _), models = compared("two")
+    for name in models:
+        data = report_data_of(model=models[name], model_name=name)
+        assert "5 folds)" in data.evaluated_on
+        np.testing.assert_array_equal(data.evaluation.confusion.counts, result.cross_validation.confusion(name).counts)
+        expected = evaluation_of(y, posterior=result.cross_validation.posteriors(name))
+        assert data.evaluation["log_loss"] == expected["log_loss"]
+        assert data.evaluation["auc"] == expected["auc"]
 
 
-def test_predictions_that_are_not_those_of_the_comparison_are_said_to_be_others():
-    assert "5 folds)" in material_of().evaluated_on
-    assert "not the predictions of the comparison" in material_of(random_state=1).evaluated_on
-    decided = DecisionClassifier(LinearDiscriminantAnalysis(), COSTS)
-    assert "not the predictions of the comparison" in material_of(model=decided).evaluated_on
+def test_no_model_is_fitted_for_the_evaluation(monkeypatch):
+    result, training, _ = compared("two")
+    monkeypatch.setattr(LogisticRegression, "fit", None)
+    assert gather(result, training, model_name="logistic").evaluation["auc"].value > 0.9
 
 
-def test_kept_posteriors_are_used_before_anything_is_fitted():
-    X, y, names = cancer()
-    models = {"LDA": LinearDiscriminantAnalysis()}
-    result = compare(models, X, y, folds=5)
-    kept = cross_validate({**models, "baseline": DummyClassifier(strategy="prior")}, X, y, folds=5, keep="posteriors")
-    material = gather(replace(result, cross_validation=kept), (X, y, names), None, None, None, None, None, None, 0)
-    expected = evaluation_of(y, posterior=kept.posteriors("LDA"))
-    assert material.evaluation["log_loss"] == expected["log_loss"]
-    assert material.evaluation["auc"] == expected["auc"]
-
-
-def test_a_comparison_alone_has_its_own_confusion_matrix(tmp_path):
-    result, _, _ = compared("two")
+def test_a_comparison_that_kept_predicted_classes_alone_says_so(tmp_path):
+    X, y, _ = cancer()
+    result = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, cv=5, keep="predictions")
     path = write_report(tmp_path / "r.html", result, None)
-    counts = result.cross_validation.confusion(result.best).counts
-    material = gather(result, None, None, None, None, None, None, None, 0)
-    np.testing.assert_array_equal(material.evaluation.confusion.counts, counts)
+    counts = result.cross_validation.confusion("LDA").counts
+    np.testing.assert_array_equal(gather(result, None).evaluation.confusion.counts, counts)
+    assert "no probabilities" in words(section(path, "confusion"))
+
+
+def test_splits_that_do_not_hold_out_every_row_leave_their_counts(tmp_path):
+    X, y, _ = cancer()
+    result = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, ShuffleSplit(3, test_size=0.3, random_state=0))
+    path = write_report(tmp_path / "r.html", result, None)
+    assert "the rows held out in the comparison" in words(section(path, "confusion"))
     assert "no probabilities" in words(section(path, "confusion"))
 
 
@@ -285,7 +279,7 @@ def test_a_baseline_that_wins_is_said_to(tmp_path):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(200, 2)), np.where(np.arange(200) % 4 == 0, "b", "a")
     model = GaussianNB()
-    result = compare({"NB": model}, X, y, folds=5)
+    result = compare({"NB": model}, X, y, cv=5)
     for chosen in (None, "NB"):
         path = write_report(tmp_path / f"{chosen}.html", result, (X, y), model=model.fit(X, y), model_name=chosen)
         assert "No model is clearly better than always naming" in words(section(path, "answer"))
@@ -296,7 +290,7 @@ def test_a_chosen_model_that_is_worse_than_others_or_than_nothing_is_said_to_be(
     X = rng.normal(size=(300, 2))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=300) > -0.5, "yes", "no")
     contrary = DummyClassifier(strategy="constant", constant="no")
-    result = compare({"LDA": LinearDiscriminantAnalysis(), "contrary": contrary}, X, y, folds=5)
+    result = compare({"LDA": LinearDiscriminantAnalysis(), "contrary": contrary}, X, y, cv=5)
     answer = words(section(write_report(tmp_path / "a.html", result, (X, y), model_name="contrary"), "answer"))
     assert "contrary, which was chosen, is not clearly better than always naming" in answer
     answer = words(section(write_report(tmp_path / "b.html", result, (X, y)), "answer"))
@@ -309,16 +303,16 @@ def test_weights_count_as_rows():
     weighted = replace(training, weights=np.where(training.y == "setosa", 3.0, 1.0))
     result = compare({"LDA": LinearDiscriminantAnalysis()}, training.X, training.y, 5, sample_weight=weighted.weights)
     model = LinearDiscriminantAnalysis().fit(training.X, training.y, weighted.weights)
-    material = gather(result, weighted, None, model, None, None, None, None, 0)
-    assert material.class_rows.tolist() == [150, 50, 50]
-    assert material.evaluation.total_weight == 250
+    data = gather(result, weighted, model=model)
+    assert data.class_rows.tolist() == [150, 50, 50]
+    assert data.evaluation.total_weight == 250
 
 
 def test_sparse_rows_are_reported_without_regions(tmp_path):
     X, y, names = cancer()
     model = LinearDiscriminantAnalysis()
     sparse = sp.csr_matrix(X)
-    result = compare({"LDA": model}, sparse, y, folds=3)
+    result = compare({"LDA": model}, sparse, y, cv=3)
     path = write_report(tmp_path / "r.html", result, (sparse, y, names), model=model.fit(sparse, y))
     assert "sparse" in words(section(path, "regions"))
     assert words(section(path, "answer")) == words(
@@ -364,8 +358,8 @@ def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
     """And it is written so that a reader who types it gets the same decisions."""
     positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
     evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores)
-    material = gather(None, None, evaluation, None, None, None, None, None, 0)
-    (found,) = thresholds_of(material)
+    data = gather(None, None, evaluation=evaluation)
+    (found,) = thresholds_of(data)
     for ratio in RATIOS:
         called = [scores >= value for value in (*scores, np.inf)]
         least = min(np.sum(~c & positive) * ratio + np.sum(c & ~positive) for c in called)
@@ -404,20 +398,20 @@ def test_precision_follows_the_share_of_the_class():
 )
 def test_the_cost_of_a_miss_in_false_alarms(costs, ratio):
     evaluation = evaluation_of(["benign", "malignant"] * 4, posterior=[0.1, 0.8, 0.3, 0.6, 0.7, 0.4, 0.2, 0.9])
-    material = gather(None, None, evaluation, None, None, costs, None, None, 0)
-    assert cost_ratio(material.costs, "malignant") == ratio
+    data = gather(None, None, evaluation=evaluation, costs=costs)
+    assert cost_ratio(data.costs, "malignant") == ratio
 
 
 def test_margins_have_their_own_thresholds_with_zero_among_them():
-    material = material_of("three", model=compared("three")[2]["SVM"], model_name="SVM")
-    for found in thresholds_of(material):
+    data = report_data_of("three", model=compared("three")[2]["SVM"], model_name="SVM")
+    for found in thresholds_of(data):
         assert 0 in found.values
         assert found.hits[0] == found.n_positive
         assert found.alarms[0] == found.n_negative
 
 
 def test_the_fingerprint_changes_with_any_value():
-    rows = material_of().rows
+    rows = report_data_of().rows
     first = fingerprint(rows)
     assert first == fingerprint(rows)
     moved = rows.X.copy()

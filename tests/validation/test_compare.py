@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import ShuffleSplit
+from sklearn.tree import DecisionTreeClassifier
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from discriminant.errors import InputError, LabelError, ParameterError
+from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation import Estimate
-from discriminant.validation.comparison import compare, mcnemar
-from discriminant.validation.cross_validation import corrected_mean, cross_validate, holm
+from discriminant.validation import comparison
+from discriminant.validation.comparison import compare, deciding_by_costs, default_models, holm, mcnemar
+from discriminant.validation.cross_validation import corrected_mean, cross_validate
 
 MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
 
@@ -25,7 +28,7 @@ MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnaly
 @pytest.fixture(scope="module")
 def found():
     X, y = normal_classes(300)
-    return compare(MODELS, X, y, folds=5, repeats=2)
+    return compare(MODELS, X, y, cv=5, repeats=2)
 
 
 def test_t_test_is_the_hand_formula(found):
@@ -34,7 +37,7 @@ def test_t_test_is_the_hand_formula(found):
     pair = found.difference("LDA", "NB")
     assert pair.p_value == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-9)
     reach = stats.t.ppf(0.975, 9) * abs(scores.mean() / t)
-    assert (pair.lower, pair.upper) == pytest.approx((scores.mean() - reach, scores.mean() + reach), rel=1e-9)
+    assert (pair.low, pair.high) == pytest.approx((scores.mean() - reach, scores.mean() + reach), rel=1e-9)
 
 
 def test_holms_rule_is_that_of_statsmodels(found):
@@ -51,9 +54,9 @@ def test_holm_agrees_for_any_p_values(p_values):
 
 def test_the_same_folds_for_all_and_for_cross_validation(found):
     X, y = normal_classes(300)
-    alone = cross_validate({"QDA": MODELS["QDA"]}, X, y, folds=5, repeats=2)
+    alone = cross_validate({"QDA": MODELS["QDA"]}, X, y, cv=5, repeats=2)
     np.testing.assert_array_equal(found.cross_validation.scores("QDA"), alone.scores("QDA"))
-    dummy = cross_validate({"d": DummyClassifier(strategy="prior")}, X, y, folds=5, repeats=2)
+    dummy = cross_validate({"d": DummyClassifier(strategy="prior")}, X, y, cv=5, repeats=2)
     np.testing.assert_array_equal(found.cross_validation.scores("baseline"), dummy.scores("d"))
 
 
@@ -130,6 +133,80 @@ def test_hold_out_is_judged_by_mcnemar_after_fitting_to_all_others(pair):
     assert {"holdout_p_value"} <= set(found.to_frame().columns)
 
 
+def test_out_of_fold_predictions_and_posteriors_are_kept(found):
+    X, y = normal_classes(300)
+    alone = cross_validate(MODELS, X, y, cv=5, repeats=2, keep="posteriors")
+    for name in MODELS:
+        np.testing.assert_array_equal(found.cross_validation.predictions(name), alone.predictions(name))
+        np.testing.assert_array_equal(found.cross_validation.posteriors(name), alone.posteriors(name))
+
+
+def test_beyond_the_bound_posteriors_of_the_best_model_alone_are_kept(found, monkeypatch):
+    X, y = normal_classes(300)
+    monkeypatch.setattr(comparison, "_MOST_KEPT", 2 * 300 * 3)
+    few = compare(MODELS, X, y, cv=5, repeats=2).cross_validation
+    np.testing.assert_array_equal(few.posteriors(found.best), found.cross_validation.posteriors(found.best))
+    for name in found.ranking[1:]:
+        np.testing.assert_array_equal(few.predictions(name), found.cross_validation.predictions(name))
+        with pytest.raises(ParameterError, match="No posteriors of model"):
+            few.posteriors(name)
+    monkeypatch.setattr(comparison, "_MOST_KEPT", 10)
+    assert all(kept.posterior is None for kept in compare(MODELS, X, y).cross_validation.out_of_fold.values())
+
+
+def test_splits_that_overlap_keep_nothing():
+    X, y = normal_classes(90)
+    assert not compare(MODELS, X, y, ShuffleSplit(4, random_state=0)).cross_validation.out_of_fold
+
+
+def constant_in_a_class():
+    X, y = normal_classes(120, K=2)
+    X[y == 1, 0] = 5.0
+    return X, y
+
+
+def test_models_that_cannot_be_fitted_are_left_out_with_the_reason():
+    X, y = constant_in_a_class()
+    found = compare({**MODELS, "tree": DecisionTreeClassifier(random_state=0)}, X, y, on_failure="leave_out")
+    with pytest.raises(DegenerateDataError) as refused:
+        QuadraticDiscriminantAnalysis().fit(X, y)
+    assert {name: str(reason) for name, reason in found.left_out.items()}["QDA"] == str(refused.value)
+    assert set(found.ranking) == {*MODELS, "tree", "baseline"} - set(found.left_out)
+    assert found.to_dict()["left_out"]["QDA"] == str(refused.value)
+    alone = compare({name: model for name, model in MODELS.items() if name not in found.left_out}, X, y)
+    np.testing.assert_array_equal(found.cross_validation.scores("LDA"), alone.cross_validation.scores("LDA"))
+
+
+def test_models_that_cannot_be_fitted_are_errors_unless_said_otherwise():
+    X, y = constant_in_a_class()
+    with pytest.raises(DegenerateDataError, match="Constant in class"):
+        compare(MODELS, X, y)
+    with pytest.raises(DegenerateDataError, match="Constant in class"):
+        compare({"QDA": QuadraticDiscriminantAnalysis()}, X, y, on_failure="leave_out")
+
+
+def test_models_are_those_that_suit_the_table_if_none_are_given():
+    X, y = normal_classes(120)
+    assert set(compare(None, X, y).ranking) == {
+        "lda", "qda", "logistic", "naive-bayes", "svm", "least-squares", "baseline",
+    }  # fmt: skip
+    assert not {"svm", "least-squares"} & set(compare(None, X, y, metric="brier").ranking)
+    assert set(default_models(sparse.csr_array(X), np.bincount(y), "accuracy")) == {"logistic", "svm"}
+    assert "qda" not in default_models(X, np.array([100, 5, 15]), "accuracy")
+
+
+def test_models_with_probabilities_decide_by_costs():
+    X, y = masked_problem()
+    X, y = X[y < 2], y[y < 2]
+    costs = np.array([[0.0, 1.0], [8.0, 0.0]])
+    deciding = deciding_by_costs({"LDA": LinearDiscriminantAnalysis(), "LS": LeastSquaresClassifier()}, costs)
+    found = compare(deciding, X, y, costs=costs)
+    plain = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, costs=costs)
+    assert found.cross_validation.mean("LDA", "cost") < plain.cross_validation.mean("LDA", "cost")
+    assert isinstance(deciding["LS"], LeastSquaresClassifier)
+    assert deciding_by_costs(MODELS, None) is MODELS
+
+
 def test_exports(found):
     exported = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert exported["best"] == found.best
@@ -143,10 +220,12 @@ def test_exports(found):
         ({"models": {"baseline": GaussianNB()}}, ParameterError, "'baseline' is kept"),
         ({"models": LeastSquaresClassifier(), "metric": "log_loss"}, ParameterError, "'LeastSquaresClassifier' has no"),
         ({"metric": "speed"}, ParameterError, "got 'speed'"),
-        ({"folds": 0.3}, ParameterError, "One split does not show"),
+        ({"cv": 0.3}, ParameterError, "One split does not show"),
         ({"holdout": 2}, ParameterError, "holdout must be a share"),
         ({"holdout": 0.001}, LabelError, "leaves a part without it"),
         ({"level": 95}, ParameterError, "level must be"),
+        ({"keep": None}, ParameterError, "keep must be 'predictions' or 'posteriors', got None"),
+        ({"on_failure": "ignore"}, ParameterError, "on_failure must be 'raise' or 'leave_out', got 'ignore'"),
         ({"groups": [1, 2]}, InputError, "groups must have one entry"),
     ],
 )
@@ -172,10 +251,10 @@ def test_mcnemar_is_the_binomial_test(first_only, second_only, both, none):
     expected = 2 * stats.binom.cdf(fewer, tosses, 0.5) - stats.binom.pmf(fewer, tosses, 0.5)
     assert middle.p_value == pytest.approx(min(expected, 1.0), rel=1e-9)
     assert middle.p_value <= exact.p_value + 1e-12
-    assert middle.lower <= middle.difference * (middle.n_rows / (middle.n_rows + 2)) <= middle.upper
+    assert middle.low <= middle.difference * (middle.n_rows / (middle.n_rows + 2)) <= middle.high
     swapped = mcnemar(truth, right[:, 1], right[:, 0])
     assert swapped.p_value == pytest.approx(middle.p_value, rel=1e-12)
-    assert (swapped.lower, swapped.upper) == pytest.approx((-middle.upper, -middle.lower), rel=1e-12)
+    assert (swapped.low, swapped.high) == pytest.approx((-middle.high, -middle.low), rel=1e-12)
 
 
 def test_mcnemars_interval_covers_the_difference():
@@ -185,7 +264,7 @@ def test_mcnemars_interval_covers_the_difference():
     for both, first_only, second_only, none in cells:
         right = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [both, first_only, second_only, none], axis=0)
         test = mcnemar(np.zeros(120), right[:, 0], right[:, 1])
-        covered += test.lower <= 0.10 <= test.upper
+        covered += test.low <= 0.10 <= test.high
     assert 0.92 <= covered / 400 <= 0.98
 
 
@@ -240,7 +319,7 @@ def test_mcnemar_takes_labels_beside_abstentions():
 
 def test_an_interval_without_zero_is_not_left_alone_beside_cannot_be_told_apart(found):
     pair = found.differences[0]
-    doubtful = replace(pair, lower=0.01, upper=0.2, difference=0.1, p_value=0.03, p_adjusted=0.09)
+    doubtful = replace(pair, low=0.01, high=0.2, difference=0.1, p_value=0.03, p_adjusted=0.09)
     assert found._words(doubtful).endswith(
         f"interval 1.0 to 20.0 by itself; adjusted for {len(found.differences)} pairs, p = 0.09"
     )

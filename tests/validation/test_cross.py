@@ -124,9 +124,9 @@ def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
     passes = []
     monkeypatch.setattr(out_of_fold, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(120)
-    cross_validate(MOMENTS, X, y, folds=5)
+    cross_validate(MOMENTS, X, y, cv=5)
     assert len(passes) == 1
-    cross_validate(MOMENTS, X, y, folds=5, repeats=3)
+    cross_validate(MOMENTS, X, y, cv=5, repeats=3)
     assert len(passes) == 4
 
 
@@ -227,10 +227,10 @@ def test_tables_with_text_and_lists_of_texts_are_for_models_that_read_them():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b"], 30)
     table = pd.DataFrame({"level": np.where(rng.random(60) < 0.8, y, "c"), "x": rng.normal(size=60)})
-    assert cross_validate(NaiveBayes(), table, y, folds=3).mean("NaiveBayes") > 0.8
+    assert cross_validate(NaiveBayes(), table, y, cv=3).mean("NaiveBayes") > 0.8
     texts = [f"{label} word{i % 7}" + (" spam" if label == "b" else " ham") for i, label in enumerate(y)]
     pipeline = make_pipeline(CountVectorizer(), SklearnLogistic())
-    assert cross_validate(pipeline, texts, y, folds=3).mean("Pipeline") == 1.0
+    assert cross_validate(pipeline, texts, y, cv=3).mean("Pipeline") == 1.0
 
 
 def test_training_scores_are_those_of_the_training_rows():
@@ -258,7 +258,7 @@ def test_notes_tell_overfitting_from_underfitting_and_from_neither():
 
 def test_interval_is_the_corrected_resampled_t():
     X, y = normal_classes(150)
-    result = cross_validate(LinearDiscriminantAnalysis(), X, y, folds=5, repeats=2)
+    result = cross_validate(LinearDiscriminantAnalysis(), X, y, cv=5, repeats=2)
     scores = result.scores("LinearDiscriminantAnalysis")
     assert len(scores) == 10
     error = np.sqrt((1 / 10 + 30 / 120) * scores.var(ddof=1))
@@ -270,7 +270,7 @@ def test_interval_is_the_corrected_resampled_t():
 
 def test_one_split_has_wilsons_interval():
     X, y = normal_classes(150)
-    result = cross_validate(MOMENTS, X, y, folds=0.2, train_scores=True)
+    result = cross_validate(MOMENTS, X, y, cv=0.2, train_scores=True)
     assert result.n_splits == 1
     n = result.counts[0].sum()
     share, z = result.mean("lda"), stats.norm.ppf(0.975)
@@ -292,7 +292,7 @@ def test_confusion_is_that_of_the_out_of_fold_predictions():
 
 def test_repeats_keep_one_row_of_answers_for_each():
     X, y = normal_classes(100)
-    result = cross_validate(MOMENTS, X, y, folds=4, repeats=2, keep="posteriors", random_state=3)
+    result = cross_validate(MOMENTS, X, y, cv=4, repeats=2, keep="posteriors", random_state=3)
     assert result.predictions("lda").shape == (2, 100)
     assert result.posteriors("lda").shape == (2, 100, 3)
     assert not np.array_equal(result.posteriors("lda")[0], result.posteriors("lda")[1])
@@ -345,7 +345,7 @@ def test_baseline_is_the_most_frequent_training_class():
 
 def test_prints_and_exports():
     X, y = normal_classes(120)
-    result = cross_validate(MOMENTS, X, y, folds=4, train_scores=True)
+    result = cross_validate(MOMENTS, X, y, cv=4, train_scores=True)
     text = str(result)
     assert all(name in text for name in (*MOMENTS, "log_loss", "not available", "mean of 4 splits"))
     exported = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -385,9 +385,9 @@ def test_answers_that_are_no_class_are_refused():
 
 def test_progress_is_shown_only_when_asked_for(capsys):
     X, y = normal_classes(60)
-    cross_validate(MOMENTS, X, y, folds=3)
+    cross_validate(MOMENTS, X, y, cv=3)
     assert capsys.readouterr() == ("", "")
-    cross_validate(MOMENTS, X, y, folds=3, progress=True)
+    cross_validate(MOMENTS, X, y, cv=3, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "validation" in err

@@ -17,7 +17,7 @@ from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegress
 from discriminant.errors import ParameterError
 from discriminant.validation import out_of_fold
 from discriminant.validation.learning_curve import error_sources, evenly_mixed, fit_power_law, learning_curve
-from discriminant.validation.out_of_fold import Judge
+from discriminant.validation.out_of_fold import ValidationTask
 
 
 def two_normals(n=2000, p=4, shift=0.6, seed=0):
@@ -31,8 +31,10 @@ def two_normals(n=2000, p=4, shift=0.6, seed=0):
 def ladders(monkeypatch):
     """The training and test rows of every split that is scored."""
     seen = []
-    outcome = Judge.outcome
-    monkeypatch.setattr(Judge, "outcome", lambda self, split, *rest: seen.append(split) or outcome(self, split, *rest))
+    result = ValidationTask.result
+    monkeypatch.setattr(
+        ValidationTask, "result", lambda self, split, *rest: seen.append(split) or result(self, split, *rest)
+    )
     return seen
 
 
@@ -43,7 +45,7 @@ def ladders(monkeypatch):
 )
 def test_errors_are_those_of_plain_fits_to_nested_rows(model, ladders):
     X, y = normal_classes(200)
-    curve = learning_curve(model, X, y, sizes=[40, 80, 160], folds=5, n_jobs=1)
+    curve = learning_curve(model, X, y, sizes=[40, 80, 160], cv=5, n_jobs=1)
     assert len(ladders) == 15
     for s in range(5):
         steps = ladders[3 * s : 3 * s + 3]
@@ -61,14 +63,14 @@ def test_moment_models_read_each_split_once(monkeypatch):
     passes, collected = [], out_of_fold.collected
     monkeypatch.setattr(out_of_fold, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(200)
-    learning_curve(GaussianNB(), X, y, folds=4)
+    learning_curve(GaussianNB(), X, y, cv=4)
     assert len(passes) == 4
 
 
 def test_sizes_below_the_number_of_columns_are_fitted_by_themselves():
     X, y = normal_classes(150, p=20)
     model = LinearDiscriminantAnalysis(shrinkage=0.2)
-    curve = learning_curve(model, X, y, sizes=[15, 100], folds=3)
+    curve = learning_curve(model, X, y, sizes=[15, 100], cv=3)
     assert curve.validation_errors.shape == (3, 2)
     assert curve.validation_errors[:, 1].mean() < curve.validation_errors[:, 0].mean()
 
@@ -94,7 +96,7 @@ def test_power_law_is_found_again(limit, scale, power, first):
 
 def test_shares_default_sizes_and_weights():
     X, y = normal_classes(200)
-    shares = learning_curve(GaussianNB(), X, y, sizes=[0.25, 0.5, 1.0], folds=4)
+    shares = learning_curve(GaussianNB(), X, y, sizes=[0.25, 0.5, 1.0], cv=4)
     np.testing.assert_array_equal(shares.sizes, [38, 75, 150])
     default = learning_curve(GaussianNB(), X, y, sample_weight=np.ones(200))
     assert default.sizes[-1] == 160
@@ -131,7 +133,7 @@ def test_curves_that_cannot_be_are_refused(given, words):
 
 def test_sources_of_a_known_problem():
     X, y, bayes = two_normals(4000)
-    found = error_sources(LinearDiscriminantAnalysis(), X, y, bayes_error=bayes, folds=10)
+    found = error_sources(LinearDiscriminantAnalysis(), X, y, bayes_error=bayes, cv=10)
     assert found.total.value == pytest.approx(bayes + found.approximation.value + found.estimation.value, abs=1e-12)
     assert found.approximation.interval().low < 0 < found.approximation.interval().high
     assert abs(found.estimation.value) < 0.01
@@ -161,8 +163,8 @@ def test_few_rows_for_many_columns_are_an_estimation_error():
 def test_a_solver_that_stops_early_has_an_optimisation_error():
     X, y, _ = two_normals(1500)
     X = X * np.array([1, 10, 100, 1000]) + 50
-    early = error_sources(LogisticRegression(solver="gradient", tol=0.05), X, y, sizes=[300, 600, 1000], folds=3)
-    full = error_sources(LogisticRegression(), X, y, sizes=[300, 600, 1000], folds=3)
+    early = error_sources(LogisticRegression(solver="gradient", tol=0.05), X, y, sizes=[300, 600, 1000], cv=3)
+    full = error_sources(LogisticRegression(), X, y, sizes=[300, 600, 1000], cv=3)
     assert early.optimisation.excess > 1e-4 > full.optimisation.excess
     assert early.optimisation.changed > 0
     assert full.optimisation.changed == 0

@@ -18,8 +18,8 @@ from discriminant.validation.splits import labelled_table, plan_rounds
 LDA = LinearDiscriminantAnalysis
 
 
-def rounds_of(y, folds, repeats=1, groups=None, stratify=True, random_state=0):
-    return plan_rounds(labelled_table(np.zeros((len(y), 1)), y), folds, repeats, groups, stratify, random_state)
+def rounds_of(y, cv, repeats=1, groups=None, stratify=True, random_state=0):
+    return plan_rounds(labelled_table(np.zeros((len(y), 1)), y, groups=groups), cv, repeats, stratify, random_state)
 
 
 @given(
@@ -100,32 +100,32 @@ def validate(**given):
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"folds": 61}, ParameterError, "folds=61, but X has only 60 rows"),
-        ({"folds": 1}, ParameterError, "folds must be a whole number, at least 2, got 1"),
-        ({"folds": True}, ParameterError, "folds must be a number of folds"),
-        ({"folds": "ten"}, ParameterError, "got 'ten'"),
-        ({"folds": 1.5}, ParameterError, "between 0 and 1, got 1.5"),
-        ({"folds": 0.01}, LabelError, "has .* rows: a share of 0.01 held out leaves a part without it"),
-        ({"folds": []}, ParameterError, "folds is empty"),
-        ({"folds": [3]}, ParameterError, "Split 0 of folds must be a pair"),
-        ({"folds": [([0, 1], [1, 2])]}, InputError, "Split 0 of folds has row 1 among both"),
-        ({"folds": [([0, 1], [99])]}, InputError, "names row 99; rows are numbered 0 to 59"),
-        ({"folds": [([0.5, 1.0], [2])]}, InputError, "must hold row numbers"),
-        ({"folds": [([], [2])]}, InputError, "must hold row numbers"),
-        ({"folds": StratifiedKFold(50)}, InputError, "cannot split these rows"),
+        ({"cv": 61}, ParameterError, "cv=61, but X has only 60 rows"),
+        ({"cv": 1}, ParameterError, "cv must be a whole number, at least 2, got 1"),
+        ({"cv": True}, ParameterError, "cv must be a number of folds"),
+        ({"cv": "ten"}, ParameterError, "got 'ten'"),
+        ({"cv": 1.5}, ParameterError, "between 0 and 1, got 1.5"),
+        ({"cv": 0.01}, LabelError, "has .* rows: a share of 0.01 held out leaves a part without it"),
+        ({"cv": []}, ParameterError, "cv is empty"),
+        ({"cv": [3]}, ParameterError, "Split 0 of cv must be a pair"),
+        ({"cv": [([0, 1], [1, 2])]}, InputError, "Split 0 of cv has row 1 among both"),
+        ({"cv": [([0, 1], [99])]}, InputError, "names row 99; rows are numbered 0 to 59"),
+        ({"cv": [([0.5, 1.0], [2])]}, InputError, "must hold row numbers"),
+        ({"cv": [([], [2])]}, InputError, "must hold row numbers"),
+        ({"cv": StratifiedKFold(50)}, InputError, "cannot split these rows"),
         ({"repeats": 0}, ParameterError, "repeats must be a whole number, at least 1"),
-        ({"repeats": 2, "folds": KFold(3)}, ParameterError, "repeats=2 needs a number of folds"),
+        ({"repeats": 2, "cv": KFold(3)}, ParameterError, "repeats=2 needs a number of folds"),
         ({"groups": np.arange(5)}, InputError, r"groups must have one entry for each of the 60 rows, got shape \(5,\)"),
         ({"groups": np.where(np.arange(60) == 7, np.nan, 1.0)}, InputError, "groups contains NaN: row 7"),
-        ({"groups": np.arange(60) % 4}, ParameterError, "folds=10, but there are only 4 groups"),
-        ({"groups": np.array([*"abc"])[y], "folds": 3}, LabelError, "Class 'ash' occurs in one group only"),
+        ({"groups": np.arange(60) % 4, "cv": 10}, ParameterError, "cv=10, but there are only 4 groups"),
+        ({"groups": np.array([*"abc"])[y], "cv": 3}, LabelError, "Class 'ash' occurs in one group only"),
         ({"metrics": "f2"}, ParameterError, "metrics must be among accuracy, .*; got 'f2'"),
         ({"metrics": ()}, ParameterError, "metrics must be among"),
         ({"metrics": "cost"}, ParameterError, "needs costs"),
         ({"costs": np.ones((2, 2))}, ParameterError, "2 rows and 2 columns for the 3 classes"),
         ({"costs": {"oak": {"ash": 1}}}, ParameterError, "costs"),
         ({"keep": "all"}, ParameterError, "keep must be None, 'predictions' or 'posteriors', got 'all'"),
-        ({"keep": "predictions", "folds": 0.3}, ParameterError, "hold out every row exactly once"),
+        ({"keep": "predictions", "cv": 0.3}, ParameterError, "hold out every row exactly once"),
         ({"models": LinearRegression()}, ParameterError, "'LinearRegression' is not a classifier"),
         ({"models": [KMeans()]}, ParameterError, "'KMeans' is not a classifier"),
         ({"models": LDA}, ParameterError, r"is a class, not a model: write LinearDiscriminantAnalysis\(\)"),
@@ -157,18 +157,18 @@ def test_what_cannot_be_is_refused_by_name(given, error, words):
 def test_a_class_with_fewer_rows_than_folds_is_named_with_its_count():
     few = np.array(["rare"] * 4 + ["common"] * 56)
     with pytest.raises(LabelError, match="Class 'rare' has 4 rows, fewer than the 10 folds"):
-        validate(y=few)
-    assert validate(y=few, folds=4).n_splits == 4
-    assert validate(y=few, folds=10, stratify=False, models=GaussianNB()).n_splits == 10
+        validate(y=few, cv=10)
+    assert validate(y=few).n_splits == 4
+    assert validate(y=few, cv=10, stratify=False, models=GaussianNB()).n_splits == 10
 
 
-@pytest.mark.parametrize("folds", [5, 0.3])
+@pytest.mark.parametrize("cv", [5, 0.3])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_value_that_is_not_finite_is_found(folds, value):
+def test_a_value_that_is_not_finite_is_found(cv, value):
     broken = X.copy()
     broken[17, 2] = value
     with pytest.raises(InputError, match="column 2, row 17"):
-        validate(X=broken, folds=folds)
+        validate(X=broken, cv=cv)
 
 
 def test_what_was_not_measured_or_kept_is_not_there():

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import ParameterError
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, told
+from .models import compared_models
 from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
 
 _METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error_rate", "log_loss", "brier", "auc", "cost")}
-_MOST_FOLDS = 10
-_BASELINE = "baseline"
 
 
 @command
@@ -62,13 +62,12 @@ def compare(
     labelled = reading.training(data, target, weights, groups)
     if not json:
         labelled.tell_findings()
-    found = compared(labelled, models, folds, repeats, metric, costs, report)
-    show(found, comparison_page, json)
+    show(compared(labelled, models, folds, repeats, metric, costs, report), comparison_page, json)
 
 
 def compared(
     labelled: Labelled,
-    models: str | None = None,
+    names: str | None = None,
     folds: int | None = None,
     repeats: int = 1,
     metric: str | None = None,
@@ -76,121 +75,72 @@ def compared(
     report: str | None = None,
 ) -> dict[str, Any]:
     """Compare, write the report if one is wanted, and give what is shown."""
-    table = options.read_costs(costs, list(labelled.class_rows))
-    contest = Contest(labelled, _folds(labelled, folds), repeats, _metric(metric, table is not None), table)
-    comparison, left_out = contest.held(models)
+    from ..validation.comparison import compare, deciding_by_costs, default_metric
+
+    table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
+    measure = default_metric(table) if metric is None else _metric(metric)
+    models = compared_models(names, labelled, measure)
+    parts = _folds(labelled) if folds is None else folds
+    found = compare(
+        deciding_by_costs(models, table),
+        labelled.rows,
+        training.y,
+        parts,
+        repeats,
+        measure,
+        groups=training.groups,
+        costs=table,
+        sample_weight=training.weights,
+        keep="predictions" if report is None else "posteriors",
+        on_failure="leave_out" if names is None else "raise",
+    )
     if report is not None:
-        contest.report(comparison, report)
-    name = _best_model(comparison)
+        _write_report(report, found, models[found.best_model], labelled, table)
     return {
         **labelled.source,
-        **comparison.to_dict(),
-        "folds": contest.folds,
+        **found.to_dict(),
+        "folds": parts,
         "repeats": repeats,
-        "ranking": list(comparison.ranking),
-        "left_out": {name: told(reason) for name, reason in left_out.items()},
+        "left_out": {name: told(reason) for name, reason in found.left_out.items()},
         "findings": labelled.findings,
         "report": report,
-        "fit_command": _fit_command(labelled, contest.models[name], name),
+        "fit_command": _fit_command(labelled, models[found.best_model], found.best_model),
     }
 
 
-def _metric(asked: str | None, with_costs: bool) -> str:
-    from ..errors import ParameterError
-
-    name = asked if asked is not None else "cost" if with_costs else "accuracy"
+def _metric(name: str) -> str:
     if name.replace("_", "-") not in _METRICS:
         raise ParameterError(f"--metric must be one of {', '.join(_METRICS)}; got {name!r}.")
     return _METRICS[name.replace("_", "-")]
 
 
-def _folds(labelled: Labelled, asked: int | None) -> int:
-    """As many folds as asked for, else ten, or as many as the smallest class has rows and as there are groups."""
-    if asked is not None:
-        return asked
-    smallest = min(labelled.class_rows.values())
-    groups = labelled.training.groups
-    found = max(2, min(_MOST_FOLDS, smallest, _MOST_FOLDS if groups is None else len(set(groups.tolist()))))
-    if found < _MOST_FOLDS and smallest > 1:
-        say(f"{found} folds instead of {_MOST_FOLDS}: the smallest class has {smallest} rows.")
+def _folds(labelled: Labelled) -> int:
+    import numpy as np
+
+    from ..validation.splits import DEFAULT_FOLDS, default_folds
+
+    counts = np.array(list(labelled.class_rows.values()))
+    found = default_folds(counts, labelled.training.groups)
+    if found < DEFAULT_FOLDS and counts.min() > 1:
+        say(f"{found} folds instead of {DEFAULT_FOLDS}: the smallest class has {counts.min()} rows.")
     return found
 
 
-class Contest:
-    """Models on one table, all on the same folds."""
+def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, costs: Any) -> None:
+    """Write the report of the comparison and of the best model, fitted to all rows."""
+    from ..report import write_report
+    from ..tables import Finding
 
-    def __init__(self, labelled: Labelled, folds: int, repeats: int, metric: str, costs: Any) -> None:
-        self.labelled, self.folds, self.repeats, self.metric, self.costs = labelled, folds, repeats, metric, costs
-        self.models: dict[str, Any] = {}
-
-    def held(self, asked: str | None) -> tuple[Comparison, dict[str, Any]]:
-        """The comparison, and why models were left out: those not asked for by name that cannot be fitted."""
-        from .models import compared_models
-
-        self.models = compared_models(asked, self.labelled, self.metric)
-        left_out = {} if asked is not None else self._unfit()
-        for name in left_out:
-            del self.models[name]
-        return self._compare(), left_out
-
-    def _unfit(self) -> dict[str, Any]:
-        """Models that need more variation than some training part has: they cost little to try."""
-        from ..errors import DegenerateDataError
-        from ..validation.cross_validation import cross_validate
-
-        reasons: dict[str, Any] = {}
-        for name in [name for name in ("lda", "qda", "naive-bayes", "least-squares") if name in self.models]:
-            try:
-                cross_validate(self.models[name], metrics="accuracy", progress=False, **self._splits())
-            except DegenerateDataError as error:
-                reasons[name] = error
-        return reasons
-
-    def _compare(self) -> Comparison:
-        from ..validation.comparison import compare
-
-        models = {name: self._deciding(model) for name, model in self.models.items()}
-        return compare(models, metric=self.metric, costs=self.costs, **self._splits())
-
-    def _splits(self) -> dict[str, Any]:
-        training = self.labelled.training
-        return {
-            "X": self.labelled.rows,
-            "y": training.y,
-            "folds": self.folds,
-            "repeats": self.repeats,
-            "groups": training.groups,
-            "sample_weight": training.weights,
-        }
-
-    def _deciding(self, model: Any) -> Any:
-        """The model deciding by least expected cost, where there are costs and it has probabilities."""
-        from ..estimators.decision import DecisionClassifier
-
-        if self.costs is None or not hasattr(model, "predict_proba"):
-            return model
-        return DecisionClassifier(model, self.costs)
-
-    def report(self, comparison: Comparison, path: str) -> None:
-        """Write the report of the comparison and of the best model."""
-        from ..report import write_report
-        from ..tables import Finding
-
-        name, training = _best_model(comparison), self.labelled.training
-        write_report(
-            path,
-            comparison,
-            replace(training, findings=tuple(Finding(**finding) for finding in self.labelled.findings)),
-            model=self.models[name].fit(self.labelled.rows, training.y, **self.labelled.weights),
-            model_name=name,
-            costs=self.costs,
-            command=command_line(),
-        )
-
-
-def _best_model(comparison: Comparison) -> str:
-    """The best one that is a model."""
-    return next(name for name in comparison.ranking if name != _BASELINE)
+    training = labelled.training
+    write_report(
+        path,
+        found,
+        replace(training, findings=tuple(Finding(**finding) for finding in labelled.findings)),
+        model=model.fit(labelled.rows, training.y, **labelled.weights),
+        model_name=found.best_model,
+        costs=costs,
+        command=command_line(),
+    )
 
 
 def _fit_command(labelled: Labelled, model: Any, name: str) -> str:
@@ -218,4 +168,4 @@ def comparison_page(found: dict[str, Any]) -> Page:
 def _cells(summary: dict[str, Any]) -> list[str]:
     from ..results import number
 
-    return [number(summary["mean"]), number(summary["lower"]), number(summary["upper"])]
+    return [number(summary["mean"]), number(summary["low"]), number(summary["high"])]

@@ -10,13 +10,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from ..errors import ParameterError
 from .options import Labelled
 
-#: A comparison includes a support vector machine up to this many values,
-_SVM_VALUES = 3_000_000
-#: models that invert a covariance up to this many columns,
-_INVERTED_COLUMNS = 1000
-#: and quadratic ones if the smallest class has so many rows for each column.
-_ROWS_PER_COLUMN = 3
-
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
 
@@ -34,31 +27,19 @@ def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = 
 
 def compared_models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
     """The models of a comparison: those asked for, or those that suit the size of the table."""
+    import numpy as np
+
     from ..estimators.registry import weak_penalty
+    from ..validation.comparison import default_models
 
-    names = _default_names(labelled, metric) if asked is None else [name.strip() for name in asked.split(",")]
-    models = {name: made_model(name, labelled) for name in names}
+    training = labelled.training
+    if asked is None:
+        counts = np.array(list(labelled.class_rows.values()))
+        return default_models(training.X, counts, metric, training.schema)
+    models = {name: made_model(name, labelled) for name in map(str.strip, asked.split(","))}
     if "logistic" in models:
-        models["logistic"].set_params(alpha=weak_penalty(len(labelled.training.y)))
+        models["logistic"].set_params(alpha=weak_penalty(len(training.y)))
     return models
-
-
-def _default_names(labelled: Labelled, metric: str) -> list[str]:
-    from ..estimators.registry import WITHOUT_PROBABILITIES
-
-    n, p = labelled.training.X.shape
-    dense = not labelled.training.schema.sparse
-    enough = min(labelled.class_rows.values()) >= _ROWS_PER_COLUMN * p
-    wanted = {
-        "lda": dense and p <= _INVERTED_COLUMNS,
-        "qda": dense and p <= _INVERTED_COLUMNS and enough,
-        "logistic": True,
-        "naive-bayes": dense,
-        "svm": n * p <= _SVM_VALUES,
-        "least-squares": dense and p <= _INVERTED_COLUMNS,
-    }
-    probable = metric in ("log_loss", "brier")
-    return [name for name, suits in wanted.items() if suits and not (probable and name in WITHOUT_PROBABILITIES)]
 
 
 def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:

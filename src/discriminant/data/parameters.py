@@ -6,7 +6,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, Setting
 
 
 def check_number(
@@ -15,13 +15,13 @@ def check_number(
     """Refuse what is not a number from ``least`` to ``most`` (above ``least``, if ``open_below``)."""
     number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
     if not number or not least <= float(value) <= most or (open_below and float(value) == least):
-        raise ParameterError(f"{name} must be {_range(least, most, open_below)}, got {value!r}.")
+        raise ParameterError(Setting(name), f" must be {_range(least, most, open_below)}, got {value!r}.")
 
 
 def check_integer(name: str, value: Any, least: int) -> None:
     """Refuse what is not a whole number of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-        raise ParameterError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+        raise ParameterError(Setting(name), f" must be a whole number, at least {least}, got {value!r}.")
 
 
 def _range(least: float, most: float, open_below: bool) -> str:

@@ -119,7 +119,7 @@ def cross_validate_areas(
     """
     groups = area_groups(samples, block)
     _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
-    return cross_validate(models, samples.X, samples.y, folds=folds, groups=groups, **more)
+    return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
 
 
 def held_out_accuracy(
@@ -172,7 +172,7 @@ def held_out_accuracy(
     """
     groups = area_groups(samples, block)
     _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
-    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, None), folds, 1, groups, True, random_state)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 

@@ -7,28 +7,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from ..data.labels import encode_labels
 from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
-from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.evaluation import Evaluation, evaluation_of
+from ..evaluation.evaluation import Evaluation
 from ..results import plain
 from ..tables.learning import Finding
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.comparison import Comparison
+from ..validation.cross_validation import CrossValidation
 from ..validation.learning_curve import LearningCurve
-from ..validation.out_of_fold import Predictions, model_answers
-from ..validation.splits import LabelledTable, labelled_table, plan_rounds
 
 Array = np.ndarray[Any, Any]
-
-BASELINE = "baseline"
-_FOLDS = 10
-_OTHER_PREDICTIONS = "not the predictions of the comparison, which had other folds or decided by costs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,36 +91,36 @@ class ReportData:
 def gather(
     comparison: Any,
     training: Any,
-    evaluation: Any,
-    model: Any,
-    model_name: str | None,
-    costs: Any,
-    learning_curve: Any,
-    command: str | None,
-    random_state: Any,
+    *,
+    evaluation: Any = None,
+    model: Any = None,
+    model_name: str | None = None,
+    costs: Any = None,
+    learning_curve: Any = None,
+    command: str | None = None,
+    random_state: Any = 0,
 ) -> ReportData:
-    """The material of a report; what is missing is made of the rest where that can be done."""
+    """What a report is made of; the evaluation is made of the comparison where none is given."""
     _check_kinds(comparison, evaluation, learning_curve)
-    rows = _training_rows(training)
-    winner = _winner(comparison, model, model_name)
+    rows, winner = _training_rows(training), _winner(comparison, model, model_name)
+    evaluated_on = "the rows of the evaluation"
     if evaluation is None:
-        evaluation, evaluated_on = _own_evaluation(comparison, rows, model, winner, costs, random_state)
-    else:
-        evaluated_on = "the rows of the evaluation"
+        evaluation = comparison.cross_validation.evaluation(winner, costs, comparison.level)
+        evaluated_on = _held_out_rows(comparison.cross_validation, winner)
     if evaluation.confusion is None:
         raise ParameterError("The evaluation has no confusion matrix: give predictions to evaluation_of as well.")
+    known = None if costs is None else _checked_costs(costs, evaluation.classes)
     return ReportData(
-        comparison,
-        rows,
-        evaluation,
-        evaluated_on,
-        model,
-        winner,
-        None if costs is None else _checked_costs(costs, evaluation.classes),
-        learning_curve,
-        command,
-        random_state,
+        comparison, rows, evaluation, evaluated_on, model, winner, known, learning_curve, command, random_state
     )
+
+
+def _held_out_rows(found: CrossValidation, winner: str) -> str:
+    """Which rows an evaluation by cross-validation is of."""
+    if winner not in found.out_of_fold:
+        return "the rows held out in the comparison"
+    folds = found.n_splits // len(found.out_of_fold[winner].codes)
+    return f"all rows, each predicted by a fit to the other folds ({folds} folds)"
 
 
 def _check_kinds(comparison: Any, evaluation: Any, learning_curve: Any) -> None:
@@ -190,74 +183,3 @@ def _checked_costs(costs: Any, classes: Array) -> Costs:
     if values.ndim == 3:
         raise ParameterError("A report needs one table of costs for all rows, got one for each row.")
     return Costs(values, [plain(label) for label in classes], actions)
-
-
-def _own_evaluation(
-    comparison: Comparison | None, rows: TrainingRows | None, model: Any, winner: str, costs: Any, random_state: Any
-) -> tuple[Evaluation, str]:
-    """The evaluation of the winner on rows it had not seen, from the best there is."""
-    assert comparison is not None
-    crossed = comparison.cross_validation
-    if rows is not None and len(rows.y) == round(crossed.counts[0].sum()) and winner in crossed.kept_posteriors:
-        posterior, codes = crossed.kept_posteriors[winner][0], crossed.kept_codes[winner][0]
-        found = _evaluated(rows, crossed.classes, Predictions(codes, posterior), costs, comparison.level)
-        return found, "the rows held out in the comparison"
-    if rows is not None and model is not None:
-        table = labelled_table(rows.X, rows.y, rows.weights)
-        answers, folds = out_of_fold(model, table, crossed.n_splits, rows.groups, random_state)
-        found = _evaluated(rows, table.classes, answers, costs, comparison.level)
-        others = "" if _same_counts(found, crossed.confusion(winner)) else f"; {_OTHER_PREDICTIONS}"
-        return found, f"all rows, each predicted by a fit to the other folds ({folds} folds{others})"
-    confusion = crossed.confusion(winner)
-    total = float(confusion.total)
-    notes = ["Only predicted classes were kept in the comparison, no probabilities."]
-    counted = crossed.classes, round(total), total, comparison.level
-    return Evaluation.of_parts(*counted, confusion=confusion, notes=notes), "the rows held out in the comparison"
-
-
-def _same_counts(evaluation: Evaluation, confusion: ConfusionMatrix) -> bool:
-    found = evaluation.confusion
-    assert found is not None
-    return found.counts.shape == confusion.counts.shape and bool(np.allclose(found.counts, confusion.counts))
-
-
-def _evaluated(rows: TrainingRows, classes: Array, answers: Predictions, costs: Any, level: float) -> Evaluation:
-    return evaluation_of(
-        rows.y,
-        classes[answers.codes],
-        answers.posterior,
-        answers.scores,
-        classes=classes,
-        costs=costs,
-        sample_weight=rows.weights,
-        groups=rows.groups,
-        level=level,
-    )
-
-
-def out_of_fold(
-    model: Any, table: LabelledTable, n_splits: int, groups: Any, random_state: Any
-) -> tuple[Predictions, int]:
-    """What fits to the other folds say of each row, and the number of folds.
-
-    The folds are those of `compare`, where it dealt each row once with the same random state.
-    """
-    rarest = int(np.bincount(table.codes).min())
-    stratify = rarest >= 2
-    folds = min(n_splits, _FOLDS, rarest if stratify else table.n_rows)
-    (dealt,) = plan_rounds(table, folds, 1, groups, stratify, random_state)
-    codes = np.empty(table.n_rows, dtype=np.int32)
-    columns: dict[str, Array] = {}
-    for split in dealt.splits:
-        train = split.train
-        fitted = clone(model).fit(table.rows(train), table.labels(train), **table.fitting(train))
-        found = model_answers(type(model).__name__, fitted, table, split.test, posteriors=True)
-        codes[split.test] = found.codes
-        for name in ("posterior", "scores"):
-            values = getattr(found, name)
-            if values is not None:
-                columns.setdefault(name, np.empty((table.n_rows, values.shape[1])))[split.test] = values
-    scores = columns.get("scores")
-    if scores is not None and not np.isfinite(scores).all():  # a fold without some class: its scores are unknown
-        scores = None
-    return Predictions(codes, columns.get("posterior"), scores), folds

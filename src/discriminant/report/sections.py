@@ -17,7 +17,7 @@ from ..engine import reduce
 from ..errors import DiscriminantError
 from ..evaluation.curves import Roc, Rocs
 from ..moments import ClassMoments
-from ..validation.comparison import Comparison
+from ..validation.comparison import BASELINE, Comparison
 from .page import (
     SHARES,
     Drawing,
@@ -32,7 +32,7 @@ from .page import (
     significance,
     versions,
 )
-from .report_data import BASELINE, ReportData, TrainingRows
+from .report_data import ReportData, TrainingRows
 
 Array = np.ndarray[Any, Any]
 
@@ -126,17 +126,17 @@ class ColumnLine:
     deviation: str = ""
 
 
-def data_section(material: ReportData) -> dict[str, Any]:
+def data_section(data: ReportData) -> dict[str, Any]:
     """What the section on the data shows."""
-    rows = material.rows
+    rows = data.rows
     lines = [] if rows is None else _columns(rows)
     findings = () if rows is None else sorted(rows.findings, key=lambda found: found.severity != "warning")
     return {
-        "n_rows": count(material.evaluation.n_rows if rows is None else len(rows.y)),
+        "n_rows": count(data.evaluation.n_rows if rows is None else len(rows.y)),
         "n_dropped": 0 if rows is None else rows.n_dropped,
         "n_columns": None if rows is None else len(lines),
         "n_coded": None if rows is None else len(rows.names),
-        "classes": class_lines(material),
+        "classes": class_lines(data),
         "columns": lines[:SHOWN_COLUMNS],
         "more_columns": lines[SHOWN_COLUMNS:],
         "findings": findings,
@@ -146,13 +146,13 @@ def data_section(material: ReportData) -> dict[str, Any]:
     }
 
 
-def class_lines(material: ReportData) -> list[ClassLine]:
+def class_lines(data: ReportData) -> list[ClassLine]:
     """Each class with its rows, in the order of the classes."""
-    weight = material.class_rows
+    weight = data.class_rows
     total, most = float(weight.sum()), float(weight.max())
     return [
         ClassLine(str(label), count(n), percent(n / total), n / most)
-        for label, n in zip(material.classes, weight.tolist(), strict=True)
+        for label, n in zip(data.classes, weight.tolist(), strict=True)
     ]
 
 
@@ -195,9 +195,9 @@ class ModelLine:
     winner: bool
 
 
-def models_section(material: ReportData) -> dict[str, Any]:
+def models_section(data: ReportData) -> dict[str, Any]:
     """What the section on the models shows."""
-    comparison = material.comparison
+    comparison = data.comparison
     if comparison is None:
         return {"compared": False}
     crossed = comparison.cross_validation
@@ -206,7 +206,7 @@ def models_section(material: ReportData) -> dict[str, Any]:
         "compared": True,
         "metric": word(comparison.metric),
         "metrics": list(crossed.metrics),
-        "lines": [_line(comparison, name, material.winner) for name in comparison.ranking],
+        "lines": [_line(comparison, name, data.winner) for name in comparison.ranking],
         "level": f"{100 * comparison.level:g} %",
         "n_splits": crossed.n_splits,
         "sentence": comparison.sentence,
@@ -237,7 +237,7 @@ def _line(comparison: Comparison, name: str, winner: str) -> ModelLine:
         return ModelLine(name, scores, "", "", "", "best", name == winner)
     pair, metric = comparison.difference(name, comparison.best), comparison.metric
     sign = 1 if pair.first == name else -1
-    low, high = sorted((sign * pair.lower, sign * pair.upper))
+    low, high = sorted((sign * pair.low, sign * pair.high))
     return ModelLine(
         name,
         scores,
@@ -298,16 +298,16 @@ class Term:
         }
 
 
-def coefficients_section(material: ReportData) -> dict[str, Any]:
+def coefficients_section(data: ReportData) -> dict[str, Any]:
     """What the section on the coefficients shows."""
-    if material.model is None:
+    if data.model is None:
         return {"terms": [], "reason": "No fitted model was given to the report."}
-    model = _linear(material.model)
+    model = _linear(data.model)
     if model is None:
-        return {"terms": [], "reason": _without_coefficients(material.winner)}
-    terms, reason = _inferred(model, material)
+        return {"terms": [], "reason": _without_coefficients(data.winner)}
+    terms, reason = _inferred(model, data)
     inferred = bool(terms)
-    terms = terms or _plain(model, material)
+    terms = terms or _plain(model, data)
     ranked = sorted(terms, key=lambda term: -term.size)
     return {
         "terms": ranked[:SHOWN_TERMS],
@@ -318,7 +318,7 @@ def coefficients_section(material: ReportData) -> dict[str, Any]:
         "with_standardised": any(not math.isnan(term.standardised) for term in terms),
         "about": quoted(terms[0].outcome) if terms else "",
         "reason": reason,
-        "drawing": _drawing(model, material),
+        "drawing": _drawing(model, data),
     }
 
 
@@ -340,15 +340,15 @@ def _scores_are_log_odds(model: Any) -> bool:
     return hasattr(model, "predict_proba") and len(np.atleast_2d(model.coef_)) == 1
 
 
-def _inferred(model: Any, material: ReportData) -> tuple[list[Term], str]:
+def _inferred(model: Any, data: ReportData) -> tuple[list[Term], str]:
     """The terms with standard errors, or why there are none."""
     if not hasattr(model, "summary"):
         return [], "This kind of model estimates its coefficients without standard errors."
     try:
-        rows = model.summary(level=material.evaluation.level).rows
+        rows = model.summary(level=data.evaluation.level).rows
     except DiscriminantError as error:
         return [], f"There are no intervals: {error}"
-    names = _display_names(model, material)
+    names = _display_names(model, data)
     terms = [
         Term(
             str(row.outcome),
@@ -372,18 +372,18 @@ def _size(row: Any) -> float:
     return abs(row.z) if math.isfinite(row.z) else 0.0
 
 
-def _display_names(model: Any, material: ReportData) -> dict[str, str]:
+def _display_names(model: Any, data: ReportData) -> dict[str, str]:
     """The columns' own names, for a model that was fitted to numbers without names."""
-    if material.rows is None or hasattr(model, "feature_names_in_"):
+    if data.rows is None or hasattr(model, "feature_names_in_"):
         return {}
-    return {f"x{j}": name for j, name in enumerate(material.rows.names)}
+    return {f"x{j}": name for j, name in enumerate(data.rows.names)}
 
 
-def _plain(model: Any, material: ReportData) -> list[Term]:
+def _plain(model: Any, data: ReportData) -> list[Term]:
     values = np.atleast_2d(model.coef_)
-    names = _names(model, material, values.shape[1])
-    deviations = _deviations(material, values.shape[1])
-    classes = [str(label) for label in material.classes]
+    names = _names(model, data, values.shape[1])
+    deviations = _deviations(data, values.shape[1])
+    classes = [str(label) for label in data.classes]
     outcomes = classes[1:] if len(values) == 1 else classes
     terms = []
     for outcome, row in zip(outcomes, values, strict=False):
@@ -393,25 +393,25 @@ def _plain(model: Any, material: ReportData) -> list[Term]:
     return terms
 
 
-def _names(model: Any, material: ReportData, n_columns: int) -> list[str]:
-    if material.rows is not None and len(material.rows.names) == n_columns:
-        return list(material.rows.names)
+def _names(model: Any, data: ReportData, n_columns: int) -> list[str]:
+    if data.rows is not None and len(data.rows.names) == n_columns:
+        return list(data.rows.names)
     return [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])]
 
 
-def _deviations(material: ReportData, n_columns: int) -> Array:
-    if material.rows is None or len(material.rows.names) != n_columns:
+def _deviations(data: ReportData, n_columns: int) -> Array:
+    if data.rows is None or len(data.rows.names) != n_columns:
         return np.full(n_columns, np.nan)
-    return column_moments(material.rows)[1]
+    return column_moments(data.rows)[1]
 
 
-def _drawing(model: Any, material: ReportData) -> Drawing:
+def _drawing(model: Any, data: ReportData) -> Drawing:
     from ..figures import coefficients
 
-    return drawing("plot-coefficients", coefficients, _named(model, material), level=material.evaluation.level)
+    return drawing("plot-coefficients", coefficients, _named(model, data), level=data.evaluation.level)
 
 
-def _named(model: Any, material: ReportData) -> Any:
+def _named(model: Any, data: ReportData) -> Any:
     """The model as one that was fitted to named columns.
 
     Its attributes are shared, not copied as `copy` would: what a stored model leaves out, its rows, is needed here.
@@ -420,7 +420,7 @@ def _named(model: Any, material: ReportData) -> Any:
         return model
     named = object.__new__(type(model))
     vars(named).update(vars(model))
-    names = _names(model, material, np.atleast_2d(model.coef_).shape[1])
+    names = _names(model, data, np.atleast_2d(model.coef_).shape[1])
     named.feature_names_in_ = np.array(names, dtype=object)
     return named
 
@@ -457,9 +457,9 @@ class Confused:
         )
 
 
-def confused(material: ReportData) -> list[Confused]:
+def confused(data: ReportData) -> list[Confused]:
     """All confusions that happened, the most frequent first."""
-    confusion = material.evaluation.confusion
+    confusion = data.evaluation.confusion
     assert confusion is not None
     counts = confusion.counts
     found = [
@@ -471,46 +471,46 @@ def confused(material: ReportData) -> list[Confused]:
     return sorted(found, key=lambda pair: -pair.n)
 
 
-def confusion_section(material: ReportData) -> dict[str, Any]:
+def confusion_section(data: ReportData) -> dict[str, Any]:
     """What the section on right and wrong answers shows."""
     from ..figures import confusion as confusion_figure
 
-    evaluation = material.evaluation
+    evaluation = data.evaluation
     return {
-        "evaluated_on": material.evaluated_on,
+        "evaluated_on": data.evaluated_on,
         "n_rows": count(evaluation.n_rows),
-        "worst": [pair.words for pair in confused(material)[:3]],
-        "classes": _class_lines(material),
-        "measures": _measures(material),
+        "worst": [pair.words for pair in confused(data)[:3]],
+        "classes": _class_lines(data),
+        "measures": _measures(data),
         "notes": [note for note in evaluation.notes if not any(said in note for said in _SAID_ELSEWHERE)],
         "drawing": drawing("plot-confusion", confusion_figure, evaluation.confusion),
     }
 
 
-def _measures(material: ReportData) -> list[str]:
+def _measures(data: ReportData) -> list[str]:
     """The measures of each class; the AUC of two classes is the same for both, and told with its curve."""
-    known = {found.metric for found in material.evaluation.estimates}
-    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or len(material.classes) > 2)]
+    known = {found.metric for found in data.evaluation.estimates}
+    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or len(data.classes) > 2)]
 
 
-def _class_lines(material: ReportData) -> list[dict[str, Any]]:
-    confusion, lines = material.evaluation.confusion, []
+def _class_lines(data: ReportData) -> list[dict[str, Any]]:
+    confusion, lines = data.evaluation.confusion, []
     assert confusion is not None
-    for label, rows in zip(material.classes, confusion.counts.sum(axis=1).tolist(), strict=True):
-        found = [material.evaluation[metric, label] for metric in _measures(material)]
+    for label, rows in zip(data.classes, confusion.counts.sum(axis=1).tolist(), strict=True):
+        found = [data.evaluation[metric, label] for metric in _measures(data)]
         cells = [(measured(one.metric, one.value), between(one.metric, one.low, one.high)) for one in found]
         lines.append({"label": str(label), "rows": count(rows), "cells": cells})
     return lines
 
 
-def roc_section(material: ReportData) -> dict[str, Any]:
+def roc_section(data: ReportData) -> dict[str, Any]:
     """What the section on the ROC curve shows."""
     from ..figures import roc_curve
 
-    curve = material.evaluation.roc
+    curve = data.evaluation.roc
     if curve is None:
         return {"reason": _NO_SCORES, "sentence": ""}
-    auc = material.evaluation["auc"]
+    auc = data.evaluation["auc"]
     if math.isnan(auc.value):
         return {"reason": auc.note, "sentence": ""}
     ends = between("auc", auc.low, auc.high)
@@ -524,11 +524,11 @@ def roc_section(material: ReportData) -> dict[str, Any]:
     return {"reason": "", "sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 
-def calibration_section(material: ReportData) -> dict[str, Any]:
+def calibration_section(data: ReportData) -> dict[str, Any]:
     """What the section on calibration shows."""
     from ..figures import calibration_curve
 
-    evaluation = material.evaluation
+    evaluation = data.evaluation
     if not evaluation.calibration:
         return {"reason": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES, "sentences": []}
     bins, curve = evaluation.calibration, evaluation.roc
@@ -537,13 +537,13 @@ def calibration_section(material: ReportData) -> dict[str, Any]:
     return {
         "reason": "",
         "distance": f"{100 * np.mean([found.ece() for found in bins.values()]):.1f}",
-        "sentences": _calibration_sentences(material),
+        "sentences": _calibration_sentences(data),
         "drawing": drawing("plot-calibration", calibration_curve, shown),
     }
 
 
-def _calibration_sentences(material: ReportData) -> list[str]:
-    bins, line = material.evaluation.calibration, material.evaluation.calibration_line
+def _calibration_sentences(data: ReportData) -> list[str]:
+    bins, line = data.evaluation.calibration, data.evaluation.calibration_line
     errors = {label: found.ece() for label, found in bins.items()}
     worst = max(errors, key=lambda label: errors[label])
     sentences = []
@@ -567,43 +567,43 @@ def _slope_sentence(slope: float, error: float) -> str:
 _RESOLUTION, _POINTS = 120, 80_000
 
 
-def regions_section(material: ReportData) -> dict[str, Any]:
+def regions_section(data: ReportData) -> dict[str, Any]:
     """What the section on decision regions shows."""
-    if material.model is None or material.rows is None:
+    if data.model is None or data.rows is None:
         return {"reason": "The fitted model and the rows are needed to draw them, and were not given to the report."}
-    if len(material.rows.names) < 2:
+    if len(data.rows.names) < 2:
         return {"reason": "There is only one column: its boundaries are points, not regions."}
-    if sp.issparse(material.rows.X):
+    if sp.issparse(data.rows.X):
         return {"reason": "The rows are sparse and wide: a picture in two directions would need all of them at once."}
-    return {"reason": "", "drawing": drawing("plot-regions", _regions_figure, material)}
+    return {"reason": "", "drawing": drawing("plot-regions", _regions_figure, data)}
 
 
-def _regions_figure(material: ReportData) -> Any:
+def _regions_figure(data: ReportData) -> Any:
     from ..figures import decision_regions, theme
 
-    rows = material.rows
+    rows = data.rows
     assert rows is not None
-    finest = int(np.sqrt(_POINTS / len(material.classes)))
-    figure = decision_regions(material.model, rows.X, rows.y, resolution=min(_RESOLUTION, finest))
+    finest = int(np.sqrt(_POINTS / len(data.classes)))
+    figure = decision_regions(data.model, rows.X, rows.y, resolution=min(_RESOLUTION, finest))
     if len(rows.names) == 2:
         figure.update_xaxes(title={"text": theme.written(rows.names[0])})
         figure.update_yaxes(title={"text": theme.written(rows.names[1])})
     return figure
 
 
-def reproduction_section(material: ReportData) -> dict[str, Any]:
+def reproduction_section(data: ReportData) -> dict[str, Any]:
     """What the section on reproduction shows."""
     facts = [("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
-    if material.rows is not None:
-        facts.append(("Fingerprint of the rows", f"sha256:{fingerprint(material.rows)}"))
-    if material.comparison is not None:
-        facts.append(("Splits", f"{material.comparison.cross_validation.n_splits}, the same for every model"))
-    facts.append(("Random state", repr(material.random_state)))
+    if data.rows is not None:
+        facts.append(("Fingerprint of the rows", f"sha256:{fingerprint(data.rows)}"))
+    if data.comparison is not None:
+        facts.append(("Splits", f"{data.comparison.cross_validation.n_splits}, the same for every model"))
+    facts.append(("Random state", repr(data.random_state)))
     return {
-        "command": material.command,
+        "command": data.command,
         "facts": facts,
         "versions": versions(),
-        "model": None if material.model is None else repr(material.model),
+        "model": None if data.model is None else repr(data.model),
     }
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..results import listed, several
-from ..validation.comparison import Comparison
+from ..validation.comparison import BASELINE, Comparison
 from ..validation.out_of_fold import METRICS
 from .page import Drawing, Section, between, count, decimal, drawing, measured, percent, quoted, short, write_page
-from .report_data import BASELINE, ReportData, gather
+from .report_data import ReportData, gather
 from .sections import (
     WORDS,
     calibration_section,
@@ -34,47 +34,45 @@ from .thresholds import Thresholds, precision_at, thresholds_of, thresholds_sect
 Array = np.ndarray[Any, Any]
 
 
-def title_of(material: ReportData) -> str:
+def title_of(data: ReportData) -> str:
     """The question as a title."""
-    name = None if material.rows is None else material.rows.target
+    name = None if data.rows is None else data.rows.target
     return "How well can the classes be told apart?" if name is None else f"How well can “{name}” be predicted?"
 
 
-def answer_section(material: ReportData) -> dict[str, Any]:
+def answer_section(data: ReportData) -> dict[str, Any]:
     """The one-paragraph answer and the numbers it rests on."""
-    sentences = [_question(material), *_result(material), _errors(material), _costs(material)]
-    return {"sentences": [s for s in sentences if s], "keys": _key_figures(material)}
+    sentences = [_question(data), *_result(data), _errors(data), _costs(data)]
+    return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
 
-def _question(material: ReportData) -> str:
-    n_classes = len(material.classes)
-    classes = _either(material) if n_classes <= 4 else f"{n_classes} classes"
-    if material.rows is None:
-        return f"The question is how well {material.target} ({classes}) is predicted."
-    columns, n_rows = several(len(material.rows.names), "column"), count(len(material.rows.y))
-    return (
-        f"The question is whether {material.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
-    )
+def _question(data: ReportData) -> str:
+    n_classes = len(data.classes)
+    classes = _either(data) if n_classes <= 4 else f"{n_classes} classes"
+    if data.rows is None:
+        return f"The question is how well {data.target} ({classes}) is predicted."
+    columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
+    return f"The question is whether {data.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
 
 
-def _either(material: ReportData) -> str:
-    names = [quoted(label) for label in material.classes]
+def _either(data: ReportData) -> str:
+    names = [quoted(label) for label in data.classes]
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _result(material: ReportData) -> list[str]:
-    comparison = material.comparison
+def _result(data: ReportData) -> list[str]:
+    comparison = data.comparison
     if comparison is None:
-        accuracy = material.evaluation["accuracy"]
+        accuracy = data.evaluation["accuracy"]
         interval = between("accuracy", accuracy.low, accuracy.high)
-        sure = f" ({100 * material.evaluation.level:g} % interval {interval})" if interval else ""
+        sure = f" ({100 * data.evaluation.level:g} % interval {interval})" if interval else ""
         return [
-            f"{material.winner} gave the right class to {percent(accuracy.value)} of {material.evaluated_on}{sure}.",
-            _always_the_largest(material),
+            f"{data.winner} gave the right class to {percent(accuracy.value)} of {data.evaluated_on}{sure}.",
+            _always_the_largest(data),
         ]
-    crossed, winner = comparison.cross_validation, material.winner
+    crossed, winner = comparison.cross_validation, data.winner
     if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(material)]
+        return [_nothing_learned(data)]
     low, high = crossed.interval(winner, "accuracy", comparison.level)
     found = (
         f"the right class for {percent(crossed.mean(winner))} of rows it has not seen ({100 * comparison.level:g} % "
@@ -85,42 +83,42 @@ def _result(material: ReportData) -> list[str]:
         f"{winner} did best of {several(n_models, 'model')}" if winner == comparison.best else f"{winner} was chosen"
     )
     best = f"{first}: it gives {found}." if n_models > 1 else f"{winner} gives {found}."
-    return [best, _always_the_largest(material), _other_measure(material), _ties(material)]
+    return [best, _always_the_largest(data), _other_measure(data), _ties(data)]
 
 
-def _nothing_learned(material: ReportData) -> str:
-    comparison = material.comparison
+def _nothing_learned(data: ReportData) -> str:
+    comparison = data.comparison
     assert comparison is not None
     share = percent(comparison.cross_validation.mean(BASELINE))
     always = f"always naming the most frequent class, which is right for {share} of the rows"
     if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
-        return f"{material.winner}, which was chosen, is not clearly better than {always}; other models are."
+        return f"{data.winner}, which was chosen, is not clearly better than {always}; other models are."
     return (
         f"No model is clearly better than {always}. What these columns say about it, if anything, does not show in "
         "these rows."
     )
 
 
-def _always_the_largest(material: ReportData) -> str:
-    rows = material.class_rows
+def _always_the_largest(data: ReportData) -> str:
+    rows = data.class_rows
     share = float(rows.max() / rows.sum())
     return f"Always naming the most frequent class would be right for {percent(share)}."
 
 
-def _other_measure(material: ReportData) -> str:
+def _other_measure(data: ReportData) -> str:
     """The measure that models were compared by, where it is not the accuracy."""
-    comparison = material.comparison
+    comparison = data.comparison
     assert comparison is not None
     metric = comparison.metric
     if metric in ("accuracy", "error_rate"):
         return ""
-    value = comparison.cross_validation.mean(material.winner, metric)
+    value = comparison.cross_validation.mean(data.winner, metric)
     return f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
 
 
-def _ties(material: ReportData) -> str:
-    assert material.comparison is not None
-    comparison, winner = material.comparison, material.winner
+def _ties(data: ReportData) -> str:
+    assert data.comparison is not None
+    comparison, winner = data.comparison, data.winner
     tied = rivals(comparison, winner)
     better = [name for name in comparison.ranking if is_better(comparison, name, winner)]
     if better:
@@ -132,46 +130,46 @@ def _ties(material: ReportData) -> str:
     )
 
 
-def _errors(material: ReportData) -> str:
-    pairs = confused(material)
+def _errors(data: ReportData) -> str:
+    pairs = confused(data)
     if not pairs:
         return "On the rows it was judged by it made no error at all."
-    error = material.evaluation["error_rate"].value
+    error = data.evaluation["error_rate"].value
     return f"Of 100 rows it misjudges about {100 * error:.1f}; most often {pairs[0].words}."
 
 
-def _costs(material: ReportData) -> str:
-    if material.costs is None:
+def _costs(data: ReportData) -> str:
+    if data.costs is None:
         return "No costs were given, so that every error counts alike; the part on costs shows what changes if not."
-    evaluation = material.evaluation
+    evaluation = data.evaluation
     if "cost" not in evaluation:
         return "Costs were given, but the evaluation was made without them."
     cost = evaluation["cost"]
     words = f"Under the costs given a row costs {decimal(cost.value, 3)} on average"
     interval = between("cost", cost.low, cost.high)
     words += f" ({interval})" if interval else ""
-    if "cost_least_risk" in evaluation:
-        least = decimal(evaluation["cost_least_risk"].value, 3)
+    least = decimal(evaluation["cost_least_risk"].value, 3) if "cost_least_risk" in evaluation else None
+    if least not in (None, decimal(cost.value, 3)):
         words += f"; taking the action of least expected cost brings it to {least}"
     return f"{words}."
 
 
-def _key_figures(material: ReportData) -> list[dict[str, str]]:
-    keys = [_accuracy_key(material)]
+def _key_figures(data: ReportData) -> list[dict[str, str]]:
+    keys = [_accuracy_key(data)]
     for metric in ("auc", "balanced_accuracy", "log_loss", "cost", "cost_least_risk"):
-        if metric in material.evaluation:
-            found = material.evaluation[metric]
+        if metric in data.evaluation:
+            found = data.evaluation[metric]
             if not math.isnan(found.value):
                 keys.append(_key(metric, measured(metric, found.value), between(metric, found.low, found.high)))
     return keys
 
 
-def _accuracy_key(material: ReportData) -> dict[str, str]:
-    if material.comparison is not None:
-        crossed = material.comparison.cross_validation
-        low, high = crossed.interval(material.winner, "accuracy", material.comparison.level)
-        return _key("accuracy", percent(crossed.mean(material.winner)), between("accuracy", low, high))
-    found = material.evaluation["accuracy"]
+def _accuracy_key(data: ReportData) -> dict[str, str]:
+    if data.comparison is not None:
+        crossed = data.comparison.cross_validation
+        low, high = crossed.interval(data.winner, "accuracy", data.comparison.level)
+        return _key("accuracy", percent(crossed.mean(data.winner)), between("accuracy", low, high))
+    found = data.evaluation["accuracy"]
     return _key("accuracy", percent(found.value), between("accuracy", found.low, found.high))
 
 
@@ -183,19 +181,19 @@ def _key(metric: str, value: str, interval: str) -> dict[str, str]:
 _FEW_ROWS = 20
 
 
-def conclusions_section(material: ReportData) -> dict[str, Any]:
+def conclusions_section(data: ReportData) -> dict[str, Any]:
     """What the section on the limits of the conclusion shows."""
     return {
-        "noise": _noise(material),
-        "costs": _other_costs(material),
-        "shares": _other_shares(material),
-        "rows": _more_rows(material),
-        "drawing": _learning_drawing(material),
+        "noise": _noise(data),
+        "costs": _other_costs(data),
+        "shares": _other_shares(data),
+        "rows": _more_rows(data),
+        "drawing": _learning_drawing(data),
     }
 
 
-def _noise(material: ReportData) -> list[str]:
-    comparison, winner = material.comparison, material.winner
+def _noise(data: ReportData) -> list[str]:
+    comparison, winner = data.comparison, data.winner
     if comparison is None:
         return ["Only one model was evaluated: whether another would do better was not asked."]
     words = [_order_sentence(comparison, winner)]
@@ -218,8 +216,8 @@ def _order_sentence(comparison: Comparison, winner: str) -> str:
     return f"Another draw of rows would hardly change the order: no other model is within noise of {winner}."
 
 
-def _other_costs(material: ReportData) -> list[str]:
-    found = _of_two(material)
+def _other_costs(data: ReportData) -> list[str]:
+    found = _of_two(data)
     if found is None:
         return [
             "Costs move the boundary between every pair of classes. The sliders show it for each class against the "
@@ -239,14 +237,14 @@ def _best_words(found: Thresholds, ratio: float) -> str:
     return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
 
 
-def _of_two(material: ReportData) -> Thresholds | None:
+def _of_two(data: ReportData) -> Thresholds | None:
     """The thresholds of the second of two classes; None for more classes, or without scores."""
-    every = thresholds_of(material) if len(material.classes) == 2 else []
+    every = thresholds_of(data) if len(data.classes) == 2 else []
     return every[0] if every else None
 
 
-def _other_shares(material: ReportData) -> list[str]:
-    evaluation = material.evaluation
+def _other_shares(data: ReportData) -> list[str]:
+    evaluation = data.evaluation
     assert evaluation.confusion is not None
     recalls = evaluation.confusion.recall
     if np.isnan(recalls).any():
@@ -254,12 +252,12 @@ def _other_shares(material: ReportData) -> list[str]:
     equal = f"Were all classes equally frequent, {percent(float(recalls.mean()))} of the rows would be right."
     if len(recalls) != 2:
         return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    return [equal, _rarer(material)]
+    return [equal, _rarer(data)]
 
 
-def _rarer(material: ReportData) -> str:
+def _rarer(data: ReportData) -> str:
     """How the precision of the second class changes where the class is rarer."""
-    confusion = material.evaluation.confusion
+    confusion = data.evaluation.confusion
     assert confusion is not None
     sensitivity, specificity = float(confusion.recall[1]), float(confusion.specificity[1])
     share = float(confusion.counts[1].sum() / confusion.total)
@@ -271,10 +269,10 @@ def _rarer(material: ReportData) -> str:
     )
 
 
-def _more_rows(material: ReportData) -> list[str]:
-    words = [_curve_sentence(material)]
-    rows = material.class_rows
-    poor = [(label, n) for label, n in zip(material.classes, rows.tolist(), strict=True) if n < _FEW_ROWS]
+def _more_rows(data: ReportData) -> list[str]:
+    words = [_curve_sentence(data)]
+    rows = data.class_rows
+    poor = [(label, n) for label, n in zip(data.classes, rows.tolist(), strict=True) if n < _FEW_ROWS]
     if poor:
         named = listed([f"{quoted(label)} ({count(n)})" for label, n in poor[:5]])
         more = f" and {len(poor) - 5} more" if len(poor) > 5 else ""
@@ -282,10 +280,10 @@ def _more_rows(material: ReportData) -> list[str]:
     return words
 
 
-def _curve_sentence(material: ReportData) -> str:
-    curve = material.learning_curve
+def _curve_sentence(data: ReportData) -> str:
+    curve = data.learning_curve
     if curve is None:
-        return f"{_known_accuracy(material)}Whether more rows would make a better model, a learning curve tells."
+        return f"{_known_accuracy(data)}Whether more rows would make a better model, a learning curve tells."
     gap = curve.estimation
     return (
         f"With {count(int(curve.sizes[-1]))} training rows the error is {percent(curve.validation().value)}; endless "
@@ -294,8 +292,8 @@ def _curve_sentence(material: ReportData) -> str:
     )
 
 
-def _known_accuracy(material: ReportData) -> str:
-    low, high = _accuracy_interval(material)
+def _known_accuracy(data: ReportData) -> str:
+    low, high = _accuracy_interval(data)
     if math.isnan(low):
         return ""
     return (
@@ -304,21 +302,21 @@ def _known_accuracy(material: ReportData) -> str:
     )
 
 
-def _accuracy_interval(material: ReportData) -> tuple[float, float]:
-    if material.comparison is None:
-        found = material.evaluation["accuracy"]
+def _accuracy_interval(data: ReportData) -> tuple[float, float]:
+    if data.comparison is None:
+        found = data.evaluation["accuracy"]
         return found.low, found.high
-    crossed = material.comparison.cross_validation
-    low, high = crossed.interval(material.winner, "accuracy", material.comparison.level)
+    crossed = data.comparison.cross_validation
+    low, high = crossed.interval(data.winner, "accuracy", data.comparison.level)
     return low, high
 
 
-def _learning_drawing(material: ReportData) -> Drawing | None:
-    if material.learning_curve is None:
+def _learning_drawing(data: ReportData) -> Drawing | None:
+    if data.learning_curve is None:
         return None
     from ..figures import learning_curve
 
-    return drawing("plot-learning", learning_curve, material.learning_curve)
+    return drawing("plot-learning", learning_curve, data.learning_curve)
 
 
 #: Address, heading and content of each section, in the order in which they are read.
@@ -362,8 +360,7 @@ def write_report(
     training : TrainingTable, (X, y), (X, y, names) or None
         The rows the models were fitted to.
     evaluation : Evaluation, optional
-        Of the winner on rows it has not seen. Default: of the comparison's held-out rows where their posteriors were
-        kept; else the winner is fitted once more to each fold's other rows.
+        Of the winner on rows it has not seen. Default: of its out-of-fold predictions, as the comparison kept them.
     model : fitted classifier, optional
         The winner, fitted to all rows: for coefficients and decision regions.
     model_name : str, optional
@@ -396,15 +393,25 @@ def write_report(
     >>> "LDA gives the right class for 98.0 % of rows it has not seen" in text
     True
     """
-    material = gather(comparison, training, evaluation, model, model_name, costs, learning_curve, command, random_state)
-    sections = [Section(name, heading, content(material)) for name, heading, content in SECTIONS]
+    data = gather(
+        comparison,
+        training,
+        evaluation=evaluation,
+        model=model,
+        model_name=model_name,
+        costs=costs,
+        learning_curve=learning_curve,
+        command=command,
+        random_state=random_state,
+    )
+    sections = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
     words = dict(sorted(WORDS.items(), key=lambda item: item[1][0].lower()))
-    return write_page(path, "report.html", title or title_of(material), _facts(material), sections, words=words)
+    return write_page(path, "report.html", title or title_of(data), _facts(data), sections, words=words)
 
 
-def _facts(material: ReportData) -> list[str]:
-    n_rows = material.evaluation.n_rows if material.rows is None else len(material.rows.y)
-    facts = [f"{count(n_rows)} rows", several(len(material.classes), "class", "classes")]
-    if material.comparison is not None:
-        facts.append(several(len(material.comparison.ranking) - 1, "model") + " and a baseline")
+def _facts(data: ReportData) -> list[str]:
+    n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
+    facts = [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
+    if data.comparison is not None:
+        facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
     return facts

@@ -76,22 +76,22 @@ def precision_at(share: float, sensitivity: float, specificity: float) -> float:
     return right / called if called > 0 else math.nan
 
 
-def thresholds_of(material: ReportData) -> list[Thresholds]:
+def thresholds_of(data: ReportData) -> list[Thresholds]:
     """The thresholds of each class that has rows on both sides; empty without scores."""
-    curve = material.evaluation.roc
+    curve = data.evaluation.roc
     if curve is None:
         return []
     curves: list[Roc] = list(curve.values()) if isinstance(curve, Rocs) else [curve]
     labels = list(curve) if isinstance(curve, Rocs) else [plain(curve.positive)]
     sided = [(label, one.ranked) for label, one in zip(labels, curves, strict=True) if not one.undefined]
-    return [_at(label, ranked, _grid(material, label, ranked)) for label, ranked in sided]
+    return [_at(label, ranked, _grid(data, label, ranked)) for label, ranked in sided]
 
 
-def _grid(material: ReportData, label: Any, ranked: RankedScores) -> Array:
+def _grid(data: ReportData, label: Any, ranked: RankedScores) -> Array:
     """Thresholds in even steps, and the cheapest of all for every ratio that is offered."""
-    own = cost_ratio(material.costs, label)
+    own = cost_ratio(data.costs, label)
     cheapest = _cheapest(ranked, RATIOS if own is None else (*RATIOS, own))
-    if material.evaluation.calibration:
+    if data.evaluation.calibration:
         return np.unique(np.concatenate((PROBABILITIES, cheapest)))
     high, low = float(ranked.values[0]), float(ranked.values[-1])
     # 0, where a margin changes sides, is among them, and so is one that no row reaches.
@@ -142,33 +142,33 @@ def standard_place(found: Thresholds, are_probabilities: bool) -> int:
     return int(np.argmin(np.abs(found.values - (0.5 if are_probabilities else 0.0))))
 
 
-def thresholds_section(material: ReportData) -> dict[str, Any]:
+def thresholds_section(data: ReportData) -> dict[str, Any]:
     """What the section on costs and thresholds shows."""
-    every = thresholds_of(material)
-    table = _cost_table(material.costs)
+    every = thresholds_of(data)
+    table = _cost_table(data.costs)
     if not every:
         reason = "There are no scores of held-out rows, so that other thresholds cannot be tried."
         return {"every": [], "reason": reason, "cost_table": table}
-    first = _first(material, every)
-    ratio = cost_ratio(material.costs, first.label)
+    first = _first(data, every)
+    ratio = cost_ratio(data.costs, first.label)
     return {
         "every": every,
         "reason": "",
         "cost_table": table,
         "first": every.index(first),
         "label": quoted(first.label),
-        "sentence": _best_sentence(material, first, ratio),
+        "sentence": _best_sentence(data, first, ratio),
         "printed": [_printed(first, r) for r in PRINTED_RATIOS],
-        "state": _state(material, every, first, ratio),
-        "drawing": _cost_drawing(first, ratio or 1.0, bool(material.evaluation.calibration)),
+        "state": _state(data, every, first, ratio),
+        "drawing": _cost_drawing(first, ratio or 1.0, bool(data.evaluation.calibration)),
     }
 
 
-def _first(material: ReportData, every: list[Thresholds]) -> Thresholds:
+def _first(data: ReportData, every: list[Thresholds]) -> Thresholds:
     """The class shown first: the second of two, else the one that is missed most often."""
     if len(every) == 1:
         return every[0]
-    confusion = material.evaluation.confusion
+    confusion = data.evaluation.confusion
     assert confusion is not None
     recall = dict(zip(confusion.classes.tolist(), confusion.recall.tolist(), strict=True))
     return min(every, key=lambda found: recall[found.label])
@@ -183,12 +183,12 @@ def _cost_table(costs: Costs | None) -> dict[str, Any] | None:
     return {"actions": [str(action) for action in costs.actions], "rows": rows}
 
 
-def _best_sentence(material: ReportData, found: Thresholds, ratio: float | None) -> str:
+def _best_sentence(data: ReportData, found: Thresholds, ratio: float | None) -> str:
     """The threshold of least cost for the costs in force, with its interval."""
-    curve = material.evaluation.roc
+    curve = data.evaluation.roc
     roc = curve[found.label] if isinstance(curve, Rocs) else curve
     assert roc is not None
-    interval = roc.best_threshold(cost_fp=1.0, cost_fn=ratio or 1.0, level=material.evaluation.level).interval
+    interval = roc.best_threshold(cost_fp=1.0, cost_fn=ratio or 1.0, level=data.evaluation.level).interval
     place, miss = found.best(ratio or 1.0), f"missing a row of {quoted(found.label)} costs"
     known = f" ({100 * interval.level:g} % interval {short(interval.low)} to {short(interval.high)})"
     if ratio is None:
@@ -219,9 +219,9 @@ def _ratio_words(ratio: float) -> str:
     return f"{ratio:g} : 1" if ratio >= 1 else f"1 : {1 / ratio:g}"
 
 
-def _state(material: ReportData, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
+def _state(data: ReportData, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
     """What the page's sliders start from, as plain values."""
-    are_probabilities = bool(material.evaluation.calibration)
+    are_probabilities = bool(data.evaluation.calibration)
     ratios = sorted({*RATIOS, *([] if ratio is None else [ratio])})
     return {
         "first": every.index(first),

@@ -1,32 +1,38 @@
-"""McNemar's test: two classifiers on the same rows.
+"""Which differences between models are real.
 
-Which differences between models are real."""
+Models are cross-validated on the same splits. Differences are judged by the corrected resampled t-test (Nadeau &
+Bengio 2003), adjusted for the number of pairs (Holm 1979); on rows put aside by McNemar's test.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from scipy import stats
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
-from ..errors import ParameterError
+from ..errors import DegenerateDataError, Message, ParameterError
+from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
 from ..evaluation.inputs import encoded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
-from ..results import aligned, frame_of, jsonable, listed, metric_name
-from .cross_validation import CrossValidation, cross_validate, holm
-from .out_of_fold import METRICS, named_models
-from .splits import LabelledTable, group_codes, held_out_share, labelled_table
+from ..results import Result, aligned, columns_of, jsonable, listed, metric_name
+from .cross_validation import CrossValidation, cross_validated, hold_out_every_row
+from .out_of_fold import METRICS, ValidationTask, named_models, wanted_scoring
+from .splits import LabelledTable, held_out_share, labelled_table, plan_rounds
+
+if TYPE_CHECKING:
+    from ..tables import Schema
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class McNemar:
+@dataclass(frozen=True, repr=False)
+class McNemar(Result):
     """How two classifiers differ on the same rows.
 
     Attributes
@@ -36,7 +42,7 @@ class McNemar:
     n_rows : int
     p_value : float
         Two-sided test that both are right equally often.
-    difference, lower, upper : float
+    difference, low, high : float
         Accuracy of the first minus that of the second, and its confidence interval (Agresti & Min 2005).
     level : float
     method : str
@@ -48,8 +54,8 @@ class McNemar:
     n_rows: int
     p_value: float
     difference: float
-    lower: float
-    upper: float
+    low: float
+    high: float
     level: float
     method: str
 
@@ -57,7 +63,7 @@ class McNemar:
         return (
             f"McNemar ({self.method}): {self.first_only} rows only the first gets right, {self.second_only} only the "
             f"second, of {self.n_rows}; difference {self.difference:.4f} ({100 * self.level:g} % interval "
-            f"{self.lower:.4f} to {self.upper:.4f}), p = {self.p_value:.4g}"
+            f"{self.low:.4f} to {self.high:.4f}), p = {self.p_value:.4g}"
         )
 
 
@@ -130,11 +136,19 @@ def _shrunken_difference(b: int, c: int, n: int, level: float) -> tuple[float, f
     return difference / n, float(quantile(level) * spread)
 
 
-_BASELINE = "baseline"
+BASELINE = "baseline"  #: the name of what always predicts the most frequent class
+#: Posteriors of all models are kept up to this many numbers (128 MB), those of one model up to four times as many.
+_MOST_KEPT = 1 << 24
+#: By default a comparison includes a support vector machine up to this many values,
+_SVM_VALUES = 3_000_000
+#: models that invert a covariance up to this many columns,
+_INVERTED_COLUMNS = 1000
+#: and quadratic ones if the smallest class has so many rows for each column.
+_ROWS_PER_COLUMN = 3
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Result):
     """The mean score of one model minus that of another, on the same splits.
 
     ``p_adjusted`` is adjusted for the number of pairs (Holm 1979); the interval is that of the pair by itself.
@@ -143,18 +157,24 @@ class Difference:
     first: str
     second: str
     difference: float
-    lower: float
-    upper: float
+    low: float
+    high: float
     p_value: float
     p_adjusted: float
     holdout: McNemar | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} minus {self.second}: {self.difference:+.4f} ({self.low:+.4f} to {self.high:+.4f}), "
+            f"p = {self.p_value:.4f}, for the number of pairs {self.p_adjusted:.4f}"
+        )
 
     def involves(self, *models: str) -> bool:
         return set(models) <= {self.first, self.second}
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """Models on the same splits, the differences between them, and a plain statement on which are real.
 
     Attributes
@@ -168,6 +188,8 @@ class Comparison:
         A difference is real if its adjusted p-value is below ``1 - level``.
     ranking : tuple of str
         The models by their mean score, best first.
+    left_out : dict of Message
+        The models that could not be fitted to some training part, with the reason.
     """
 
     cross_validation: CrossValidation
@@ -175,6 +197,7 @@ class Comparison:
     differences: list[Difference]
     level: float
     ranking: tuple[str, ...]
+    left_out: dict[str, Message] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -211,7 +234,7 @@ class Comparison:
         for name in [name for name in others if name not in beaten]:
             alike = [_called(better) for better in top if not self.is_real(name, better)]
             parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
-        if _BASELINE in top and len(top) > 1:
+        if BASELINE in top and len(top) > 1:
             parts.append("What cannot be told apart from the baseline has learned nothing that shows.")
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
 
@@ -238,7 +261,7 @@ class Comparison:
     def _words(self, pair: Difference) -> str:
         """A difference and its interval, of the higher score from the lower."""
         sign = -1 if pair.difference < 0 else 1
-        value, edges = abs(pair.difference), sorted((sign * pair.lower, sign * pair.upper))
+        value, edges = abs(pair.difference), sorted((sign * pair.low, sign * pair.high))
         words = (
             f"difference {self._shown(value, points=True)}, {100 * self.level:g} % interval "
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
@@ -256,9 +279,14 @@ class Comparison:
     def _metric_name(self) -> str:
         return metric_name(self.metric)
 
-    def to_frame(self) -> Any:
-        """A frame with one row for each pair."""
-        return frame_of({name: [row[name] for row in self._rows()] for name in self._rows()[0]})
+    @property
+    def best_model(self) -> str:
+        """The model with the best mean score, the baseline excepted."""
+        return next(name for name in self.ranking if name != BASELINE)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row for each pair."""
+        return columns_of(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers and text."""
@@ -270,19 +298,21 @@ class Comparison:
                 "as_good_as_best": self.as_good_as_best,
                 "sentence": self.sentence,
                 "differences": self._rows(),
+                "ranking": self.ranking,
+                "left_out": {name: str(reason) for name, reason in self.left_out.items()},
                 "cross_validation": self.cross_validation.to_dict(),
             }
         )
 
     def _rows(self) -> list[dict[str, Any]]:
-        names = ("first", "second", "difference", "lower", "upper", "p_value", "p_adjusted")
+        names = ("first", "second", "difference", "low", "high", "p_value", "p_adjusted")
         rows = [{name: getattr(pair, name) for name in names} for pair in self.differences]
         for row, pair in zip(rows, self.differences, strict=True):
             if pair.holdout is not None:
                 row |= {
                     "holdout_difference": pair.holdout.difference,
-                    "holdout_lower": pair.holdout.lower,
-                    "holdout_upper": pair.holdout.upper,
+                    "holdout_low": pair.holdout.low,
+                    "holdout_high": pair.holdout.high,
                     "holdout_p_value": pair.holdout.p_value,
                 }
         return rows
@@ -292,23 +322,21 @@ class Comparison:
         with_holdout = any(pair.holdout is not None for pair in self.differences)
         rows = [head + (["p (McNemar, hold-out)"] if with_holdout else [])]
         for pair in self.differences:
-            cells = [pair.first, pair.second, f"{pair.difference:+.4f}", f"{pair.lower:+.4f} to {pair.upper:+.4f}"]
+            cells = [pair.first, pair.second, f"{pair.difference:+.4f}", f"{pair.low:+.4f} to {pair.high:+.4f}"]
             cells.append(f"{pair.p_adjusted:.4f}")
             rows.append(cells + ([f"{pair.holdout.p_value:.4f}"] if pair.holdout else []))
         return "\n".join([self.sentence, "", *aligned(rows, left=2), "", str(self.cross_validation)])
 
-    __repr__ = __str__
-
 
 def _called(name: str) -> str:
-    return f"the {name}" if name == _BASELINE else name
+    return f"the {name}" if name == BASELINE else name
 
 
 def compare(
     models: Any,
     X: Any,
     y: Any,
-    folds: Any = 10,
+    cv: Any = None,
     repeats: int = 1,
     metric: str | None = None,
     holdout: Any = None,
@@ -319,6 +347,8 @@ def compare(
     level: float = 0.95,
     random_state: Any = 0,
     train_scores: bool = False,
+    keep: Literal["predictions", "posteriors"] = "posteriors",
+    on_failure: Literal["raise", "leave_out"] = "raise",
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -329,8 +359,8 @@ def compare(
 
     Parameters
     ----------
-    models, X, y, folds, repeats, groups, costs, sample_weight, stratify, random_state, train_scores, progress, n_jobs
-        As in `cross_validate`.
+    models, X, y, cv, repeats, groups, costs, sample_weight, stratify, random_state, train_scores, progress, n_jobs
+        As in `cross_validate`. ``models=None``: those of `default_models`.
     metric : str, optional
         What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default accuracy, or the
         cost if there are costs.
@@ -339,6 +369,13 @@ def compare(
         (mid-p, every row counting once), after being fitted to all others.
     level : float
         Confidence level of intervals and statements.
+    keep : {"posteriors", "predictions"}
+        What is kept of each row while it was held out, where the splits hold out every row once. Predicted classes
+        always are. Posteriors (scores of models that have none) are kept of all models while repeats x rows x classes
+        x models is at most 16 million; beyond that of the best model, which is cross-validated once more, up to 64
+        million. A report is made of them.
+    on_failure : {"raise", "leave_out"}
+        What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
 
     Returns
     -------
@@ -354,45 +391,114 @@ def compare(
     LDA and naive Bayes cannot be told apart (difference 2.7 points, 95 % interval -3.2 to 8.5).
     Both are better than the baseline (LDA by 64.7 points).
     """
-    level = check_level(level)
-    named = _with_baseline(named_models(models))
-    metric = metric if metric is not None else "accuracy" if costs is None else "cost"
-    metrics = tuple(dict.fromkeys((metric, "accuracy")))
-    table = labelled_table(X, y, sample_weight)
-    groups = None if groups is None else group_codes(groups, table.n_rows)
-    learning, kept = _put_aside(table, holdout, groups, stratify, random_state)
-    rows = table if learning is None else table.take(learning)
-    crossed = cross_validate(
-        named,
-        rows.X,
-        rows.classes[rows.codes],
-        folds,
-        repeats,
-        groups if groups is None or learning is None else groups[learning],
-        costs,
-        metrics,
-        rows.weight,
-        stratify,
-        random_state,
-        train_scores,
-        None,
-        progress,
-        n_jobs,
+    level, metric = check_level(level), default_metric(costs) if metric is None else metric
+    table = labelled_table(X, y, sample_weight, groups)
+    named = _with_baseline(
+        named_models(default_models(table.indexable, table.class_counts, metric) if models is None else models)
     )
-    _refuse_unmeasured(crossed, metric)
-    answers = {} if kept is None else _holdout_answers(named, rows, kept[0])
-    differences = _differences(crossed, metric, level, answers, None if kept is None else kept[1])
-    order = sorted(named, key=lambda name: crossed.mean(name, metric), reverse=METRICS[metric])
-    return Comparison(crossed, metric, differences, level, tuple(order))
+    learning, held_out = _put_aside(table, holdout, stratify, random_state)
+    rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
+    scoring = wanted_scoring((metric, "accuracy"), costs, table.classes)
+    task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=_checked_choice(on_failure))
+    found, errors = _compared(replace(task, keep=_kept_of_all(task, keep)), progress, n_jobs)
+    _refuse_unmeasured(found, metric)
+    order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
+    found = _with_kept_best(found, task, order, keep, n_jobs)
+    predicted = {} if held_out is None else _holdout_predictions(task, found.models, held_out[0])
+    differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
+    left_out = {name: Message(*error.parts) for name, error in errors.items()}
+    return Comparison(found, metric, differences, level, tuple(order), left_out)
 
 
-def _refuse_unmeasured(crossed: CrossValidation, metric: str) -> None:
-    if crossed.n_splits == 1:
+def default_metric(costs: Any) -> str:
+    """What models are compared by: accuracy, or the cost if there are costs."""
+    return "accuracy" if costs is None else "cost"
+
+
+def default_models(X: Any, class_counts: Array, metric: str, schema: Schema | None = None) -> dict[str, Any]:
+    """The models that suit a table of this size, by their short names.
+
+    Models without probabilities are left out where the metric needs them; the schema is for naive Bayes.
+    """
+    n, p = X.shape
+    dense = not sp.issparse(X)
+    invertible = dense and p <= _INVERTED_COLUMNS
+    wanted = {
+        "lda": invertible,
+        "qda": invertible and class_counts.min() >= _ROWS_PER_COLUMN * p,
+        "logistic": True,
+        "naive-bayes": dense,
+        "svm": n * p <= _SVM_VALUES,
+        "least-squares": invertible,
+    }
+    unfit = WITHOUT_PROBABILITIES if metric in ("log_loss", "brier") else ()
+    models = {name: new_model(name, schema) for name, suits in wanted.items() if suits and name not in unfit}
+    models["logistic"].set_params(alpha=weak_penalty(n))
+    return models
+
+
+def deciding_by_costs(models: dict[str, Any], costs: Any) -> dict[str, Any]:
+    """The models, those with probabilities deciding by least expected cost; as they are where there are no costs."""
+    from ..estimators.decision import DecisionClassifier
+
+    if costs is None:
+        return models
+    return {
+        name: DecisionClassifier(model, costs) if hasattr(model, "predict_proba") else model
+        for name, model in models.items()
+    }
+
+
+def _checked_choice(on_failure: Any) -> bool:
+    if on_failure not in ("raise", "leave_out"):
+        raise ParameterError(f"on_failure must be 'raise' or 'leave_out', got {on_failure!r}.")
+    return bool(on_failure == "leave_out")
+
+
+def _compared(
+    task: ValidationTask, progress: bool | None, n_jobs: int | None
+) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
+    """The scores of all models that could be fitted; an error if none could."""
+    found, errors = cross_validated(task, progress, n_jobs)
+    if found.models == (BASELINE,):
+        raise next(iter(errors.values()))
+    return found, errors
+
+
+def _kept_of_all(task: ValidationTask, keep: str) -> str | None:
+    """What is kept of all models: see `compare`."""
+    if keep not in ("predictions", "posteriors"):
+        raise ParameterError(f"keep must be 'predictions' or 'posteriors', got {keep!r}.")
+    if not hold_out_every_row(task.rounds):
+        return None
+    return keep if len(task.models) * _numbers(task) <= _MOST_KEPT else "predictions"
+
+
+def _numbers(task: ValidationTask) -> int:
+    """Posteriors of one model."""
+    return len(task.rounds) * task.table.n_rows * len(task.table.classes)
+
+
+def _with_kept_best(
+    found: CrossValidation, task: ValidationTask, order: list[str], keep: str, n_jobs: int | None
+) -> CrossValidation:
+    """The same with the posteriors of the best model, if those of all were too many."""
+    best = next(name for name in order if name != BASELINE)
+    kept = found.out_of_fold.get(best)
+    few = len(task.models) * _numbers(task) <= _MOST_KEPT
+    if keep != "posteriors" or kept is None or few or _numbers(task) > 4 * _MOST_KEPT:
+        return found
+    alone, _ = cross_validated(replace(task, models={best: task.models[best]}, keep="posteriors"), False, n_jobs)
+    return replace(found, out_of_fold={**found.out_of_fold, **alone.out_of_fold})
+
+
+def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
+    if found.n_splits == 1:
         raise ParameterError(
             "One split does not show how differences vary. Use several folds, and holdout= for rows put aside."
         )
-    for name in crossed.models:
-        if math.isnan(crossed.mean(name, metric)):
+    for name in found.models:
+        if math.isnan(found.mean(name, metric)):
             raise ParameterError(
                 f"Model {name!r} has no {metric} (its scores are not probabilities, or a class was never held out). "
                 "Compare by accuracy, or leave the model out."
@@ -400,41 +506,51 @@ def _refuse_unmeasured(crossed: CrossValidation, metric: str) -> None:
 
 
 def _with_baseline(models: dict[str, Any]) -> dict[str, Any]:
-    if _BASELINE in models:
-        raise ParameterError(f"The name {_BASELINE!r} is kept for the most frequent class. Rename that model.")
-    return {**models, _BASELINE: DummyClassifier(strategy="prior")}
+    if BASELINE in models:
+        raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
+    return {**models, BASELINE: DummyClassifier(strategy="prior")}
 
 
 def _put_aside(
-    table: LabelledTable, holdout: Any, groups: Array | None, stratify: bool, random_state: Any
-) -> tuple[Array | None, tuple[Any, Any] | None]:
-    """The rows to cross-validate on (None: all), and those (with labels) that are put aside."""
+    table: LabelledTable, holdout: Any, stratify: bool, random_state: Any
+) -> tuple[LabelledTable, tuple[Any, Any] | None]:
+    """The rows to cross-validate on, and those (with labels) that are put aside."""
     if holdout is None:
-        return None, None
+        return table, None
     if isinstance(holdout, tuple) and len(holdout) == 2:
-        return None, holdout
+        return table, holdout
     if not isinstance(holdout, float) or not 0 < holdout < 1:
         raise ParameterError(f"holdout must be a share of the rows between 0 and 1, or a pair (X, y), got {holdout!r}.")
-    split = held_out_share(table, holdout, groups, stratify, np.random.default_rng(random_state))
-    return split.train, (table.rows(split.test), table.labels(split.test))
+    split = held_out_share(table, holdout, stratify, np.random.default_rng(random_state))
+    return table.take(split.train), (table.rows(split.test), table.labels(split.test))
 
 
-def _holdout_answers(models: dict[str, Any], rows: LabelledTable, X: Any) -> dict[str, Array]:
-    everything = np.arange(rows.n_rows)
-    labels, weights = rows.labels(everything), rows.fitting(everything)
-    return {name: np.asarray(clone(model).fit(rows.X, labels, **weights).predict(X)) for name, model in models.items()}
+def _holdout_predictions(task: ValidationTask, names: tuple[str, ...], X: Any) -> dict[str, Array]:
+    return {name: np.asarray(task.table.fitted(task.models[name]).predict(X)) for name in names}
 
 
 def _differences(
-    crossed: CrossValidation, metric: str, level: float, answers: dict[str, Array], truth: Any
+    found: CrossValidation, metric: str, level: float, predicted: dict[str, Array], truth: Any
 ) -> list[Difference]:
-    pairs = list(combinations(crossed.models, 2))
-    estimates = [crossed.difference(*pair, metric) for pair in pairs]
+    pairs = list(combinations(found.models, 2))
+    estimates = [found.difference(*pair, metric) for pair in pairs]
     p_values = np.array([estimate.p_value for estimate in estimates])
-    adjusted = holm(p_values)
     differences = []
-    for (first, second), estimate, p, p_adjusted in zip(pairs, estimates, p_values, adjusted, strict=True):
+    for (first, second), estimate, p, p_adjusted in zip(pairs, estimates, p_values, holm(p_values), strict=True):
         low, high = estimate.interval(level)
-        test = mcnemar(truth, answers[first], answers[second], level=level) if answers else None
+        test = mcnemar(truth, predicted[first], predicted[second], level=level) if predicted else None
         differences.append(Difference(first, second, estimate.value, low, high, float(p), float(p_adjusted), test))
     return differences
+
+
+def holm(p_values: Array) -> Array:
+    """P-values adjusted for their number by Holm's (1979) step-down rule.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3)
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p_values, kind="stable")
+    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return adjusted

@@ -1,15 +1,10 @@
-"""What scores of several splits tell together, although the splits share most of their rows.
+"""Cross-validation of several models on the same folds, and what scores of several splits tell together.
 
 Two training parts of 10-fold cross-validation have 8/9 of their rows in common, so their scores vary together and the
-usual standard error of a mean is too small. Nadeau & Bengio (2003) correct it: the variance of the mean of J scores is
-``(1/J + n_test/n_train)`` times the variance between them, on J - 1 degrees of freedom.
-
-
-Over- and underfitting in words, from scores on training rows and on held-out rows.
-
-What cross-validation found.
-
-Cross-validation of several models on the same folds."""
+usual standard error of a mean is too small. Nadeau & Bengio (2003) correct it (corrected resampled t-test): the
+variance of the mean of J scores is ``(1/J + n_test/n_train)`` times the variance between them, on J - 1 degrees of
+freedom.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +16,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import DegenerateDataError, ParameterError
 from ..evaluation.confusion import ConfusionMatrix
+from ..evaluation.evaluation import Evaluation, evaluation_of
 from ..evaluation.intervals import Estimate, Interval, wilson_interval
-from ..results import aligned, frame_of, jsonable, plain
+from ..results import Result, aligned, jsonable, plain
 from .out_of_fold import (
-    CEILINGS,
-    Judge,
+    Predictions,
     SplitResult,
+    ValidationTask,
     named_models,
     refuse_weightless_models,
-    scored_models,
+    split_results,
     wanted_scoring,
 )
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
 
 Array = np.ndarray[Any, Any]
 
+#: The largest possible value of measures that have one.
+_CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
+#: A gap between two accuracies is worth a word only from this share of the error it is measured against.
+_NOTABLE = 0.1
+_CLASSES_ONLY = "Only predicted classes were kept in the comparison, no probabilities."
 
-def _by_splits(value: float, standard_error: float, degrees: float) -> Estimate:
+
+def _over_splits(value: float, standard_error: float, degrees: float) -> Estimate:
     """A mean over splits, or over the rows of one, with its standard error and degrees of freedom."""
     method = "mean over rows" if math.isinf(degrees) else "corrected resampled t"
     return Estimate.by_standard_error(float(value), standard_error, degrees, method=method)
@@ -52,63 +54,14 @@ def corrected_mean(values: Array, ratio: float) -> Estimate:
     """
     known = values[np.isfinite(values)]
     if known.size < 2:
-        return _by_splits(known[0] if known.size else np.nan, np.nan, np.nan)
+        return _over_splits(known[0] if known.size else np.nan, np.nan, np.nan)
     # Equal scores have no variance at all, not that of the rounding of their mean.
     variance = 0.0 if np.ptp(known) == 0 else float(known.var(ddof=1))
-    return _by_splits(known.mean(), float(np.sqrt((1 / known.size + ratio) * variance)), known.size - 1)
+    return _over_splits(known.mean(), float(np.sqrt((1 / known.size + ratio) * variance)), known.size - 1)
 
 
-def holm(p_values: Array) -> Array:
-    """P-values adjusted for their number by Holm's (1979) step-down rule.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3)
-    array([0.03, 0.06, 0.06])
-    """
-    order = np.argsort(p_values, kind="stable")
-    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    return adjusted
-
-
-#: A difference is worth a word only from this share of the error it is measured against.
-_NOTABLE = 0.1
-
-
-def fitting_notes(
-    name: str, train: Array, held_out: Array, baseline: Array, ratio: float, one_split_error: float = np.nan
-) -> list[str]:
-    """What accuracies on training rows and on held-out rows say about a model, a sentence for each sign.
-
-    Overfitting: the gap between the two is beyond chance and a notable part of the error. Underfitting: even on the
-    rows it learned from, the model is hardly better than the most frequent class.
-    """
-    gap = _paired(train - held_out, ratio, one_split_error)
-    notes = []
-    if gap.interval().low > 0 and gap.value > _NOTABLE * (1 - held_out.mean()):
-        notes.append(
-            f"{name} overfits: accuracy {train.mean():.4f} on the rows it learned from, {held_out.mean():.4f} on "
-            f"held-out rows (gap {gap}). More rows, fewer columns or a stronger penalty "
-            "narrow it."
-        )
-    gain = _paired(train - baseline, ratio, one_split_error)
-    if gain.interval().low <= 0 or gain.value <= _NOTABLE * (1 - baseline.mean()):
-        notes.append(
-            f"{name} underfits: accuracy {train.mean():.4f} on the rows it learned from and {held_out.mean():.4f} on "
-            f"held-out rows, where the most frequent class alone reaches {baseline.mean():.4f}. Other columns, terms "
-            "of higher order or a weaker penalty may help."
-        )
-    return notes
-
-
-def _paired(differences: Array, ratio: float, one_split_error: float) -> Estimate:
-    if len(differences) == 1:
-        return _by_splits(differences[0], one_split_error, np.inf)
-    return corrected_mean(differences, ratio)
-
-
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(Result):
     """Scores of each model on each split, with means, intervals and what was predicted.
 
     Attributes
@@ -126,6 +79,10 @@ class CrossValidation:
         Held-out rows by true class (rows) and predicted class (columns), over all splits.
     ratio : float
         Size of a test part over that of its training part, on average.
+    truth : array of shape (n_rows,)
+        The class code of each row; ``weights`` and ``groups`` where rows have any.
+    out_of_fold : dict of Predictions
+        What was kept of each model's predictions of the rows while they were held out, by round and row.
     """
 
     models: tuple[str, ...]
@@ -135,10 +92,12 @@ class CrossValidation:
     baseline: Array
     counts: Array
     ratio: float
+    truth: Array
+    weights: Array | None = None
+    groups: Array | None = None
     train_values: Array | None = None
-    errors: Array = field(default_factory=lambda: np.empty(0), repr=False)  #: within one split, as means over rows
-    kept_codes: dict[str, Array] = field(default_factory=dict, repr=False)
-    kept_posteriors: dict[str, Array] = field(default_factory=dict, repr=False)
+    errors: Array = field(default_factory=lambda: np.empty(0))  #: within one split, as means over rows
+    out_of_fold: dict[str, Predictions] = field(default_factory=dict)
 
     @property
     def n_splits(self) -> int:
@@ -163,11 +122,14 @@ class CrossValidation:
 
         Of a single split the standard error is that of a mean over its rows.
         """
-        scores = self.scores(model, metric)
-        if len(scores) == 1:
-            error = float(self.errors[self._model(model), 0, self._metric(metric)])
-            return _by_splits(scores[0], error, math.inf)
-        return corrected_mean(scores, self.ratio)
+        return self._mean(self.scores(model, metric), model, metric)
+
+    def _mean(self, values: Array, model: str, metric: str = "accuracy") -> Estimate:
+        """The mean of scores of a model, or of their distance from others; a single one has the error of the score."""
+        if len(values) > 1:
+            return corrected_mean(values, self.ratio)
+        error = float(self.errors[self._model(model), 0, self._metric(metric)])
+        return _over_splits(values[0], error, math.inf)
 
     def interval(self, model: str, metric: str = "accuracy", level: float = 0.95) -> Interval:
         """A confidence interval of the mean, cut off where the measure ends; Wilson's for a share in a single split."""
@@ -175,13 +137,13 @@ class CrossValidation:
         if self.n_splits == 1 and metric in ("accuracy", "error_rate"):
             return wilson_interval(estimate.value, float(self.counts[self._model(model)].sum()), level)
         floor = -math.inf if metric == "cost" else 0.0
-        return estimate.interval(level).within(floor, CEILINGS.get(metric, math.inf))
+        return estimate.interval(level).within(floor, _CEILINGS.get(metric, math.inf))
 
     def difference(self, first: str, second: str, metric: str = "accuracy") -> Estimate:
         """The first model's mean minus the second's, split by split, with its standard error."""
         gaps = self.scores(first, metric) - self.scores(second, metric)
         if len(gaps) == 1:
-            return _by_splits(gaps[0], math.nan, math.nan)
+            return _over_splits(gaps[0], math.nan, math.nan)
         return corrected_mean(gaps, self.ratio)
 
     def confusion(self, model: str) -> ConfusionMatrix:
@@ -190,46 +152,86 @@ class CrossValidation:
 
     def predictions(self, model: str) -> Array:
         """The class predicted for each row while it was held out; with repeats, a row of the result for each."""
-        return self.classes[self._kept(self.kept_codes, model, "predictions")]
+        return self.classes[self._kept(model, "codes", "predictions")]
 
     def posteriors(self, model: str) -> Array:
         """The posteriors of each row while it was held out; with repeats, along a first axis."""
-        return self._kept(self.kept_posteriors, model, "posteriors")
+        return self._kept(model, "posterior", "posteriors")
 
-    def _kept(self, kept: dict[str, Array], model: str, what: str) -> Array:
+    def _kept(self, model: str, what: str, keep: str) -> Array:
         self._model(model)
-        if model not in kept:
+        kept = getattr(self.out_of_fold.get(model), what, None)
+        if kept is None:
             raise ParameterError(
-                f"No {what} of model {model!r} were kept. Ask for them with keep={what!r}; models whose scores are not "
+                f"No {keep} of model {model!r} were kept. Ask for them with keep={keep!r}; models whose scores are not "
                 "probabilities have no posteriors."
             )
-        return kept[model][0] if len(kept[model]) == 1 else kept[model]
+        return kept[0] if len(kept) == 1 else kept
+
+    def evaluation(self, model: str, costs: Any = None, level: float = 0.95) -> Evaluation:
+        """The evaluation of a model's out-of-fold predictions, of repeats the first.
+
+        Where they were not kept it is made of the counts of true and predicted classes alone.
+        """
+        counts, kept = self.confusion(model), self.out_of_fold.get(model)
+        if kept is None:
+            total = float(counts.total)
+            parts = self.classes, round(total), total, level
+            return Evaluation.of_parts(*parts, confusion=counts, notes=[_CLASSES_ONLY])
+        # A fold whose training part has no rows of some class has no scores for it.
+        scores = kept.scores[0] if kept.scores is not None and np.isfinite(kept.scores[0]).all() else None
+        found = evaluation_of(
+            self.classes[self.truth],
+            self.classes[kept.codes[0]],
+            None if kept.posterior is None else kept.posterior[0],
+            scores,
+            classes=self.classes,
+            costs=costs,
+            sample_weight=self.weights,
+            groups=self.groups,
+            level=level,
+        )
+        if kept.posterior is None and kept.scores is None:
+            found.notes.append(_CLASSES_ONLY)
+        return found
 
     @cached_property
     def notes(self) -> list[str]:
-        """Signs of over- and underfitting in words; needs scores on the training rows."""
-        if self.train_values is None or "accuracy" not in self.metrics:
-            return []
+        """Signs of over- and underfitting in words; needs scores on the training rows.
+
+        Overfitting: the gap between accuracy on training rows and on held-out rows is beyond chance and a notable part
+        of the error. Underfitting: even on the rows it learned from, the model is hardly better than the most frequent
+        class.
+        """
+        return [note for name in self.models for note in self._fitting_notes(name)] if self._shows_training else []
+
+    def _fitting_notes(self, name: str) -> list[str]:
+        train, held_out, baseline = self.train_scores(name), self.scores(name), self.baseline
+        gap, gain = self._mean(train - held_out, name), self._mean(train - baseline, name)
         notes = []
-        for name in self.models:
-            notes += fitting_notes(
-                name, self.train_scores(name), self.scores(name), self.baseline, self.ratio, self._one_split_error(name)
+        if gap.interval().low > 0 and gap.value > _NOTABLE * (1 - held_out.mean()):
+            notes.append(
+                f"{name} overfits: accuracy {train.mean():.4f} on the rows it learned from, {held_out.mean():.4f} on "
+                f"held-out rows (gap {gap}). More rows, fewer columns or a stronger penalty "
+                "narrow it."
+            )
+        if gain.interval().low <= 0 or gain.value <= _NOTABLE * (1 - baseline.mean()):
+            notes.append(
+                f"{name} underfits: accuracy {train.mean():.4f} on the rows it learned from and {held_out.mean():.4f} "
+                f"on held-out rows, where the most frequent class alone reaches {baseline.mean():.4f}. Other columns, "
+                "terms of higher order or a weaker penalty may help."
             )
         return notes
 
-    def _one_split_error(self, model: str) -> float:
-        """The standard error of one split's accuracy, all there is to judge by if there is but one."""
-        return float(self.errors[self._model(model), 0, self._metric("accuracy")])
-
-    def to_frame(self) -> Any:
-        """A frame with one row for each model and split: the scores, and those on training rows if there are any."""
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row for each model and split: the scores, and those on training rows if there are any."""
         pairs = [(name, split) for name in self.models for split in range(self.n_splits)]
         columns: dict[str, list[Any]] = {"model": [name for name, _ in pairs], "split": [split for _, split in pairs]}
         for m, metric in enumerate(self.metrics):
             columns[metric] = self.values[:, :, m].ravel().tolist()
             if self.train_values is not None:
                 columns[f"train_{metric}"] = self.train_values[:, :, m].ravel().tolist()
-        return frame_of(columns)
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is printed, and the scores it comes from, in plain numbers and text."""
@@ -247,11 +249,10 @@ class CrossValidation:
         )
 
     def _summary(self, model: str, metric: str) -> dict[str, Any]:
-        lower, upper = self.interval(model, metric)
-        summary = {"mean": self.mean(model, metric), "lower": lower, "upper": upper}
-        summary["scores"] = self.scores(model, metric).tolist()
+        low, high = self.interval(model, metric)
+        summary = {"mean": self.mean(model, metric), "low": low, "high": high, "scores": self.scores(model, metric)}
         if self.train_values is not None:
-            summary["train_scores"] = self.train_scores(model, metric).tolist()
+            summary["train_scores"] = self.train_scores(model, metric)
         return summary
 
     def __str__(self) -> str:
@@ -260,8 +261,6 @@ class CrossValidation:
         how = f"mean of {self.n_splits} splits" if self.n_splits > 1 else "one split"
         foot = f"{how}, 95 % intervals; the most frequent class alone reaches {self.baseline.mean():.4f}"
         return "\n".join([*lines, foot, *self.notes])
-
-    __repr__ = __str__
 
     @property
     def _shows_training(self) -> bool:
@@ -295,7 +294,7 @@ def cross_validate(
     models: Any,
     X: Any,
     y: Any,
-    folds: Any = 10,
+    cv: Any = None,
     repeats: int = 1,
     groups: Any = None,
     costs: Any = None,
@@ -320,11 +319,11 @@ def cross_validate(
     models : a classifier, a list of them, or a dict from names to classifiers
     X, y, sample_weight
         As in ``fit``. Weights count in fitting and in scoring: weight 3 means three such rows.
-    folds : int, float, splitter or iterable of (train, test)
-        A number of folds: rows are shuffled and dealt to the folds in turn, class after class, so that each class is
-        spread evenly. A share such as 0.25: a hold-out, that share of each class. Anything of scikit-learn's that
-        splits, or row numbers, are taken as they are. The order of rows in time is not guessed: give
-        ``TimeSeriesSplit()`` where it matters.
+    cv : int, float, splitter or iterable of (train, test), optional
+        A number of folds; by default ten, or as many as the smallest class has rows and as there are groups. Rows are
+        shuffled and dealt to the folds in turn, class after class, so that each class is spread evenly. A share such as
+        0.25: a hold-out, that share of each class. Anything of scikit-learn's that splits, or row numbers, are taken
+        as they are. The order of rows in time is not guessed: give ``TimeSeriesSplit()`` where it matters.
     repeats : int
         How often rows are dealt anew.
     groups : array-like of shape (n_rows,), optional
@@ -337,13 +336,13 @@ def cross_validate(
         score, and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier
         score (halved for two classes) need posteriors.
     stratify : bool
-        Whether classes are spread evenly over the folds.
+        Whether classes are spread evenly over the folds; every class then needs a row for each fold.
     random_state : int or Generator
         Decides the shuffling.
     train_scores : bool
         Also score the training rows, for `CrossValidation.notes` on over- and underfitting.
     keep : {"predictions", "posteriors"}, optional
-        What to keep of each row's answers while it was held out.
+        What to keep of each row's predictions while it was held out.
     progress : bool, optional
         A progress bar on stderr: True, False, or None for one on a terminal if it takes longer than a second.
     n_jobs : int, optional
@@ -364,47 +363,56 @@ def cross_validate(
     naive Bayes  0.9533 ± 0.0657  0.1365 ± 0.1599  0.0781 ± 0.0954
     mean of 10 splits, 95 % intervals; the most frequent class alone reaches 0.3333
     """
-    named, table = named_models(models), labelled_table(X, y, sample_weight)
-    if table.weight is not None:
-        refuse_weightless_models(named)
-    scoring = wanted_scoring(metrics, costs, table.classes, posteriors=_checked_keep(keep) == "posteriors")
-    rounds = plan_rounds(table, folds, repeats, groups, stratify, random_state)
-    if keep is not None and any(part.fold is None for part in rounds):
-        raise ParameterError(f"keep={keep!r} needs splits that hold out every row exactly once; these do not.")
-    judge = Judge(table, scoring, train_scores, keep)
-    return _gathered(named, rounds, judge, scored_models(named, rounds, judge, progress, n_jobs))
+    named, table = named_models(models), labelled_table(X, y, sample_weight, groups)
+    scoring = wanted_scoring(metrics, costs, table.classes)
+    rounds = plan_rounds(table, cv, repeats, stratify, random_state)
+    task = ValidationTask(named, table, rounds, scoring, train_scores, _checked_keep(keep, rounds))
+    return cross_validated(task, progress, n_jobs)[0]
 
 
-def _checked_keep(keep: Any) -> Any:
+def _checked_keep(keep: Any, rounds: list[Round]) -> Any:
     if keep not in (None, "predictions", "posteriors"):
         raise ParameterError(f"keep must be None, 'predictions' or 'posteriors', got {keep!r}.")
+    if keep is not None and not hold_out_every_row(rounds):
+        raise ParameterError(f"keep={keep!r} needs splits that hold out every row exactly once; these do not.")
     return keep
 
 
-def _gathered(
-    models: dict[str, Any], rounds: list[Round], judge: Judge, outcomes: list[list[SplitResult]]
-) -> CrossValidation:
-    table, splits = judge.table, [split for part in rounds for split in part.splits]
-    weights = [_class_weights(table, split) for split in splits]
-    learned, held = (np.array(part) for part in zip(*weights, strict=True))
-    return CrossValidation(
-        models=tuple(models),
-        metrics=judge.scoring.metrics,
+def hold_out_every_row(rounds: list[Round]) -> bool:
+    """Whether every round holds out every row exactly once, so that each row has an out-of-fold prediction."""
+    return all(part.fold is not None for part in rounds)
+
+
+def cross_validated(
+    task: ValidationTask, progress: bool | None, n_jobs: int | None
+) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
+    """The scores of all models that could be fitted, and the errors of those that are left out."""
+    table = task.table
+    if table.weight is not None:
+        refuse_weightless_models(task.models)
+    found, left_out = split_results(task, progress, n_jobs)
+    results = list(found.values())
+    learned, held = np.array([_class_weights(table, split) for split in task.splits]).swapaxes(0, 1)
+    result = CrossValidation(
+        models=tuple(found),
+        metrics=task.scoring.metrics,
         classes=table.classes,
-        values=np.array([[outcome.held_out.values for outcome in own] for own in outcomes]),
-        errors=np.array([[outcome.held_out.errors for outcome in own] for own in outcomes]),
-        train_values=_train_values(outcomes),
-        baseline=held[np.arange(len(splits)), learned.argmax(axis=1)] / held.sum(axis=1),
-        counts=np.array([sum(outcome.counts for outcome in own) for own in outcomes]),
+        values=np.array([[one.held_out.values for one in own] for own in results]),
+        baseline=held[np.arange(len(held)), learned.argmax(axis=1)] / held.sum(axis=1),
+        counts=np.array([sum(one.counts for one in own) for own in results]),
         ratio=float(held.sum() / learned.sum()),
-        kept_codes=_kept(models, outcomes, rounds, "codes"),
-        kept_posteriors=_kept(models, outcomes, rounds, "posterior"),
+        truth=table.codes,
+        weights=table.weight,
+        groups=table.groups,
+        train_values=_train_values(results) if task.train_scores else None,
+        errors=np.array([[one.held_out.errors for one in own] for own in results]),
+        out_of_fold={name: _out_of_fold(own, task.rounds) for name, own in found.items()} if task.keep else {},
     )
+    return result, left_out
 
 
-def _train_values(outcomes: list[list[SplitResult]]) -> Array | None:
-    values = [[None if outcome.train is None else outcome.train.values for outcome in own] for own in outcomes]
-    return None if values[0][0] is None else np.array(values)
+def _train_values(results: list[list[SplitResult]]) -> Array:
+    return np.array([[one.train.values for one in own if one.train is not None] for own in results])
 
 
 def _class_weights(table: LabelledTable, split: Split) -> tuple[Array, Array]:
@@ -415,21 +423,20 @@ def _class_weights(table: LabelledTable, split: Split) -> tuple[Array, Array]:
     return table.class_weights(split.given), test
 
 
-def _kept(
-    models: dict[str, Any], outcomes: list[list[SplitResult]], rounds: list[Round], what: str
-) -> dict[str, Array]:
-    """What was kept of each row's answers, by model: arrays (rounds, rows, ...) in row order."""
-    kept = {}
-    for name, own in zip(models, outcomes, strict=True):
-        parts = iter(getattr(outcome, what) for outcome in own)
-        if getattr(own[0], what) is not None:
-            kept[name] = np.stack([_in_row_order([next(parts) for _ in part.splits], part) for part in rounds])
-    return kept
+def _out_of_fold(results: list[SplitResult], rounds: list[Round]) -> Predictions:
+    """The predictions of a model by round and row."""
+    kept = [one.predictions for one in results]
+    return Predictions(*(_by_row([getattr(one, what) for one in kept], rounds) for what in vars(kept[0])))
 
 
-def _in_row_order(parts: list[Array], part: Round) -> Array:
-    rows = np.concatenate([split.test for split in part.splits])
-    values = np.concatenate(parts)
-    ordered = np.empty_like(values)
-    ordered[rows] = values
-    return ordered
+def _by_row(parts: list[Array | None], rounds: list[Round]) -> Any:
+    """Values of the test rows of all splits as an array (rounds, rows, ...); None where some split has none."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    values = np.empty((len(rounds), rounds[0].splits[0].n_rows, *known[0].shape[1:]), known[0].dtype)
+    remaining = iter(known)
+    for own, part in zip(values, rounds, strict=True):
+        for split in part.splits:
+            own[split.test] = next(remaining)
+    return values

@@ -1,6 +1,8 @@
-"""Learning curves: the error as the number of training rows grows.
+"""Learning curves, and where a model's error comes from.
 
-Where a model's error comes from: too few rows, too simple a model, or a solver that stopped early."""
+The error as the number of training rows grows, its limit by extrapolation (a power law with a limit), and the error
+taken apart: too few rows, too simple a model, or a solver that stopped early.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,10 @@ from ..data.parameters import check_number
 from ..errors import ParameterError
 from ..estimators.base import MomentClassifier
 from ..evaluation.intervals import Estimate
-from ..results import aligned, frame_of, jsonable
+from ..results import Result, aligned, columns_of, jsonable
 from .cross_validation import corrected_mean
-from .out_of_fold import Judge, Scoring, named_models, refuse_weightless_models, scored_models
-from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds, shuffled_by_class
+from .out_of_fold import Scoring, ValidationTask, named_models, refuse_weightless_models, split_results
+from .splits import LabelledTable, Round, Split, labelled_table, place_in_class, plan_rounds, shuffled_by_class
 
 Array = np.ndarray[Any, Any]
 
@@ -67,8 +69,8 @@ def fit_power_law(sizes: Array, errors: Array) -> PowerLaw:
     return PowerLaw(float(limit), float(scale * sizes[0] ** power), power)
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Result):
     """Errors on training rows and on held-out rows for a growing number of training rows.
 
     Attributes
@@ -126,20 +128,15 @@ class LearningCurve:
         without = np.array([fit_power_law(self.sizes, errors).limit for errors in others])
         return splits * self.power_law.limit - (splits - 1) * without
 
-    def to_frame(self) -> Any:
-        """A frame with one row for each size: mean errors and their 95 % intervals."""
-        return frame_of({name: [row[name] for row in self._rows()] for name in self._rows()[0]})
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row for each size: mean errors and their 95 % intervals."""
+        return columns_of(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers and text."""
         law = self.power_law
-        return jsonable(
-            {
-                "model": self.model,
-                "sizes": self._rows(),
-                "limit": {"value": law.limit, "scale": law.scale, "power": law.power},
-            }
-        )
+        limit = {"value": law.limit, "scale": law.scale, "power": law.power}
+        return jsonable({"model": self.model, "sizes": self._rows(), "limit": limit})
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
@@ -159,15 +156,13 @@ class LearningCurve:
         formula = f"{law.limit:.4f} + {law.scale:.4g} n^-{law.power:.2f}"
         return "\n".join([*aligned(rows), f"{self.model}: limit {self.limit} by extrapolation ({formula})"])
 
-    __repr__ = __str__
-
 
 def learning_curve(
     model: Any,
     X: Any,
     y: Any,
     sizes: Any = None,
-    folds: Any = 5,
+    cv: Any = 5,
     repeats: int = 1,
     groups: Any = None,
     sample_weight: Any = None,
@@ -183,7 +178,7 @@ def learning_curve(
     Parameters
     ----------
     model : classifier
-    X, y, folds, repeats, groups, sample_weight, stratify, random_state, progress, n_jobs
+    X, y, cv, repeats, groups, sample_weight, stratify, random_state, progress, n_jobs
         As in `cross_validate`. Each split's training rows are brought into a random order in which every beginning
         has about the same share of each class.
     sizes : list of int or float, optional
@@ -206,25 +201,29 @@ def learning_curve(
     120              0.0200 ± 0.0085         0.0200 ± 0.0340
     LinearDiscriminantAnalysis: limit 0.0113 ± 0.0341 by extrapolation (0.0113 + 0.9183 n^-1.00)
     """
-    named, table = named_models(model), labelled_table(X, y, sample_weight)
-    if len(named) > 1:
-        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
+    named, table = _one_model(model), labelled_table(X, y, sample_weight, groups)
     if table.weight is not None:
         refuse_weightless_models(named)
     rng = np.random.default_rng(random_state)
-    rounds = plan_rounds(table, folds, repeats, groups, stratify, rng)
-    splits = [split for part in rounds for split in part.splits]
+    splits = [split for part in plan_rounds(table, cv, repeats, stratify, rng) for split in part.splits]
     steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
-    ladders = [_ladder(table, split, steps, rng) for split in splits]
-    judge = Judge(table, Scoring(("error_rate",)), train_scores=True, keep=None)
-    (outcomes,) = scored_models(named, ladders, judge, progress, n_jobs)
-    held_out = np.array([outcome.held_out.values[0] for outcome in outcomes]).reshape(len(splits), -1)
-    train = np.array([outcome.train.values[0] for outcome in outcomes if outcome.train]).reshape(len(splits), -1)
+    nested = [_nested_splits(table, split, steps, rng) for split in splits]
+    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True)
+    ((name, results),) = split_results(task, progress, n_jobs)[0].items()
+    held_out = np.array([one.held_out.values[0] for one in results]).reshape(len(splits), -1)
+    train = np.array([one.train.values[0] for one in results if one.train]).reshape(len(splits), -1)
     ratio = sum(len(split.test) for split in splits) / sum(split.n_train for split in splits)
-    return LearningCurve(next(iter(named)), np.array(steps), held_out, train, ratio)
+    return LearningCurve(name, np.array(steps), held_out, train, ratio)
 
 
-def _ladder(table: LabelledTable, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
+def _one_model(model: Any) -> dict[str, Any]:
+    named = named_models(model)
+    if len(named) > 1:
+        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
+    return named
+
+
+def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
     """Splits that learn from the first rows of a random order of the training rows, a few more each time."""
     order = split.train[evenly_mixed(table.codes[split.train], rng)]
     step = np.full(table.n_rows, len(steps), dtype=np.int32)
@@ -236,8 +235,7 @@ def _ladder(table: LabelledTable, split: Split, steps: list[int], rng: np.random
 def evenly_mixed(codes: Array, rng: np.random.Generator) -> Array:
     """A random order of rows every beginning of which has about the same share of each class."""
     order, sizes = shuffled_by_class(codes, rng), np.bincount(codes)
-    place = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return order[np.argsort((place + 0.5) / np.repeat(sizes, sizes), kind="stable")]
+    return order[np.argsort((place_in_class(sizes) + 0.5) / np.repeat(sizes, sizes), kind="stable")]
 
 
 def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int]:
@@ -262,7 +260,7 @@ def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int
 
 def _default_sizes(table: LabelledTable, available: int) -> list[int]:
     """Sizes from where the rarest class has more rows than there are columns, if there are that many, up to all."""
-    rarest = np.bincount(table.codes).min() / table.n_rows
+    rarest = table.class_counts.min() / table.n_rows
     wanted = max((table.n_columns + 2) / rarest, 10 * len(table.classes), available / 50)
     first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
     return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))
@@ -272,8 +270,8 @@ def _default_sizes(table: LabelledTable, available: int) -> list[int]:
 _TIGHTER, _TIGHTEST = 1e-3, 1e-14
 
 
-@dataclass(frozen=True)
-class Optimisation:
+@dataclass(frozen=True, repr=False)
+class Optimisation(Result):
     """How far the solver stayed from the optimum, and what that changes.
 
     Attributes
@@ -295,9 +293,12 @@ class Optimisation:
     error: float | None
     words: str
 
+    def __str__(self) -> str:
+        return self.words
 
-@dataclass(frozen=True, eq=False)
-class ErrorSources:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorSources(Result):
     """The error of a model on new rows, taken apart.
 
     ``total = bayes_error + approximation + estimation``; what the solver adds is part of the latter two and stands
@@ -329,18 +330,15 @@ class ErrorSources:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers and text."""
-        return jsonable(
-            {
-                "model": self.model,
-                "rows": int(self.curve.sizes[-1]),
-                "total": _plain(self.total),
-                "estimation": _plain(self.estimation),
-                "approximation": None if self.approximation is None else _plain(self.approximation),
-                "bayes_error": self.bayes_error,
-                "optimisation": vars(self.optimisation),
-                "learning_curve": self.curve.to_dict(),
-            }
-        )
+        values = super().to_dict() | {name: _ends(getattr(self, name)) for name in _ESTIMATED}
+        return jsonable(values | {"rows": int(self.curve.sizes[-1]), "learning_curve": values.pop("curve")})
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row for each source: its size and 95 % interval."""
+        rows = [{"source": name, **(_ends(getattr(self, name)) or {})} for name in _ESTIMATED]
+        others = {"bayes_error": self.bayes_error, "optimisation": self.optimisation.error}
+        rows += [{"source": name, "value": value} for name, value in others.items()]
+        return columns_of(rows, ("source", "value", "low", "high"))
 
     def __str__(self) -> str:
         n = int(self.curve.sizes[-1])
@@ -357,8 +355,6 @@ class ErrorSources:
         ]
         return "\n".join(aligned(rows, left=3))
 
-    __repr__ = __str__
-
 
 def error_sources(
     model: Any,
@@ -366,7 +362,7 @@ def error_sources(
     y: Any,
     bayes_error: Any = None,
     sizes: Any = None,
-    folds: Any = 5,
+    cv: Any = 5,
     repeats: int = 1,
     groups: Any = None,
     sample_weight: Any = None,
@@ -382,7 +378,7 @@ def error_sources(
     Parameters
     ----------
     model : classifier
-    X, y, sizes, folds, repeats, groups, sample_weight, random_state, progress, n_jobs
+    X, y, sizes, cv, repeats, groups, sample_weight, random_state, progress, n_jobs
         As in `learning_curve`.
     bayes_error : float or an object with an ``error``, optional
         The error of the best possible rule, where it is known: that of `discriminant.theory.bayes_error`, say.
@@ -405,7 +401,7 @@ def error_sources(
     named = named_models(model)
     known = _checked_bayes_error(bayes_error)
     curve = learning_curve(
-        named, X, y, sizes, folds, repeats, groups, sample_weight,
+        named, X, y, sizes, cv, repeats, groups, sample_weight,
         random_state=random_state, progress=progress, n_jobs=n_jobs,
     )  # fmt: skip
     approximation = None if known is None else curve.limit.around(curve.limit.value - known)
@@ -426,7 +422,7 @@ def _checked_bayes_error(given: Any) -> float | None:
 def _optimisation(model: Any, table: LabelledTable) -> Optimisation:
     if isinstance(model, MomentClassifier):
         return Optimisation(0.0, 0.0, 0.0, 0.0, "closed form: nothing is left to the solver")
-    fitted = _fitted(model, table)
+    fitted = table.fitted(model)
     solution = getattr(fitted, "solution_", None)
     if solution is None:
         return Optimisation(None, None, None, None, "unknown: the model does not say how far its solver came")
@@ -440,11 +436,6 @@ def _optimisation(model: Any, table: LabelledTable) -> Optimisation:
     return Optimisation(float(solution.excess), gap, changed, error, words)
 
 
-def _fitted(model: Any, table: LabelledTable) -> Any:
-    everything = np.arange(table.n_rows)
-    return clone(model).fit(table.X, table.labels(everything), **table.fitting(everything))
-
-
 def _left_undone(model: Any, fitted: Any, table: LabelledTable) -> tuple[float, float]:
     """Share of the training rows whose class changes if the solver goes on, and the error this takes away."""
     given = model.get_params()
@@ -453,7 +444,7 @@ def _left_undone(model: Any, fitted: Any, table: LabelledTable) -> tuple[float, 
         closer["max_iter"] = 10 * given["max_iter"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        best = _fitted(clone(model).set_params(**closer), table)
+        best = table.fitted(clone(model).set_params(**closer))
     everything = np.arange(table.n_rows)
     truth, weight = table.labels(everything), table.weights_of(everything)
     before, after = fitted.predict(table.X), best.predict(table.X)
@@ -461,9 +452,13 @@ def _left_undone(model: Any, fitted: Any, table: LabelledTable) -> tuple[float, 
     return float(np.average(changed, weights=weight)), float(np.average(error, weights=weight))
 
 
-def _plain(estimate: Estimate) -> dict[str, float]:
-    low, high = estimate.interval()
-    return {"value": estimate.value, "low": low, "high": high}
+#: Sources of error that are estimated with an interval.
+_ESTIMATED = ("total", "estimation", "approximation")
+
+
+def _ends(estimate: Estimate | None) -> dict[str, float] | None:
+    """An estimate and its interval."""
+    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def _optional(value: Any) -> str:

@@ -1,20 +1,14 @@
-"""The models to be compared: classifiers with a name each.
+"""Out-of-fold predictions: every model fitted to the training rows of every split, and scored on its test rows.
 
-Moment models of every training part, without fitting any of them to rows.
-
-The moments of the folds are collected in one pass, those of each training part are merged from the folds before and
-after, and every model is read from them as its own ``fit`` would read it.
-
-
-What models say of held-out rows, and how good it is.
-
-Every model on every split: read from moments or fitted, then scored."""
+Models that are known once the moments of their training rows are need no fit to rows: the moments of the folds are
+collected in one pass, those of each training part are merged from the folds before and after, and every such model is
+read from them as its own ``fit`` would read it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -28,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data import LabelledRows
 from ..decision.costs import read_costs
 from ..engine import side_by_side
-from ..errors import InputError, ParameterError
+from ..errors import DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..evaluation.ranking import auc, rank
@@ -172,8 +166,6 @@ def _cell_numbers(data: LabelledRows, needs: Needs, n_cells: int) -> int:
 
 #: Every measure, and whether more of it is better.
 METRICS = {"accuracy": True, "error_rate": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
-#: Their largest possible value.
-CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
 _FROM_POSTERIORS = ("log_loss", "brier")
 
 
@@ -200,48 +192,47 @@ class Scoring:
 
     metrics: tuple[str, ...]
     costs: Array | None = None
-    posteriors: bool = False  #: posteriors are wanted for themselves
 
     @property
     def needs_posteriors(self) -> bool:
-        return self.posteriors or "auc" in self.metrics or any(name in self.metrics for name in _FROM_POSTERIORS)
+        return any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
 
-    def score(self, truth: Array, weight: Array | None, answers: Predictions) -> MetricValues:
-        """Every measure of answers to rows whose classes are ``truth``."""
-        pairs = [self._measure(name, truth, weight, answers) for name in self.metrics]
+    def score(self, truth: Array, weight: Array | None, found: Predictions) -> MetricValues:
+        """Every measure of the predictions of rows whose classes are ``truth``."""
+        pairs = [self._measure(name, truth, weight, found) for name in self.metrics]
         return MetricValues(*np.array(pairs).T)
 
-    def _measure(self, name: str, truth: Array, weight: Array | None, answers: Predictions) -> tuple[float, float]:
+    def _measure(self, name: str, truth: Array, weight: Array | None, found: Predictions) -> tuple[float, float]:
         if name == "auc":
-            return area_under_curve(truth, weight, answers), np.nan
-        if name in _FROM_POSTERIORS and answers.posterior is None:
+            return area_under_curve(truth, weight, found), np.nan
+        if name in _FROM_POSTERIORS and found.posterior is None:
             return np.nan, np.nan
-        return mean_and_error(self._of_rows(name, truth, answers), weight)
+        return mean_and_error(self._of_rows(name, truth, found), weight)
 
-    def _of_rows(self, name: str, truth: Array, answers: Predictions) -> Array:
+    def _of_rows(self, name: str, truth: Array, found: Predictions) -> Array:
         if name == "cost":
             assert self.costs is not None
-            return self.costs[truth, answers.codes]
+            return self.costs[truth, found.codes]
         if name == "accuracy":
-            return answers.codes == truth
+            return found.codes == truth
         if name == "error_rate":
-            return answers.codes != truth
-        posterior: Any = answers.posterior
+            return found.codes != truth
+        posterior: Any = found.posterior
         return log_losses(posterior, truth) if name == "log_loss" else brier_scores(posterior, truth)
 
 
-def wanted_scoring(metrics: Any, costs: Any, classes: Array, posteriors: bool = False) -> Scoring:
-    """The measures asked for; by default those that cost no more than a look at each answer."""
+def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
+    """The measures asked for; by default those that cost no more than a look at each prediction."""
     table = None if costs is None else _cost_table(costs, classes)
     if metrics is None:
-        return Scoring(("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ())), table, posteriors)
+        return Scoring(("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ())), table)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics) if isinstance(metrics, Iterable) else ()
     unknown = [name for name in names if name not in METRICS]
     if unknown or not names:
         raise ParameterError(f"metrics must be among {', '.join(METRICS)}; got {unknown[0] if unknown else metrics!r}.")
     if "cost" in names and table is None:
         raise ParameterError("The metric 'cost' needs costs: a table with a row for each true class.")
-    return Scoring(tuple(dict.fromkeys(names)), table, posteriors)
+    return Scoring(tuple(dict.fromkeys(names)), table)
 
 
 def _cost_table(costs: Any, classes: Array) -> Array:
@@ -268,25 +259,25 @@ def mean_and_error(values: Array, weight: Array | None) -> tuple[float, float]:
     return mean, float(np.sqrt((squares.sum() if weight is None else weight @ squares) / (total - 1) / total))
 
 
-def area_under_curve(truth: Array, weight: Array | None, answers: Predictions) -> float:
+def area_under_curve(truth: Array, weight: Array | None, found: Predictions) -> float:
     """The area under the ROC curve; of more than two classes, the mean of each against the rest.
 
     NaN without scores, and where a class has no rows.
     """
-    scores = answers.scores if answers.posterior is None else answers.posterior
+    scores = found.scores if found.posterior is None else found.posterior
     if scores is None:
         return np.nan
     chosen = [1] if scores.shape[1] == 2 else range(scores.shape[1])
     return float(np.mean([auc(rank(truth == k, np.ascontiguousarray(scores[:, k]), weight)) for k in chosen]))
 
 
-def rule_answers(
-    rules: dict[str, Rule], models: dict[str, Any], data: LabelledRows, index: Array, posteriors: bool
+def rule_predictions(
+    rules: dict[str, Rule], models: dict[str, Any], data: LabelledRows, index: Array, with_scores: bool
 ) -> dict[str, Predictions]:
-    """What rules say of some rows, each of which is fetched once for all of them."""
+    """What rules predict for some rows, each of which is fetched once for all of them."""
     n, n_classes = len(index), len(data.classes)
     codes = {name: np.empty(n, dtype=np.int32) for name in rules}
-    scores = {name: np.empty((n, n_classes)) for name in rules} if posteriors else {}
+    scores = {name: np.empty((n, n_classes)) for name in rules} if with_scores else {}
     step = data.rows.block_rows
     for start in range(0, n, step):
         where = slice(start, start + step)
@@ -295,12 +286,12 @@ def rule_answers(
             found = rule.scores(block)
             if not kernels.best_classes(found, codes[name][where]):
                 _refuse_unsound(data, name)
-            if posteriors:
+            if with_scores:
                 scores[name][where] = found
-    return {name: _rule_answer(models[name], codes[name], scores.get(name)) for name in rules}
+    return {name: _with_posterior(models[name], codes[name], scores.get(name)) for name in rules}
 
 
-def _rule_answer(model: Any, codes: Array, scores: Array | None) -> Predictions:
+def _with_posterior(model: Any, codes: Array, scores: Array | None) -> Predictions:
     if scores is None or not isinstance(model, PosteriorClassifier):
         return Predictions(codes, None, scores)
     return Predictions(codes, softmax(scores, axis=1))
@@ -311,11 +302,11 @@ def _refuse_unsound(data: LabelledRows, name: str) -> None:
     raise InputError(f"X has values too large for model {name!r} to score: they overflow. Use other units.")
 
 
-def model_answers(name: str, fitted: Any, table: LabelledTable, index: Array, posteriors: bool) -> Predictions:
-    """What a fitted classifier, of whatever origin, says of some rows."""
+def model_predictions(name: str, fitted: Any, table: LabelledTable, index: Array, with_scores: bool) -> Predictions:
+    """What a fitted classifier, of whatever origin, predicts for some rows."""
     X = table.rows(index)
     codes = table.positions(np.asarray(fitted.predict(X)), name)
-    if not posteriors:
+    if not with_scores:
         return Predictions(codes)
     columns = table.positions(np.asarray(fitted.classes_), name)
     if hasattr(fitted, "predict_proba"):
@@ -339,104 +330,124 @@ def _spread(values: Array, columns: Array, table: LabelledTable, fill: float) ->
 
 @dataclass(frozen=True, eq=False)
 class SplitResult:
-    """A model on one split: its scores on held-out rows and perhaps on training rows, and what it answered."""
+    """A model on one split: its scores on test rows and perhaps on training rows, counts of what it predicted."""
 
     held_out: MetricValues
     train: MetricValues | None
     counts: Array
-    codes: Array | None = None
-    posterior: Array | None = None
+    predictions: Predictions | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """Turns the answers of a model on a split into an outcome."""
+class ValidationTask:
+    """Models to be fitted to the training rows of every split, and what is wanted of their predictions."""
 
+    models: dict[str, Any]
     table: LabelledTable
+    rounds: list[Round]
     scoring: Scoring
-    train_scores: bool
-    keep: str | None
+    train_scores: bool = False
+    keep: str | None = None  #: None, "predictions" or "posteriors" (with other scores where there are none)
+    leave_out: bool = False  #: models that cannot be fitted to some training part are left out instead of refused
 
-    def outcome(self, split: Split, answers: Predictions, train_answers: Predictions | None) -> SplitResult:
+    @property
+    def splits(self) -> list[Split]:
+        return [split for part in self.rounds for split in part.splits]
+
+    @property
+    def needs_scores(self) -> bool:
+        return self.keep == "posteriors" or self.scoring.needs_posteriors
+
+    def result(self, split: Split, found: Predictions, in_training: Predictions | None) -> SplitResult:
+        """Scores and counts of what a model predicted for the test rows of a split, and for its training rows."""
         truth, weight = self.table.codes[split.test], self.table.weights_of(split.test)
         n_classes = len(self.table.classes)
-        pairs = np.bincount(truth * n_classes + answers.codes, weights=weight, minlength=n_classes**2)
+        pairs = np.bincount(truth * n_classes + found.codes, weights=weight, minlength=n_classes**2)
         train = None
-        if train_answers is not None:
+        if in_training is not None:
             rows = split.train
-            train = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), train_answers)
-        return SplitResult(
-            self.scoring.score(truth, weight, answers),
-            train,
-            pairs.reshape(n_classes, n_classes),
-            answers.codes if self.keep else None,
-            answers.posterior if self.keep == "posteriors" else None,
-        )
+            train = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
+        kept = {None: None, "predictions": Predictions(found.codes), "posteriors": found}[self.keep]
+        return SplitResult(self.scoring.score(truth, weight, found), train, pairs.reshape(n_classes, n_classes), kept)
+
+    def attempted(self, name: str, number: int, fit: Callable[[], Any]) -> Any:
+        """What ``fit`` gives. Its error says whose it is; it is given back where such models are left out."""
+        try:
+            return fit()
+        except Exception as error:
+            if self.leave_out and isinstance(error, DegenerateDataError):
+                return error
+            error.add_note(f"(model {name!r}, split {number})")
+            raise
 
 
-#: Outcomes by model and number of the split, one of which a task finds.
-Found = dict[tuple[str, int], SplitResult]
+#: What was found by model and number of the split; an error where the model could not be fitted.
+Found = dict[tuple[str, int], SplitResult | DegenerateDataError]
 
 
-def scored_models(
-    models: dict[str, Any], rounds: list[Round], judge: Judge, progress: bool | None, n_jobs: int | None
-) -> list[list[SplitResult]]:
-    """The outcome of every model on every split, in the order of both."""
-    quick = {name: model for name, model in models.items() if read_from_moments(model)}
-    splits = [split for part in rounds for split in part.splits]
-    tasks: list[Callable[[], Found]] = []
-    if quick:
-        needs, data = shared_needs(quick), judge.table.labelled
-        moments = [give for part in rounds for give in training_moments(data, part, needs, n_jobs)]
-        tasks += [partial(_read_and_judged, judge, quick, moments[i], i, split) for i, split in enumerate(splits)]
-    for name in [name for name in models if name not in quick]:
-        tasks += [partial(_fitted_and_judged, judge, name, models[name], i, split) for i, split in enumerate(splits)]
+def split_results(
+    task: ValidationTask, progress: bool | None, n_jobs: int | None
+) -> tuple[dict[str, list[SplitResult]], dict[str, DegenerateDataError]]:
+    """The results of every model in the order of the splits, and the errors of those that are left out."""
+    from_moments = {name: model for name, model in task.models.items() if read_from_moments(model)}
+    jobs: list[Callable[[], Found]] = []
+    if from_moments:
+        needs, data = shared_needs(from_moments), task.table.labelled
+        moments = [give for part in task.rounds for give in training_moments(data, part, needs, n_jobs)]
+        jobs += [partial(_read, task, from_moments, give, number) for number, give in enumerate(moments)]
+    for name in task.models:
+        if name not in from_moments:
+            jobs += [partial(_fitted, task, name, number) for number in range(len(task.splits))]
     found: Found = {}
-    for part in _done(tasks, progress, n_jobs):
+    for part in _done(jobs, progress, n_jobs):
         found |= part
-    return [[found[name, number] for number in range(len(splits))] for name in models]
+    results, left_out = {}, {}
+    for name in task.models:
+        own = [found[name, number] for number in range(len(task.splits))]
+        errors = [one for one in own if isinstance(one, DegenerateDataError)]
+        if errors:
+            left_out[name] = errors[0]
+        else:
+            results[name] = [one for one in own if isinstance(one, SplitResult)]
+    return results, left_out
 
 
-def _done(tasks: list[Callable[[], Found]], progress: bool | None, n_jobs: int | None) -> list[Found]:
-    with progress_bar("validation", len(tasks), progress) as advance:
+def _done(jobs: list[Callable[[], Found]], progress: bool | None, n_jobs: int | None) -> list[Found]:
+    with progress_bar("validation", len(jobs), progress) as advance:
 
-        def stepped(task: Callable[[], Found]) -> Found:
-            result = task()
+        def stepped(job: Callable[[], Found]) -> Found:
+            result = job()
             advance()
             return result
 
-        return side_by_side(stepped, tasks, n_jobs)
+        return side_by_side(stepped, jobs, n_jobs)
 
 
-def _read_and_judged(
-    judge: Judge, models: dict[str, Any], moments: Callable[[], Moments], number: int, split: Split
-) -> Found:
-    """The outcomes of moment models on a split."""
-    data, train, rules = judge.table.labelled, moments(), {}
+def _read(task: ValidationTask, models: dict[str, Any], moments: Callable[[], Moments], number: int) -> Found:
+    """Moment models on a split."""
+    data, train, split = task.table.labelled, moments(), task.splits[number]
+    found: Found = {}
+    rules: dict[str, Rule] = {}
     for name, model in models.items():
-        with blamed(name, number):
-            rules[name] = read_rule(model, train, data, judge.table.X)
-    wanted = judge.scoring.needs_posteriors
-    held_out = rule_answers(rules, models, data, split.test, wanted)
-    again = rule_answers(rules, models, data, split.train, wanted) if judge.train_scores else {}
-    return {(name, number): judge.outcome(split, held_out[name], again.get(name)) for name in rules}
+        rule = task.attempted(name, number, partial(read_rule, model, train, data, task.table.X))
+        if isinstance(rule, DegenerateDataError):
+            found[name, number] = rule
+        else:
+            rules[name] = rule
+    held_out = rule_predictions(rules, models, data, split.test, task.needs_scores)
+    again = rule_predictions(rules, models, data, split.train, task.needs_scores) if task.train_scores else {}
+    return found | {(name, number): task.result(split, held_out[name], again.get(name)) for name in rules}
 
 
-def _fitted_and_judged(judge: Judge, name: str, model: Any, number: int, split: Split) -> Found:
-    """The outcome of any other model on a split."""
-    table, train, wanted = judge.table, split.train, judge.scoring.needs_posteriors
-    with blamed(name, number):
-        fitted = clone(model).fit(table.rows(train), table.labels(train), **table.fitting(train))
-        held_out = model_answers(name, fitted, table, split.test, wanted)
-        again = model_answers(name, fitted, table, train, wanted) if judge.train_scores else None
-    return {(name, number): judge.outcome(split, held_out, again)}
+def _fitted(task: ValidationTask, name: str, number: int) -> Found:
+    """Any other model on a split."""
+    table, split = task.table, task.splits[number]
+    train = split.train
 
+    def fit() -> SplitResult:
+        fitted = clone(task.models[name]).fit(table.rows(train), table.labels(train), **table.fitting(train))
+        held_out = model_predictions(name, fitted, table, split.test, task.needs_scores)
+        again = model_predictions(name, fitted, table, train, task.needs_scores) if task.train_scores else None
+        return task.result(split, held_out, again)
 
-@contextmanager
-def blamed(model: str, split: int) -> Iterator[None]:
-    """Note in any error whose fit it comes from."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"(model {model!r}, split {split})")
-        raise
+    return {(name, number): task.attempted(name, number, fit)}

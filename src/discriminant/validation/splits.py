@@ -1,6 +1,7 @@
-"""Rows as their owner holds them, with labels and weights: what any classifier, ours or another's, can be fitted to.
+"""Rows to be split, and which of them are held out when.
 
-Which rows are held out, and when."""
+A table is held as its owner holds it, so that any classifier, ours or another's, can be fitted to some of its rows.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing
 
 from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
 from ..data.parameters import check_integer
 from ..data.rows import as_table
-from ..errors import InputError, LabelError, ParameterError, WeightError
+from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
 from ..evaluation.inputs import encoded, position_of
 from ..results import shown
 
@@ -27,13 +29,17 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class LabelledTable:
-    """``X`` as it came and in a form that rows can be taken from, with a class code and perhaps a weight for each."""
+    """``X`` as it came and in a form that rows can be taken from, with a class code for each row.
+
+    Rows may have weights, and the numbers of the groups they belong to.
+    """
 
     X: Any
     indexable: Any
     classes: Array
     codes: Array
-    weight: Array | None
+    weight: Array | None = None
+    groups: Array | None = None
 
     @cached_property
     def labelled(self) -> LabelledRows:
@@ -66,6 +72,11 @@ class LabelledTable:
         """The weights of some rows as ``fit`` takes them."""
         return {} if self.weight is None else {"sample_weight": self.weight[index]}
 
+    def fitted(self, model: Any) -> Any:
+        """A copy of a model, fitted to all rows."""
+        everything = np.arange(self.n_rows)
+        return clone(model).fit(self.X, self.labels(everything), **self.fitting(everything))
+
     def class_weights(self, index: Array) -> Array:
         """The weight of each class among some rows."""
         return np.bincount(self.codes[index], weights=self.weights_of(index), minlength=len(self.classes))
@@ -89,17 +100,24 @@ class LabelledTable:
     def take(self, index: Array) -> LabelledTable:
         """Some rows with their labels and weights, the classes unchanged."""
         X = self.rows(index)
-        return LabelledTable(X, _indexable(X), self.classes, self.codes[index], self.weights_of(index))
+        groups = None if self.groups is None else self.groups[index]
+        return LabelledTable(X, _indexable(X), self.classes, self.codes[index], self.weights_of(index), groups)
+
+    @cached_property
+    def class_counts(self) -> Array:
+        """Rows of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
 
 
-def labelled_table(X: Any, y: Any, sample_weight: Any = None) -> LabelledTable:
-    """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
+def labelled_table(X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LabelledTable:
+    """``X``, ``y``, ``sample_weight`` and ``groups`` checked and brought together, without copying ``X``."""
     indexable = _indexable(X)
     n_rows = int(indexable.shape[0])
     classes, codes = encode_labels(y, n_rows)
     if classes.size < 2:
         raise LabelError(f"y has only one class, {shown(classes[0])}: a classifier needs at least two classes.")
-    table = LabelledTable(X, indexable, classes, codes, check_weights(sample_weight, n_rows))
+    members = None if groups is None else group_codes(groups, n_rows)
+    table = LabelledTable(X, indexable, classes, codes, check_weights(sample_weight, n_rows), members)
     weightless = np.flatnonzero(table.all_class_weights == 0)
     if weightless.size:
         raise WeightError(f"All rows of class {shown(classes[weightless[0]])} have weight zero. Leave them out.")
@@ -160,35 +178,48 @@ def round_of(fold: Array, n_folds: int) -> Round:
     return Round([Split(len(fold), test) for test in np.split(order, edges)], fold)
 
 
-def plan_rounds(
-    table: LabelledTable, folds: Any, repeats: int, groups: Any, stratify: bool, random_state: Any
-) -> list[Round]:
-    """The rounds that ``folds`` asks for.
+#: Folds where nobody asks for a number and classes and groups are large enough.
+DEFAULT_FOLDS = 10
 
-    A whole number of folds, or a share of the rows to hold out, is dealt here; a splitter or a list of (train, test)
-    is taken as it is.
+
+def default_folds(class_counts: Array, groups: Array | None = None) -> int:
+    """Ten folds; fewer where the smallest class has fewer rows, or where there are fewer groups; at least two.
+
+    >>> default_folds(np.array([50, 6])), default_folds(np.array([50, 60]), groups=np.arange(110) % 4)
+    (6, 4)
+    """
+    n_groups = DEFAULT_FOLDS if groups is None else len(np.unique(groups))
+    return max(2, min(DEFAULT_FOLDS, int(class_counts.min()), n_groups))
+
+
+def plan_rounds(table: LabelledTable, cv: Any, repeats: int, stratify: bool, random_state: Any) -> list[Round]:
+    """The rounds that ``cv`` asks for.
+
+    A whole number of folds (None: `default_folds`), or a share of the rows to hold out, is dealt here; a splitter or a
+    list of (train, test) is taken as it is.
     """
     check_integer("repeats", repeats, 1)
     rng = np.random.default_rng(random_state)
-    groups = None if groups is None else group_codes(groups, table.n_rows)
-    if isinstance(folds, Integral) and not isinstance(folds, bool):
-        _check_fold_count(table, int(folds), groups, stratify)
-        return [round_of(_dealt(table, int(folds), groups, stratify, rng), int(folds)) for _ in range(repeats)]
-    if isinstance(folds, Real) and not isinstance(folds, bool):
-        share = _checked_share(float(folds))
-        return [Round([held_out_share(table, share, groups, stratify, rng) for _ in range(repeats)])]
+    if cv is None:
+        cv = default_folds(table.class_counts, table.groups)
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        _check_fold_count(table, int(cv), stratify)
+        return [round_of(_dealt(table, int(cv), stratify, rng), int(cv)) for _ in range(repeats)]
+    if isinstance(cv, Real) and not isinstance(cv, bool):
+        share = _checked_share(float(cv))
+        return [Round([held_out_share(table, share, stratify, rng) for _ in range(repeats)])]
     if repeats > 1:
-        raise ParameterError(f"repeats={repeats} needs a number of folds; a splitter or list of splits repeats itself.")
-    return _rounds_among(_given_splits(table, folds, groups), table.n_rows)
+        raise ParameterError(
+            Setting("repeats", repeats), " needs a number of folds; a splitter or list of splits repeats itself."
+        )
+    return _rounds_among(_given_splits(table, cv), table.n_rows)
 
 
-def held_out_share(
-    table: LabelledTable, share: float, groups: Array | None, stratify: bool, rng: np.random.Generator
-) -> Split:
+def held_out_share(table: LabelledTable, share: float, stratify: bool, rng: np.random.Generator) -> Split:
     """One split that holds out a share of the rows: of each class, if stratified; of the groups, if there are any."""
-    if groups is not None:
+    if table.groups is not None:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=_seed(rng))
-        train, test = next(splitter.split(groups, groups=groups))
+        train, test = next(splitter.split(table.groups, groups=table.groups))
         return Split(table.n_rows, test, train)
     strata = table.codes if stratify else np.zeros_like(table.codes)
     order, sizes = shuffled_by_class(strata, rng), np.bincount(strata)
@@ -199,8 +230,12 @@ def held_out_share(
             f"Class {shown(table.classes[k])} has {sizes[k]} rows: a share of {share:g} held out leaves a part without "
             "it. Hold out another share, or add rows."
         )
-    place = np.arange(table.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Split(table.n_rows, np.sort(order[place < np.repeat(held, sizes)]))
+    return Split(table.n_rows, np.sort(order[place_in_class(sizes) < np.repeat(held, sizes)]))
+
+
+def place_in_class(sizes: Array) -> Array:
+    """The place of each row within its class, rows being in order of their classes, which have these sizes."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def shuffled_by_class(codes: Array, rng: np.random.Generator) -> Array:
@@ -210,15 +245,15 @@ def shuffled_by_class(codes: Array, rng: np.random.Generator) -> Array:
     return order[np.argsort(codes[order].astype(np.int16) if small else codes[order], kind="stable")]
 
 
-def _dealt(table: LabelledTable, n_folds: int, groups: Array | None, stratify: bool, rng: np.random.Generator) -> Array:
+def _dealt(table: LabelledTable, n_folds: int, stratify: bool, rng: np.random.Generator) -> Array:
     """The fold of each row: shuffled rows dealt one to each fold in turn, class after class if stratified."""
     fold = np.empty(table.n_rows, dtype=np.int32)
-    if groups is None:
+    if table.groups is None:
         order = shuffled_by_class(table.codes, rng) if stratify else rng.permutation(table.n_rows)
         fold[order] = np.arange(table.n_rows) % n_folds
         return fold
     splitter = (StratifiedGroupKFold if stratify else GroupKFold)(n_folds, shuffle=True, random_state=_seed(rng))
-    for f, (_, test) in enumerate(splitter.split(table.codes, table.codes, groups)):
+    for f, (_, test) in enumerate(splitter.split(table.codes, table.codes, table.groups)):
         fold[test] = f
     return fold
 
@@ -229,29 +264,32 @@ def _seed(rng: np.random.Generator) -> int:
 
 def _checked_share(share: float) -> float:
     if not 0 < share < 1:
-        raise ParameterError(f"folds as a share of the rows to hold out must lie between 0 and 1, got {share:g}.")
+        raise ParameterError(
+            Setting("cv"), f" as a share of the rows to hold out must lie between 0 and 1, got {share:g}."
+        )
     return share
 
 
-def _check_fold_count(table: LabelledTable, n_folds: int, groups: Array | None, stratify: bool) -> None:
-    check_integer("folds", n_folds, 2)
+def _check_fold_count(table: LabelledTable, n_folds: int, stratify: bool) -> None:
+    check_integer("cv", n_folds, 2)
+    asked = Setting("cv", n_folds)
     if n_folds > table.n_rows:
-        raise ParameterError(f"folds={n_folds}, but X has only {table.n_rows} rows. Use at most as many folds as rows.")
-    counts = np.bincount(table.codes)
+        raise ParameterError(asked, f", but X has only {table.n_rows} rows. Use at most as many folds as rows.")
+    counts = table.class_counts
     k = int(np.argmin(counts))
     if stratify and counts[k] < n_folds:
         raise LabelError(
             f"Class {shown(table.classes[k])} has {counts[k]} rows, fewer than the {n_folds} folds: not every fold "
-            "could hold it out. Use fewer folds, add rows of the class, leave it out, or set stratify=False."
+            "could hold it out. Use fewer folds, add rows of the class, or leave it out."
         )
-    if groups is not None:
-        _check_groups(table, n_folds, groups)
+    if table.groups is not None:
+        _check_groups(table, table.groups, asked)
 
 
-def _check_groups(table: LabelledTable, n_folds: int, groups: Array) -> None:
+def _check_groups(table: LabelledTable, groups: Array, asked: Setting) -> None:
     n_groups = int(groups.max()) + 1
-    if n_groups < n_folds:
-        raise ParameterError(f"folds={n_folds}, but there are only {n_groups} groups. Use at most as many folds.")
+    if n_groups < asked.value:
+        raise ParameterError(asked, f", but there are only {n_groups} groups. Use at most as many folds.")
     pairs = np.unique(np.column_stack((table.codes, groups)), axis=0)
     k = int(np.argmin(np.bincount(pairs[:, 0])))
     if np.count_nonzero(pairs[:, 0] == k) < 2:
@@ -274,31 +312,32 @@ def group_codes(groups: Any, n_rows: int) -> Array:
         raise InputError(f"groups mixes types that have no common order: {error}. Use one type.") from error
 
 
-def _given_splits(table: LabelledTable, folds: Any, groups: Array | None) -> list[Split]:
-    if isinstance(folds, (str, bytes)) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+def _given_splits(table: LabelledTable, cv: Any) -> list[Split]:
+    if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ParameterError(
-            "folds must be a number of folds, a share of rows to hold out, a splitter or a list of (train, test), "
-            f"got {folds!r}."
+            Setting("cv"),
+            " must be a number of folds, a share of rows to hold out, a splitter or a list of (train, test), "
+            f"got {cv!r}.",
         )
-    if hasattr(folds, "split"):
+    if hasattr(cv, "split"):
         try:
-            folds = list(folds.split(np.zeros((table.n_rows, 1)), table.classes[table.codes], groups))
+            cv = list(cv.split(np.zeros((table.n_rows, 1)), table.classes[table.codes], table.groups))
         except ValueError as error:
-            raise InputError(f"{folds!r} cannot split these rows: {error}") from error
-    splits = [_checked_split(pair, number, table.n_rows) for number, pair in enumerate(folds)]
+            raise InputError(f"{cv!r} cannot split these rows: {error}") from error
+    splits = [_checked_split(pair, number, table.n_rows) for number, pair in enumerate(cv)]
     if not splits:
-        raise ParameterError("folds is empty: give at least one pair of training and test rows.")
+        raise ParameterError("cv is empty: give at least one pair of training and test rows.")
     return splits
 
 
 def _checked_split(pair: Any, number: int, n_rows: int) -> Split:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ParameterError(f"Split {number} of folds must be a pair (training rows, test rows), got {pair!r}.")
+        raise ParameterError(f"Split {number} of cv must be a pair (training rows, test rows), got {pair!r}.")
     train, test = (_row_numbers(part, number, n_rows) for part in pair)
     both = np.intersect1d(train, test)
     if both.size:
         raise InputError(
-            f"Split {number} of folds has row {both[0]} among both its training and its test rows: its score would "
+            f"Split {number} of cv has row {both[0]} among both its training and its test rows: its score would "
             "flatter the model. Score training rows with train_scores=True."
         )
     return Split(n_rows, test, train)
@@ -309,10 +348,10 @@ def _row_numbers(part: Any, number: int, n_rows: int) -> Array:
     if index.dtype == bool and index.shape == (n_rows,):
         index = np.flatnonzero(index)
     if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
-        raise InputError(f"Split {number} of folds must hold row numbers in both parts, got {part!r}.")
+        raise InputError(f"Split {number} of cv must hold row numbers in both parts, got {part!r}.")
     if index.min() < 0 or index.max() >= n_rows:
         wrong = index[(index < 0) | (index >= n_rows)][0]
-        raise InputError(f"Split {number} of folds names row {wrong}; rows are numbered 0 to {n_rows - 1}.")
+        raise InputError(f"Split {number} of cv names row {wrong}; rows are numbered 0 to {n_rows - 1}.")
     return index
 
 
