@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, NotSeparableError
-from discriminant.margins import active_set, convex_hulls, hard_margin
+from discriminant.margins import convex_hulls, hard_margin
 from discriminant.margins.hard_margin import maximum_margin
 
 
@@ -45,6 +45,7 @@ def assert_optimal(found, X, sign, fit_intercept=True, tolerance=1e-9):
     np.testing.assert_allclose(margins[found.support], 1, rtol=0, atol=tolerance)
     assert found.margin == pytest.approx(1 / np.linalg.norm(found.coef), rel=1e-14)
     assert 0 <= found.duality_gap < tolerance
+    assert 0 <= found.gradient_norm <= tolerance * max(np.abs(found.coef).max(), found.alpha.sum())
 
 
 def by_sequential_programming(X, sign, fit_intercept=True):
@@ -59,6 +60,15 @@ def by_sequential_programming(X, sign, fit_intercept=True):
     )  # fmt: skip
     assert found.success, found.message
     return found.x[:-1], found.x[-1]
+
+
+def test_the_gradient_norm_is_that_of_the_lagrangian():
+    X, sign = separable(200, 5, gap=0.05)
+    X -= np.sort(X, axis=0)[100]
+    found = maximum_margin(X, sign)
+    residual = np.append(found.coef - X.T @ (found.alpha * sign), found.alpha @ sign)
+    assert found.gradient_norm == pytest.approx(np.abs(residual).max(), abs=1e-13 * found.alpha.sum())
+    assert found.gradient_norm > 0
 
 
 class TestByHand:
@@ -152,7 +162,7 @@ class TestOptimality:
     def test_leaps_change_nothing(self, monkeypatch):
         X, sign = separable(150, 200)
         leaping = maximum_margin(X, sign)
-        monkeypatch.setattr(active_set, "_LEAP", 10**6)
+        monkeypatch.setattr(hard_margin, "_BLOCK", 10**6)
         stepping = maximum_margin(X, sign)
         assert stepping.iterations > 100 > leaping.iterations
         np.testing.assert_allclose(stepping.coef, leaping.coef, rtol=1e-9, atol=1e-12)
@@ -384,7 +394,7 @@ class TestNotSeparable:
         np.testing.assert_array_equal(copy.witness.point, [0])
 
     def test_where_the_search_gives_up_the_linear_programme_decides(self, monkeypatch):
-        monkeypatch.setattr(active_set, "_PATIENCE", 0)
+        monkeypatch.setattr(hard_margin, "_PATIENCE", 0)
         X, sign = separable()
         with pytest.raises(DegenerateDataError, match="separable, but the widest margin cannot be computed"):
             maximum_margin(X, sign)

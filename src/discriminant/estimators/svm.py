@@ -307,7 +307,7 @@ class SupportVectorClassifier(BinaryProblems):
         solution = Solution(
             theta=np.append(found.coef, found.intercept)[None],
             objective=value,
-            gradient_norm=0.0,
+            gradient_norm=found.gradient_norm,
             excess=found.duality_gap,
             duality_gap=found.duality_gap * value,
             passes=float("nan"),

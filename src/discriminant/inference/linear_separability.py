@@ -10,6 +10,7 @@ Where columns of very different size leave room for doubt, a linear programme de
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -20,7 +21,7 @@ from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
 from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 from ..margins.hard_margin import maximum_margin
-from ..results import plain
+from ..results import Result, jsonable, number, plain
 
 Array = np.ndarray[Any, Any]
 
@@ -28,8 +29,8 @@ Array = np.ndarray[Any, Any]
 _SHOWN = 5
 
 
-@dataclass(frozen=True, repr=False)
-class LinearSeparability:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSeparability(Result):
     """Whether classes are linearly separable, pair by pair, with a proof for each.
 
     Attributes
@@ -54,7 +55,17 @@ class LinearSeparability:
         planes = [found for found in self.pairs.values() if isinstance(found, Hyperplane)]
         return common[0] if common else min(planes, key=lambda plane: plane.margin)
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        planes = [isinstance(found, Hyperplane) for found in self.pairs.values()]
+        margins = [found.margin if isinstance(found, Hyperplane) else None for found in self.pairs.values()]
+        first, second = ([pair[side] for pair in self.pairs] for side in (0, 1))
+        return {"first": first, "second": second, "separable": planes, "margin": margins}
+
+    def to_dict(self) -> dict[str, Any]:
+        pairs = [{"classes": pair, **jsonable(found)} for pair, found in self.pairs.items()]
+        return {"separable": self.separable, "pairs": jsonable(pairs)}
+
+    def __str__(self) -> str:
         return "\n".join(f"{a} and {b}: {_in_words(found)}" for (a, b), found in self.pairs.items())
 
 
@@ -125,7 +136,7 @@ def _witness(rows: Rows, sign: Array) -> Hyperplane | CommonPoint:
 
 def _in_words(found: Hyperplane | CommonPoint) -> str:
     if isinstance(found, Hyperplane):
-        return f"separable, margin {found.margin:.4g}"
-    shown = [f"{value:.4g}" for value in found.point[:_SHOWN]]
+        return f"separable, margin {number(found.margin)}"
+    shown = [number(value) for value in found.point[:_SHOWN]]
     more = ["..."] if len(found.point) > _SHOWN else []
     return f"not separable, the point ({', '.join(shown + more)}) lies in both hulls"

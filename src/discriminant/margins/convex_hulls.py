@@ -31,12 +31,25 @@ from ..results import shown
 
 Array = np.ndarray[Any, Any]
 
+_EPS = float(np.finfo(np.float64).eps)
 #: Values this much smaller than the terms they are sums of count as 0.
 _ZERO = 1e-11
 #: Means that differ by this part of their terms are the same point.
 _MET = 1e-9
 #: Up to this many rows all are taken at once; beyond, a sample of this many for each column, at least and at most.
 _ALL, _PER_COLUMN, _AT_LEAST, _AT_MOST = 1_000, 4, 400, 2_000
+#: Sparse rows as full as this lose nothing by being centred, and may be far from the origin.
+_FULL = 0.5
+#: Sparse rows with more columns than this are never written out: only their inner products are formed.
+_WIDE = 4_096
+#: Squares of larger numbers, and of the inverse of smaller ones, overflow.
+_LARGEST = 1e150
+#: Rows from which the middle is taken.
+_SAMPLE = 1_000
+#: Coordinates are as exact as the rows themselves, or as the square root of their inner products.
+_EXACT, _FROM_PRODUCTS = 1e-11, 1e-7
+#: Weights may miss non-negativity and their sum by this much, their rounding.
+_ROUNDING = 1e-9
 
 
 def starting_rows(sign: Array, n_columns: int) -> Array:
@@ -115,7 +128,7 @@ def equal_rows(view: CentredRows, sign: Array) -> Array | None:
     return pairs[equal[0]] if equal.size else None
 
 
-def _by_programme(points: Points, sign: Array, fit_intercept: bool) -> tuple[Array, Array]:
+def _by_programme(points: RowPoints, sign: Array, fit_intercept: bool) -> tuple[Array, Array]:
     """The direction of the widest margins, and weights of the rows with which the signs cancel if it has none."""
     values = points.values
     # Columns may have units of their own, other coordinates may be nothing but rounding.
@@ -191,19 +204,6 @@ def _correction(block: Any, side: Array, weights: Array, cones: bool) -> Array:
     system = np.vstack((meeting, sums))
     change: Array = np.linalg.lstsq(system, np.append(-meeting @ weights, np.zeros(len(sums))), rcond=None)[0]
     return change
-
-
-_EPS = float(np.finfo(np.float64).eps)
-#: Sparse rows as full as this lose nothing by being centred, and may be far from the origin.
-_FULL = 0.5
-#: Sparse rows with more columns than this are never written out: only their inner products are formed.
-_WIDE = 4_096
-#: Squares of larger numbers, and of the inverse of smaller ones, overflow.
-_LARGEST = 1e150
-#: Rows from which the middle is taken.
-_SAMPLE = 1_000
-#: Coordinates are as exact as the rows themselves, or as the square root of their inner products.
-_EXACT, _FROM_PRODUCTS = 1e-11, 1e-7
 
 
 @dataclass(frozen=True)
@@ -290,8 +290,8 @@ def largest_of_rows(part: Any) -> Array:
 
 
 @dataclass(frozen=True)
-class Points:
-    """Points with the distances and inner products of some rows, in no more dimensions than there are rows.
+class RowPoints:
+    """RowPoints with the distances and inner products of some rows, in no more dimensions than there are rows.
 
     Attributes
     ----------
@@ -314,25 +314,25 @@ class Points:
         return self.blur * lengths + self.floor
 
 
-def points_of(view: CentredRows, block: Any) -> Points:
-    """The rows of a block taken from ``view`` as `Points`: themselves, if there are more of them than columns."""
+def points_of(view: CentredRows, block: Any) -> RowPoints:
+    """The rows of a block taken from ``view`` as `RowPoints`: themselves, if there are more of them than columns."""
     if sp.issparse(block):
-        return Points(_from_products((block @ block.T).toarray()), _FROM_PRODUCTS, 0.0, own=False)
+        return RowPoints(_from_products((block @ block.T).toarray()), _FROM_PRODUCTS, 0.0, own=False)
     floor = float(np.linalg.norm(view.rounding))
     if block.shape[1] > block.shape[0]:
-        return Points(np.asarray(np.linalg.qr(block.T, mode="r")).T, _EXACT, floor, own=False)
-    return Points(block, _EXACT, floor, own=True)
+        return RowPoints(np.asarray(np.linalg.qr(block.T, mode="r")).T, _EXACT, floor, own=False)
+    return RowPoints(block, _EXACT, floor, own=True)
 
 
 def _from_products(products: Array) -> Array:
-    """Points with these inner products, by a Cholesky factor that stops at their rank."""
+    """RowPoints with these inner products, by a Cholesky factor that stops at their rank."""
     factor, order, rank, _ = lapack.dpstrf(products, lower=1)
     values = np.empty((len(products), rank))
     values[order - 1] = np.tril(factor)[:, :rank]
     return np.ascontiguousarray(values)
 
 
-def lifted(block: Any, points: Points, direction: Array) -> Array:
+def lifted(block: Any, points: RowPoints, direction: Array) -> Array:
     """The direction in the space of the rows that a direction in that of their points stands for."""
     if points.own:
         return direction
@@ -376,10 +376,6 @@ def _solved(weights: sp.csc_array, right: Array, d: int) -> tuple[Array, Array]:
     )
 
 
-#: Weights may miss non-negativity and their sum by this much, their rounding.
-_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True)
 class Hyperplane:
     """A hyperplane ``x @ coef + intercept = 0`` with each of two classes strictly on a side of its own.
@@ -403,16 +399,9 @@ class Hyperplane:
         """The distance of the nearest row of the two classes, computed anew; negative for a row on the wrong side."""
         data = labelled_rows(X, y)
         codes = _codes(data, self.classes)
-        distances = [
-            np.where(codes[start:stop] == 1, score, -score)[codes[start:stop] >= 0].min(initial=np.inf)
-            for start, stop, score in self._scores(data)
-        ]
-        return float(min(distances) / np.linalg.norm(self.coef))
-
-    def _scores(self, data: LabelledRows) -> Any:
-        for span in data.spans:
-            for start, stop in data.rows.edges(span):
-                yield start, stop, data.rows.block(start, stop) @ self.coef + self.intercept
+        scores = CentredRows(data.rows, None, 1.0).project(self.coef) + self.intercept
+        distances = np.where(codes == 1, scores, -scores)[codes >= 0]
+        return float(distances.min(initial=np.inf) / np.linalg.norm(self.coef))
 
 
 @dataclass(frozen=True)
