@@ -206,11 +206,28 @@ class Result:
         return {name: [plain(value)] for name, value in values.items() if np.ndim(value) == 0 and _is_single(value)}
 
     def to_frame(self, backend: Any = None) -> Any:
-        """The main table as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
+        """The main table as a frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow". Default: the first of these that is installed.
+
+        Returns
+        -------
+        frame
+            Of that library.
+        """
         return frame_of(self._columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text, as JSON has them; NaN as None."""
+        """Everything in plain numbers and text, as JSON has them; NaN as None.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         return {name: jsonable(getattr(self, name)) for name in _field_names(self)}
 
     def __repr__(self) -> str:

@@ -85,6 +85,11 @@ class Posterior:
     priors : array-like or dict, optional
         The class priors of the training rows; `with_priors` needs them.
 
+    See Also
+    --------
+    posterior : That of rows by a fitted model.
+    Decision : What to do with it.
+
     Examples
     --------
     >>> found = Posterior([[0.9, 0.1], [0.4, 0.6]], classes=["healthy", "ill"], priors=[0.5, 0.5])
@@ -114,7 +119,13 @@ class Posterior:
         return _sound(np.atleast_2d(self.probabilities[rows]), self.classes, self.priors)
 
     def labels(self) -> Array:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            The first of classes that tie.
+        """
         return self.classes[self.probabilities.argmax(axis=1)]
 
     def with_priors(self, new: Any) -> Posterior:
@@ -126,6 +137,11 @@ class Posterior:
         ----------
         new : array-like or dict
             Class priors, in class order or by name.
+
+        Returns
+        -------
+        Posterior
+            Under the new priors.
         """
         priors = check_priors(new, self.classes)
         weighted = self.probabilities * self._ratio(priors)
@@ -194,9 +210,20 @@ def top_k(posterior: Any, k: int, classes: Any = None) -> TopClasses:
     Parameters
     ----------
     posterior : Posterior, or array or frame of shape (n_rows, K)
+        Class probabilities.
     k : int
+        How many classes, from 1 to K.
     classes : array-like, optional
         What the columns of an array stand for.
+
+    Returns
+    -------
+    TopClasses
+        Labels and probabilities, most probable first.
+
+    See Also
+    --------
+    Posterior.labels : The most probable class alone.
 
     Examples
     --------
@@ -219,10 +246,20 @@ def posterior(model: Any, X: Any, priors: Any = None) -> Posterior:
     ----------
     model : fitted classifier
         One of this package, of scikit-learn, or a pipeline or search around one.
-    X : rows as the model takes them
+    X : array-like or frame of shape (n_rows, n_columns)
+        Rows as the model takes them.
     priors : array-like or dict, optional
         The class priors of its training rows. Default: those the model kept (``priors_``, ``class_prior_`` or
         ``class_log_prior_``), if any.
+
+    Returns
+    -------
+    Posterior
+        With the classes and priors of the model.
+
+    See Also
+    --------
+    Posterior : From probabilities at hand.
 
     Examples
     --------

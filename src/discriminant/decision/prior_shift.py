@@ -79,11 +79,25 @@ def estimate_priors(
     ----------
     posterior : Posterior
         With the priors of the training rows.
-    tol : float
+    tol : float, default=1e-10
         Bound on the distance from the maximum, in mean log-likelihood, to stop at.
-    max_iter : int
+    max_iter : int, default=1000
+        Iterations to stop after, with a warning.
     sample_weight : array-like of shape (n_rows,), optional
         Frequencies.
+
+    Returns
+    -------
+    PriorEstimate
+        With standard errors and a test of no change.
+
+    See Also
+    --------
+    Posterior.with_priors : Moves probabilities to the priors found.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities.
 
     Examples
     --------

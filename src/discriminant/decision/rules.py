@@ -358,6 +358,15 @@ class Decision:
         What the rows of a cost array and the columns of an array of probabilities stand for. Default: the classes of
         the posterior, or 0, ..., K - 1.
 
+    See Also
+    --------
+    DecisionClassifier : A model that decides so.
+    Posterior : What decisions rest on.
+
+    References
+    ----------
+    Chow (1970), On optimum recognition error and reject tradeoff.
+
     Examples
     --------
     An avocado is organic with probability 0.5532; calling an ordinary one organic costs 2, the reverse 1:
@@ -399,6 +408,12 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
+            Class probabilities.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Classes, other actions, or "abstain".
         """
         problem = self._problem(posterior)
         return problem.actions[problem.chosen()]
@@ -407,11 +422,32 @@ class Decision:
         """The expected cost of every action for each row, columns in the order of `actions_for`.
 
         Thresholds do not change risks, only which actions are allowed. Abstaining has a column if it has a cost.
+
+        Parameters
+        ----------
+        posterior : Posterior, or array or frame of shape (n_rows, K)
+            Class probabilities.
+
+        Returns
+        -------
+        array of shape (n_rows, n_actions)
+            Expected costs.
         """
         return self._problem(posterior).risks()
 
     def actions_for(self, classes: Any) -> Array:
-        """All actions this decision can take when the classes are these; "abstain" comes last."""
+        """All actions this decision can take when the classes are these; "abstain" comes last.
+
+        Parameters
+        ----------
+        classes : array-like of shape (K,)
+            Class labels.
+
+        Returns
+        -------
+        array
+            Actions in the order of the columns of `risk`.
+        """
         known = class_array(classes)
         costs, costed, thresholds = self._checked_for(known)
         nowhere = Posterior(equal_priors(known)[None], known)
@@ -423,9 +459,16 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
+            Class probabilities.
         y : array-like of shape (n_rows,), optional
             True classes.
         sample_weight : array-like of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        float
+            The (weighted) mean over the rows.
         """
         problem = self._problem(posterior)
         cost = problem.expected() if y is None else problem.realised(codes_of(y, problem.posterior))
@@ -436,9 +479,15 @@ class Decision:
 
         Parameters
         ----------
-        posterior : Posterior, array or frame; or the K probabilities of a single row
-        row : int
+        posterior : Posterior, array or frame
+            Class probabilities; or the K of a single row.
+        row : int, default=0
             Which row of them.
+
+        Returns
+        -------
+        Explanation
+            Prints in words.
         """
         single = not isinstance(posterior, Posterior) and np.ndim(posterior) == 1
         problem = self._problem(np.atleast_2d(posterior) if single else posterior)
@@ -457,7 +506,18 @@ class Decision:
         return "" if self.priors is None else "at the priors of the decision"
 
     def posterior_used(self, posterior: Any) -> Posterior:
-        """The probabilities the decision rests on: those given, moved to its priors."""
+        """The probabilities the decision rests on: those given, moved to its priors.
+
+        Parameters
+        ----------
+        posterior : Posterior, or array or frame of shape (n_rows, K)
+            Class probabilities.
+
+        Returns
+        -------
+        Posterior
+            Under the priors of the decision.
+        """
         found = as_posterior(posterior, self.classes)
         if self.rule == "prior":
             return self._priors_everywhere(found)

@@ -30,14 +30,21 @@ def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Fig
     ----------
     model : Perceptron
         Fitted with ``trace=True`` to two columns and two classes.
-    X, y : the rows of fit, with their labels
-    frames : int
+    X : array-like or frame of shape (n_rows, 2)
+        The rows of fit.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    frames : int, default=60
         At most this many steps are shown, evenly spaced, the first and the last among them.
 
     Returns
     -------
     plotly.graph_objects.Figure
         With a play button and a slider.
+
+    See Also
+    --------
+    descent_trace : The iterations of other models.
 
     Examples
     --------
@@ -194,7 +201,7 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
     ----------
     model : LogisticRegression, or another model with a ``solution_``
         Fitted with ``trace=True``.
-    frames : int
+    frames : int, default=60
         At most this many iterations are shown, evenly spaced, the first and the last among them.
 
     Returns
@@ -202,6 +209,10 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
     plotly.graph_objects.Figure
         With a play button and a slider. Coefficients are those of standardised columns, in which the solver works.
         Contours of two coefficients are those with the intercept as at the end.
+
+    See Also
+    --------
+    perceptron_trace : The updates of a perceptron.
 
     Examples
     --------

@@ -53,17 +53,22 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
 
     Parameters
     ----------
-    model : fitted linear classifier, or its `coefficient_table`
-    most : int
+    model : fitted linear classifier, or CoefficientTable
+        A model, or what `coefficient_table` made of one.
+    most : int, default=30
         Draw at most this many columns: those of the largest ``|z|``, or of the largest coefficient without one.
-    odds_ratios : bool
+    odds_ratios : bool, default=False
         Draw ``exp(coefficient)`` instead: the factor by which the odds change with each unit of the column.
-    level : float
+    level : float, default=0.95
         Of the intervals; a table has its own.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.coefficient_table : The numbers that are drawn.
 
     Examples
     --------
@@ -172,7 +177,7 @@ def regularisation_path(
         The latter keeps no coefficients of other strengths than the chosen one: its loss alone is drawn.
     cross_validation : LogisticRegressionCV, optional
         Draws its held-out loss below the coefficients.
-    most : int
+    most : int, default=10
         Columns drawn in colours, those of the largest coefficient anywhere on the path; the others are grey.
     classes : list of labels, optional
         For more than two classes, those to draw; each has a panel of its own.
@@ -180,6 +185,11 @@ def regularisation_path(
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.LogisticRegressionPath : The coefficients at every strength.
+    discriminant.LogisticRegressionCV : The choice of a strength.
 
     Examples
     --------

@@ -60,12 +60,17 @@ def roc_curve(curve: Roc | Rocs, level: float = 0.95) -> Figure:
     ----------
     curve : Roc or Rocs
         Of `discriminant.evaluation.roc`, or ``roc`` of an `Evaluation`.
-    level : float
+    level : float, default=0.95
         Of the intervals of the area.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.roc : Makes the curve.
+    cost_curve : What each threshold of it costs.
 
     Examples
     --------
@@ -130,12 +135,16 @@ def precision_recall_curve(curve: PrecisionRecall | PrecisionRecalls, level: flo
     ----------
     curve : PrecisionRecall or PrecisionRecalls
         Of `discriminant.evaluation.precision_recall`, or ``precision_recall`` of an `Evaluation`.
-    level : float
+    level : float, default=0.95
         Of the intervals of the average precision.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.precision_recall : Makes the curve; better than ROC for rare classes.
 
     Examples
     --------
@@ -185,14 +194,20 @@ def calibration_curve(
     ----------
     bins : CalibrationBins, or a dict of them by class
         Such as ``calibration`` of an `Evaluation`, or one class of it.
-    n_bins, by
-        Bins to draw, as for `CalibrationBins.rebinned`.
-    level : float
+    n_bins : int, default=10
+        Bins to draw, at most.
+    by : {"quantile", "width"}, default="quantile"
+        Bins of equally many rows, or of equal width.
+    level : float, default=0.95
         Of Wilson's intervals of the observed shares.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.CalibrationBins : The bins, and what they sum up to.
 
     Examples
     --------
@@ -261,12 +276,24 @@ def cost_curve(
     ----------
     curve : Roc
         Of `discriminant.evaluation.roc`; for more than two classes one of them, ``roc["setosa"]``.
-    cost_fp, cost_fn, prior, costs, level, random_state
-        As for `Roc.best_threshold`.
+    cost_fp, cost_fn : float, default=1.0
+        What a false positive and a false negative cost.
+    prior : float, optional
+        The share of positive rows where decisions are made, if it is not that of the rows.
+    costs : array-like of shape (2, 2), dict or frame, optional
+        All four costs instead; rows are the truth.
+    level : float, default=0.95
+        Of the interval of the best threshold.
+    random_state : int or numpy Generator, default=0
+        Draws the rows of the bootstrap.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    roc_curve : The same thresholds without costs.
 
     Examples
     --------
@@ -357,6 +384,11 @@ def risk_coverage(curve: RiskCoverage) -> Figure:
     -------
     plotly.graph_objects.Figure
 
+    See Also
+    --------
+    discriminant.risk_coverage : Makes the curve.
+    discriminant.Decision : Abstains at a threshold or a cost.
+
     Examples
     --------
     >>> from discriminant.evaluation import risk_coverage as measured
@@ -401,6 +433,10 @@ def confusion(matrix: ConfusionMatrix) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.ConfusionMatrix : Counts the rows, and has every rate.
 
     Examples
     --------
@@ -472,6 +508,11 @@ def learning_curve(curve: LearningCurve) -> Figure:
     -------
     plotly.graph_objects.Figure
 
+    See Also
+    --------
+    discriminant.learning_curve : Measures the curve.
+    error_sources : What is left of the error, by its source.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -537,6 +578,10 @@ def comparison(result: Comparison) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.compare : Compares the models, and says which differences are real.
 
     Examples
     --------
@@ -605,6 +650,10 @@ def error_sources(sources: ErrorSources) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    discriminant.error_sources : Takes the error apart.
 
     Examples
     --------

@@ -173,15 +173,23 @@ def decision_regions(
     Parameters
     ----------
     model : fitted classifier
-    X, y : the rows it was fitted to, with their labels
+        Of any kind with ``predict`` and ``classes_``.
+    X : array-like or frame of shape (n_rows, n_columns)
+        The rows it was fitted to.
+    y : array-like of shape (n_rows,)
+        Their labels.
     features : two column names or numbers, optional
         The columns to draw.
-    resolution : int
+    resolution : int, default=120
         Points of the grid along each axis.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    boundary : The line of a linear model of two classes, with distances.
 
     Examples
     --------
@@ -423,12 +431,21 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
 
     Parameters
     ----------
-    model : fitted linear classifier of two columns and two classes
-    X, y : rows with their labels
+    model : fitted linear classifier
+        Of two columns and two classes.
+    X : array-like or frame of shape (n_rows, 2)
+        Rows to draw.
+    y : array-like of shape (n_rows,)
+        Their labels.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    decision_regions : Any classifier, any number of classes.
+    projected_histograms : Any number of columns.
 
     Examples
     --------
@@ -531,12 +548,20 @@ def projected_histograms(model: Any, X: Any, y: Any) -> Figure:
 
     Parameters
     ----------
-    model : FisherDiscriminant, LinearDiscriminantAnalysis, or another fitted linear classifier of two classes
-    X, y : rows with their labels
+    model : fitted linear classifier
+        `FisherDiscriminant`, `LinearDiscriminantAnalysis`, or another one of two classes.
+    X : array-like or frame of shape (n_rows, n_columns)
+        Rows to project.
+    y : array-like of shape (n_rows,)
+        Their labels.
 
     Returns
     -------
     plotly.graph_objects.Figure
+
+    See Also
+    --------
+    boundary : The line itself, for two columns.
 
     Examples
     --------

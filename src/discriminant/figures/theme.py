@@ -208,10 +208,21 @@ def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
 
     Parameters
     ----------
-    figure : plotly Figure
+    figure : plotly.graph_objects.Figure
+        Any figure of plotly.
     path : str or path
-    self_contained : bool
+        Where to write it.
+    self_contained : bool, default=True
         Put plotly's program (about 5 MB) into the page, so that it opens without a network; else the page fetches it.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the page is.
+
+    See Also
+    --------
+    discriminant.write_report : Everything that was found on one page.
 
     Examples
     --------

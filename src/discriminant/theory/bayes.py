@@ -46,7 +46,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_, priors_ : arrays of shape (K,), in sorted order of the classes
+    classes_, priors_ : arrays of shape (K,)
+        In sorted order of the classes.
+
+    See Also
+    --------
+    bayes_error : The share of rows it gets wrong.
 
     Examples
     --------
@@ -79,9 +84,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Check that the labels are among the classes; nothing is learned.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+
         Returns
         -------
-        self
+        BayesClassifier
+            Itself.
         """
         rows = self._known()[0].rows(X)
         found, _ = encode_labels(y, len(rows))
@@ -95,13 +108,30 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_columns); one column may come flat
+        X : array-like of shape (n_rows, n_columns)
+            Rows; a single column may come flat.
+
+        Returns
+        -------
+        array of shape (n_rows, K)
+            In sorted order of the classes.
         """
         densities, priors = self._known()
         return densities.log_joint(densities.rows(X), priors)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of the posterior probability of each class."""
+        """The logarithm of the posterior probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows; a single column may come flat.
+
+        Returns
+        -------
+        array of shape (n_rows, K)
+            In sorted order of the classes.
+        """
         joint = self.log_joint(X)
         total = logsumexp(joint, axis=1, keepdims=True)
         if not np.isfinite(total).all():
@@ -113,11 +143,33 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         return joint - total
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior probability of each class."""
+        """The posterior probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows; a single column may come flat.
+
+        Returns
+        -------
+        array of shape (n_rows, K)
+            Rows sum to 1.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows; a single column may come flat.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Labels.
+        """
         return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
 
     def _known(self) -> tuple[ClassDensities, Array]:
@@ -155,6 +207,10 @@ class BayesError(Result):
         Of Monte Carlo; 0 for the others.
     numerical_error : float
         What the quadrature may be off by; 0 for the others.
+
+    See Also
+    --------
+    bayes_error : Computes it.
     """
 
     error: float
@@ -180,17 +236,31 @@ def bayes_error(
 
     Parameters
     ----------
-    distributions, priors, classes
-        As in `BayesClassifier`.
-    method : "auto", "exact", "quadrature" or "monte-carlo"
+    distributions : list, dict by class, or table
+        Of each class, as in `BayesClassifier`.
+    priors : array-like or dict, optional
+        Class probabilities. Default: equal.
+    method : {"auto", "exact", "quadrature", "monte-carlo"}, default="auto"
         Exact: tables, counts (up to a remainder of 1e-15), normal distributions of one column, and two of any number
         of columns with the same covariance. Quadrature: any distributions of one column. Monte Carlo: all. "auto"
         takes the first of these that applies.
-    n : int
+    n : int, default=100_000
         Rows drawn by Monte Carlo, in all; classes get their share. Errors rarer than a few in n are not met by the
         draws, and neither they nor their standard error can then be trusted.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default=0
         For Monte Carlo.
+    classes : array-like, optional
+        Names of the classes of a list or table.
+
+    Returns
+    -------
+    BayesError
+        The error, how it was found, and how exact it is.
+
+    See Also
+    --------
+    BayesClassifier : The classifier that has it.
+    error_bounds : Bounds for normal classes.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from scipy.special import entr, rel_entr
 from ..data.parameters import check_number
 from ..decision.posteriors import check_priors, equal_priors, kept_priors, label_array
 from ..errors import InputError, ParameterError
-from ..results import Result, jsonable, plain, printed_columns
+from ..results import Result, plain, printed_columns
 from .distributions import Gaussian, GaussianPairs, named_gaussians
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +33,15 @@ def entropy(p: Any, base: float | None = None) -> Any:
         Of an array, the last axis holds the probabilities of a distribution.
     base : float, optional
         Of the logarithm; nats by default, ``base=2`` for bits.
+
+    Returns
+    -------
+    float, or array of shape (...)
+        One value for each distribution.
+
+    See Also
+    --------
+    cross_entropy : Of draws from one distribution with a code made for another.
 
     Examples
     --------
@@ -50,9 +59,23 @@ def kl_divergence(p: Any, q: Any, base: float | None = None) -> Any:
 
     Parameters
     ----------
-    p, q : two distributions of one kind: arrays of shape (..., n_values), dicts of probabilities, or Gaussians
+    p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
+        Two distributions of one kind.
     base : float, optional
         Of the logarithm; nats by default.
+
+    Returns
+    -------
+    float, or array of shape (...)
+        0 for equal distributions, else positive.
+
+    See Also
+    --------
+    js_divergence : A symmetric one.
+
+    References
+    ----------
+    Kullback and Leibler (1951), On information and sufficiency.
 
     Examples
     --------
@@ -75,9 +98,20 @@ def cross_entropy(p: Any, q: Any, base: float | None = None) -> Any:
 
     Parameters
     ----------
-    p, q : two distributions of one kind: arrays of shape (..., n_values), dicts of probabilities, or Gaussians
+    p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
+        Two distributions of one kind.
     base : float, optional
         Of the logarithm; nats by default.
+
+    Returns
+    -------
+    float, or array of shape (...)
+        In nats, or units of the base.
+
+    See Also
+    --------
+    entropy : What it is at least.
+    kl_divergence : How much more it is.
 
     Examples
     --------
@@ -97,9 +131,23 @@ def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
 
     Parameters
     ----------
-    p, q : two distributions of one kind: arrays of shape (..., n_values), dicts of probabilities, or Gaussians
+    p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
+        Two distributions of one kind.
     base : float, optional
         Of the logarithm; nats by default.
+
+    Returns
+    -------
+    float, or array of shape (...)
+        From 0 to log 2.
+
+    See Also
+    --------
+    kl_divergence : The one it is made of, which is not symmetric.
+
+    References
+    ----------
+    Lin (1991), Divergence measures based on the Shannon entropy.
 
     Examples
     --------
@@ -172,7 +220,17 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class ChernoffDistance(Result):
-    """``distance = -log of the integral of first^s second^(1 - s)`` at the exponent ``s``."""
+    """``distance = -log of the integral of first^s second^(1 - s)`` at the exponent ``s``.
+
+    Attributes
+    ----------
+    s, distance : float
+        The exponent of the first density, and the distance there.
+
+    See Also
+    --------
+    chernoff : Makes it.
+    """
 
     s: float
     distance: float
@@ -190,6 +248,10 @@ class ClassDistances(Result):
     classes : array of shape (K,)
     bhattacharyya : ``(d' S^-1 d) / 8 + log(|S| / sqrt(|S1| |S2|)) / 2`` with S the mean of the two covariances
     kl : ``kl[i, j]`` is KL(class i || class j)
+
+    See Also
+    --------
+    class_distances : Makes them.
     """
 
     classes: Array
@@ -222,10 +284,6 @@ class ClassDistances(Result):
         measures = ("bhattacharyya", "jeffries_matusita", "divergence", "transformed_divergence")
         return _pair_columns(self, measures)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The distances of every pair of classes."""
-        return jsonable(self._columns())
-
     def __str__(self) -> str:
         nearest = " and ".join(str(plain(label)) for label in self.nearest)
         head = f"Distances between {len(self.classes)} classes; the hardest to tell apart: {nearest}"
@@ -245,6 +303,10 @@ class ErrorBounds(Result):
     bhattacharyya : ``sqrt(p1 p2) exp(-B)``, an upper bound
     chernoff : ``p1^s p2^(1 - s) exp(-k(s))`` at the best s, the tighter upper bound
     exponents : that s, the exponent of class i
+
+    See Also
+    --------
+    error_bounds : Makes them.
     """
 
     classes: Array
@@ -286,6 +348,24 @@ def _pair_columns(found: ClassDistances | ErrorBounds, measures: tuple[str, ...]
 def bhattacharyya(first: Gaussian, second: Gaussian) -> float:
     """The Bhattacharyya distance between two normal distributions.
 
+    Parameters
+    ----------
+    first, second : Gaussian
+        Of the same number of columns.
+
+    Returns
+    -------
+    float
+        0 for equal distributions, else positive.
+
+    See Also
+    --------
+    chernoff : The same at other exponents than one half.
+
+    References
+    ----------
+    Bhattacharyya (1943), On a measure of divergence between two statistical populations.
+
     Examples
     --------
     >>> bhattacharyya(Gaussian(0, 1), Gaussian(2, 1))
@@ -300,8 +380,22 @@ def chernoff(first: Gaussian, second: Gaussian, s: float | None = None) -> Chern
     Parameters
     ----------
     first, second : Gaussian
+        Of the same number of columns.
     s : float in [0, 1], optional
         Exponent of the first density; the second has ``1 - s``.
+
+    Returns
+    -------
+    ChernoffDistance
+        The exponent and the distance there.
+
+    See Also
+    --------
+    bhattacharyya : Its value at the exponent one half.
+
+    References
+    ----------
+    Chernoff (1952), A measure of asymptotic efficiency for tests of a hypothesis.
 
     Examples
     --------
@@ -322,7 +416,17 @@ def class_distances(gaussians: Any) -> ClassDistances:
 
     Parameters
     ----------
-    gaussians : dict of Gaussian by class, list of Gaussian, or a fitted Gaussian model
+    gaussians : dict of Gaussian by class, list of Gaussian, or fitted Gaussian model
+        The distributions of the classes.
+
+    Returns
+    -------
+    ClassDistances
+        A matrix for each measure.
+
+    See Also
+    --------
+    error_bounds : What distances say about the error.
 
     Examples
     --------
@@ -345,9 +449,19 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
 
     Parameters
     ----------
-    gaussians : dict of Gaussian by class, list of Gaussian, or a fitted Gaussian model
+    gaussians : dict of Gaussian by class, list of Gaussian, or fitted Gaussian model
+        The distributions of the classes.
     priors : array-like or dict, optional
         Default: those of the model, or equal ones.
+
+    Returns
+    -------
+    ErrorBounds
+        Of every pair, and of all classes together.
+
+    See Also
+    --------
+    bayes_error : The error itself.
 
     Examples
     --------

@@ -35,8 +35,14 @@ class Gaussian:
     Parameters
     ----------
     mean : array-like of shape (p,), or a number
+        Of each column.
     covariance : array-like of shape (p, p), or a number: the variance
         Positive definite.
+
+    See Also
+    --------
+    class_gaussians : Those of a fitted model.
+    kl_divergence, bhattacharyya : How far two of them are apart.
 
     Examples
     --------
@@ -89,13 +95,37 @@ class Gaussian:
         return inverse / self._covariance.scale
 
     def log_density(self, X: Any) -> Array:
-        """The logarithm of the density at each row."""
+        """The logarithm of the density at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, p)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Natural logarithms.
+        """
         sphered = (np.asarray(X, dtype=np.float64) - self.mean) @ self.inverse_root.T
         constant = self.dimension * np.log(2 * np.pi) + self.log_determinant
         return -0.5 * (constant + np.einsum("ij,ij->i", sphered, sphered))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        """``n`` rows of this distribution."""
+        """``n`` rows of this distribution.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : numpy.random.Generator
+            What draws them.
+
+        Returns
+        -------
+        array of shape (n, p)
+            Rows.
+        """
         return self.mean + self._covariance.draw(n, rng)
 
 
@@ -130,6 +160,15 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
     ----------
     model : fitted LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis or GaussianNB
         Of this package or of scikit-learn (there with ``store_covariance=True`` or ``solver="lsqr"``).
+
+    Returns
+    -------
+    dict of Gaussian
+        By class.
+
+    See Also
+    --------
+    class_distances : How far apart they are.
 
     Examples
     --------
