@@ -12,7 +12,7 @@ vectors.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -109,6 +109,8 @@ class Objective:
     standard: Standardisation | None = None
     offset: Array | None = None
     n_jobs: int | None = None
+    #: Softmax in its K scores themselves, not in contrasts: an L1 penalty depends on the basis.
+    symmetric: bool = False
     passes: list[float] = field(default_factory=lambda: [0.0])
     share: float = 1.0
 
@@ -125,9 +127,10 @@ class Objective:
     @cached_property
     def contrasts(self) -> Array:
         """(C, number of scores): what each free function adds to each score."""
-        if isinstance(self.loss, Softmax):
-            return np.asarray(helmert(len(self.data.classes)))
-        return np.ones((1, 1))
+        if not isinstance(self.loss, Softmax):
+            return np.ones((1, 1))
+        n_classes = len(self.data.classes)
+        return np.eye(n_classes) if self.symmetric else np.asarray(helmert(n_classes))
 
     @property
     def n_functions(self) -> int:
@@ -183,8 +186,8 @@ class Objective:
     def gradient_of(self, block: Block, offset: Array | None, theta: Array) -> Array:
         """The gradient estimated from the rows of one block (their mean loss; the penalty in full)."""
         total = _Gradient(self, *self.linear(theta))
-        for part, where in total.parts(block.X):
-            total.add(part, block.codes[where], block.weight[where], None if offset is None else offset[where])
+        total.offset = offset
+        Pass.update(total, block)
         share = self.total_weight / max(float(block.weight.sum()), 1e-300)
         return self._gradient(share * total.products, share * total.sums, theta)
 
@@ -221,16 +224,29 @@ class Objective:
 
     def scores(self, theta: Array) -> Array:
         """The scores of every row, (n, scores)."""
-        return self.reduce(_Scores(self, *self.linear(theta))).out
+        out = np.empty((self.data.n_rows, self.contrasts.shape[1]))
+
+        def write(scores: Array, where: slice) -> None:
+            out[where] = scores
+
+        self.reduce(_Scores(self, *self.linear(theta), write))
+        return out
+
+    def largest_score(self, theta: Array) -> float:
+        """The largest distance of a row's scores from each other (from 0, if it has one)."""
+        widths: list[float] = []
+
+        def note(scores: Array, where: slice) -> None:  # noqa: ARG001
+            width = np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
+            widths.append(float(width.max()))
+
+        self.reduce(_Scores(self, *self.linear(theta), note))
+        return max(widths)
 
     def products(self, slopes: Array) -> Array:
         """The gradient in ``theta`` of a mean loss with these (weighted) derivatives in the scores, (n, scores)."""
         total = self.reduce(_Products(self, slopes))
         return self.to_parameters(total.products, total.sums)
-
-    def largest_score(self, theta: Array) -> float:
-        """The largest distance of a row's scores from each other (from 0, if it has one)."""
-        return float(self.reduce(_Largest(self, *self.linear(theta))).value)
 
     def _value(self, summed: float, theta: Array) -> float:
         return summed / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
@@ -249,83 +265,89 @@ class Objective:
         return reduce_rows(self.data, statistic, self.n_jobs)
 
 
-class RowPass(ABC):
-    """A statistic that looks at every block with given coefficients."""
+class Pass:
+    """A statistic of the rows at given coefficients, fed with parts of blocks that stay in a core's cache.
+
+    A subclass sets what it sums up to 0 in `reset`, names it in ``summed``, and adds rows in `add`.
+    """
 
     densify = False
+    summed: tuple[str, ...] = ("value", "products", "sums")
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
         self.objective, self.coef, self.intercept = objective, coef, intercept
-        self.loss, self.standard = objective.loss, objective.standardised
-        self.value = 0.0
-        self.products, self.sums = np.zeros(coef.shape), np.zeros(len(coef))
+        self.loss, self.standard, self.offset = objective.loss, objective.standardised, objective.offset
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self.value: Any = 0.0
+        self.products, self.sums = np.zeros(self.coef.shape), np.zeros(len(self.coef))
 
     def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept)
+        empty = copy.copy(self)
+        empty.reset()
+        return empty
 
     def merge(self, other: Self) -> None:
-        self.value += other.value
-        self.products += other.products
-        self.sums += other.sums
+        for name in self.summed:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    @abstractmethod
     def update(self, block: Block) -> None:
-        """Add the rows of a block."""
+        for part in self._parts(block):
+            self.add(part)
 
-    def parts(self, X: Any) -> Iterator[tuple[Any, slice]]:
-        if sp.issparse(X) and not self.densify:
-            yield X, slice(0, X.shape[0])
+    def add(self, part: Block) -> None:
+        """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
+        raise NotImplementedError
+
+    def _parts(self, block: Block) -> Iterator[Block]:
+        if block.sparse and not self.densify:
+            yield block
             return
-        step = max(64, _PART_BYTES // (8 * X.shape[1]))
-        for start in range(0, X.shape[0], step):
-            where = slice(start, min(start + step, X.shape[0]))
-            part = X[where].toarray() if sp.issparse(X) else X[where]
+        step = max(64, _PART_BYTES // (8 * block.X.shape[1]))
+        for start in range(0, block.n_rows, step):
+            where = slice(start, start + step)
+            X = block.X[where].toarray() if block.sparse else block.X[where]
             if self.standard.far:
-                part = part - self.standard.centre
-            yield (part if part.dtype == np.float64 else part.astype(np.float64)), where
+                X = X - self.standard.centre
+            X = X if X.dtype == np.float64 else X.astype(np.float64)
+            yield Block(X, block.codes[where], block.weight[where], block.start + start)
 
-    def _offset(self, start: int, where: slice) -> Array | None:
-        given = self.objective.offset
-        return None if given is None else given[start + where.start : start + where.stop]
+    def scores(self, part: Block) -> Array:
+        """The scores of some rows, known offsets included."""
+        return self.plus_offset(self.linear_scores(part.X, self.coef, self.intercept), part)
 
-    def scores(self, part: Any, coef: Array, intercept: Array, offset: Array | None = None) -> Array:
-        if sp.issparse(part):
-            scores = np.empty((part.shape[0], len(coef)))
-            kernels.csr_scores(part.data, part.indices, part.indptr, np.ascontiguousarray(coef.T), scores)
+    def linear_scores(self, X: Any, coef: Array, intercept: Array) -> Array:
+        if sp.issparse(X):
+            scores = np.empty((X.shape[0], len(coef)))
+            kernels.csr_scores(X.data, X.indices, X.indptr, np.ascontiguousarray(coef.T), scores)
             scores += intercept
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
-            scores = (part @ coef[0])[:, None] if len(coef) == 1 else part @ coef.T
+            scores = (X @ coef[0])[:, None] if len(coef) == 1 else X @ coef.T
             scores += intercept if self.standard.far else intercept - coef @ self.standard.centre
-        if offset is not None:
-            scores += offset if offset.ndim == 2 else offset[:, None]
         return scores
 
-    def add_products(self, part: Any, slopes: Array) -> None:
+    def plus_offset(self, scores: Array, part: Block) -> Array:
+        """The scores with known offsets added in place; those of several points stand side by side."""
+        if self.offset is not None:
+            offset = self.offset[part.start : part.start + part.n_rows]
+            scores += offset[:, None] if offset.ndim == 1 else np.tile(offset, scores.shape[1] // offset.shape[1])
+        return scores
+
+    def add_products(self, X: Any, slopes: Array) -> None:
         """Add ``slopes' (x - centre)`` and the sums of the slopes."""
         sums = slopes.sum(axis=0)
         self.sums += sums
-        if sp.issparse(part):
-            if not hasattr(self, "_columns_first"):
-                self._columns_first = np.zeros(self.products.T.shape)
-                self.products = self._columns_first.T
-            kernels.csr_add_products(part.data, part.indices, part.indptr, slopes, self._columns_first)
+        if sp.issparse(X):
+            if not self.products.flags.f_contiguous:
+                self.products = np.asfortranarray(self.products)
+            kernels.csr_add_products(X.data, X.indices, X.indptr, slopes, self.products.T)
             return
-        self.products += slopes[:, 0] @ part if slopes.shape[1] == 1 else slopes.T @ part
+        self.products += slopes[:, 0] @ X if slopes.shape[1] == 1 else slopes.T @ X
         if not self.standard.far:
             self.products -= np.outer(sums, self.standard.centre)
-
-
-class Pass(RowPass):
-    """A statistic of rows whose places do not matter, fed with parts of blocks."""
-
-    def update(self, block: Block) -> None:
-        for part, where in self.parts(block.X):
-            self.add(part, block.codes[where], block.weight[where], self._offset(block.start, where))
-
-    @abstractmethod
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
 
 
 class _Gradient(Pass):
@@ -341,31 +363,27 @@ class _Gradient(Pass):
 
     def _kernel_inputs(self, block: Block) -> tuple[Any, ...]:
         """What the kernels that read every row once take."""
-        offset = self._offset(block.start, slice(0, block.n_rows))
-        known = np.zeros(block.n_rows) if offset is None else offset
+        known = self.plus_offset(np.zeros((block.n_rows, 1)), block)[:, 0]
         centre, coef = self.standard.centre, np.ascontiguousarray(self.coef[0])
         loss = self.loss.code, self.loss.width
         return *loss, block.X, centre, coef, float(self.intercept[0]), block.codes, block.weight, known
 
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        values, slopes = self.loss.evaluate(self.scores(part, self.coef, self.intercept, offset), codes)
-        self.value += float(weight @ values)
-        slopes *= weight[:, None]
-        self.add_products(part, slopes)
+    def add(self, part: Block) -> None:
+        values, slopes = self.loss.evaluate(self.scores(part), part.codes)
+        self.value += float(part.weight @ values)
+        slopes *= part.weight[:, None]
+        self.add_products(part.X, slopes)
 
 
 class _Hessian(_Gradient):
     """The same, and the second derivatives."""
 
     densify = True
+    summed = (*_Gradient.summed, "hessian")
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.hessian = np.zeros((objective.n_parameters, objective.n_parameters))
-
-    def merge(self, other: Self) -> None:
-        super().merge(other)
-        self.hessian += other.hessian
+    def reset(self) -> None:
+        super().reset()
+        self.hessian = np.zeros((self.objective.n_parameters, self.objective.n_parameters))
 
     def update(self, block: Block) -> None:
         if isinstance(self.loss, MarginLoss) and not block.sparse:
@@ -378,37 +396,23 @@ class _Hessian(_Gradient):
         else:
             Pass.update(self, block)
 
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        super().add(part, codes, weight, offset)
-        scores = self.scores(part, self.coef, self.intercept, offset)
-        if self.objective.n_functions > 1:
-            self._add_pairs(part, self.loss.probabilities(scores), weight)
-            return
-        root = np.sqrt(weight * self.loss.curvature(scores, codes))[:, None]
-        p, scaled = part.shape[1], workspace((len(part), self.objective.shape[1]))
-        self._centred(part, scaled)
-        scaled[:, :p] *= root
-        scaled[:, p:] = root
-        self.hessian += scaled.T @ scaled
-
-    def _centred(self, part: Array, out: Array) -> None:
-        if self.standard.far:
-            out[:, : part.shape[1]] = part
-        else:
-            np.subtract(part, self.standard.centre, out=out[:, : part.shape[1]])
-
-    def _add_pairs(self, part: Array, probability: Array, weight: Array) -> None:
-        """Blocks (a, b) of the Hessian: columns weighted by ``q_a' (diag(p) - p p') q_b``."""
-        p, width = part.shape[1], self.objective.shape[1]
-        contrasts = self.objective.contrasts
-        rows, scaled = workspace((2, len(part), width))
-        self._centred(part, rows)
+    def add(self, part: Block) -> None:
+        super().add(part)
+        scores, (p, width) = self.scores(part), (part.X.shape[1], self.objective.shape[1])
+        rows, scaled = workspace((2, part.n_rows, width))
+        np.subtract(part.X, 0.0 if self.standard.far else self.standard.centre, out=rows[:, :p])
         rows[:, p:] = 1.0
+        if not isinstance(self.loss, Softmax):
+            np.multiply(rows, np.sqrt(part.weight * self.loss.curvature(scores, part.codes))[:, None], out=scaled)
+            self.hessian += scaled.T @ scaled
+            return
+        # Blocks (a, b): columns weighted by ``q_a' (diag(p) - p p') q_b``, q the contrasts.
+        contrasts, probability = self.objective.contrasts, self.loss.probabilities(scores)
         expected = probability @ contrasts.T
         for a in range(len(contrasts)):
             for b in range(a + 1):
                 factor = probability @ (contrasts[a] * contrasts[b]) - expected[:, a] * expected[:, b]
-                np.multiply(rows, (factor * weight)[:, None], out=scaled)
+                np.multiply(rows, (factor * part.weight)[:, None], out=scaled)
                 cell = scaled.T @ rows
                 here, there = slice(a * width, (a + 1) * width), slice(b * width, (b + 1) * width)
                 self.hessian[here, there] += cell
@@ -421,96 +425,68 @@ class _HessianProduct(Pass):
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array, towards: Array, rise: Array) -> None:
         super().__init__(objective, coef, intercept)
-        self.towards, self.rise = towards, rise
         self.both, self.heights = np.concatenate((coef, towards)), np.concatenate((intercept, rise))
 
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept, self.towards, self.rise)
-
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        n = len(self.coef)
-        both = self.scores(part, self.both, self.heights)
-        scores, change = both[:, :n], both[:, n:]
-        if offset is not None:
-            scores = scores + (offset if offset.ndim == 2 else offset[:, None])
+    def add(self, part: Block) -> None:
+        both = self.linear_scores(part.X, self.both, self.heights)
+        scores, change = np.split(both, 2, axis=1)
+        self.plus_offset(scores, part)
         if isinstance(self.loss, Softmax):
             probability = self.loss.probabilities(np.ascontiguousarray(scores))
             change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
         else:
-            change = change * self.loss.curvature(scores, codes)[:, None]
-        self.add_products(part, change * weight[:, None])
+            change = change * self.loss.curvature(scores, part.codes)[:, None]
+        self.add_products(part.X, change * part.weight[:, None])
 
 
-class _Scores(RowPass):
-    """Every score, written to its place in one array."""
+class _Scores(Pass):
+    """Every score, handed to a function with the place of its rows."""
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, out: Array | None = None) -> None:
+    summed = ()
+
+    def __init__(
+        self, objective: Objective, coef: Array, intercept: Array, use: Callable[[Array, slice], None]
+    ) -> None:
         super().__init__(objective, coef, intercept)
-        self.out = np.empty((objective.data.n_rows, len(coef))) if out is None else out
+        self.use = use
 
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept, self.out)
-
-    def update(self, block: Block) -> None:
-        for part, where in self.parts(block.X):
-            place = slice(block.start + where.start, block.start + where.stop)
-            self.out[place] = self.scores(part, self.coef, self.intercept, self._offset(block.start, where))
+    def add(self, part: Block) -> None:
+        self.use(self.scores(part), slice(part.start, part.start + part.n_rows))
 
 
-class _Products(RowPass):
+class _Products(Pass):
     """Rows times given derivatives in their scores."""
 
     def __init__(self, objective: Objective, slopes: Array) -> None:
-        width = (slopes.shape[1], objective.n_columns)
-        super().__init__(objective, np.zeros(width), np.zeros(width[0]))
+        super().__init__(objective, np.zeros((slopes.shape[1], objective.n_columns)), np.zeros(slopes.shape[1]))
         self.slopes = slopes
 
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.slopes)
-
-    def update(self, block: Block) -> None:
-        for part, where in self.parts(block.X):
-            self.add_products(part, self.slopes[block.start + where.start : block.start + where.stop])
-
-
-class _Largest(Pass):
-    """The widest range of a row's scores."""
-
-    def merge(self, other: Self) -> None:
-        self.value = max(self.value, other.value)
-
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:  # noqa: ARG002
-        scores = self.scores(part, self.coef, self.intercept, offset)
-        width = np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
-        self.value = max(self.value, float(width.max()))
+    def add(self, part: Block) -> None:
+        self.add_products(part.X, self.slopes[part.start : part.start + part.n_rows])
 
 
 class _Curvature(Pass):
     """The diagonal of the Hessian."""
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.squares = np.zeros((objective.n_columns, objective.n_functions))
-        self.sums = np.zeros(objective.n_functions)
+    summed = ("squares", "sums")
 
-    def merge(self, other: Self) -> None:
-        self.squares += other.squares
-        self.sums += other.sums
+    def reset(self) -> None:
+        self.squares = np.zeros((self.objective.n_columns, self.objective.n_functions))
+        self.sums = np.zeros(self.objective.n_functions)
 
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        scores = self.scores(part, self.coef, self.intercept, offset)
-        contrasts = self.objective.contrasts
+    def add(self, part: Block) -> None:
+        X, scores, contrasts = part.X, self.scores(part), self.objective.contrasts
         if isinstance(self.loss, Softmax):
             probability = self.loss.probabilities(scores)
             factor = probability @ (contrasts**2).T - (probability @ contrasts.T) ** 2
         else:
-            factor = self.loss.curvature(scores, codes)[:, None]
-        factor = factor * weight[:, None]
+            factor = self.loss.curvature(scores, part.codes)[:, None]
+        factor = factor * part.weight[:, None]
         self.sums += factor.sum(axis=0)
-        if sp.issparse(part):
-            kernels.csr_add_squares(part.data, part.indices, part.indptr, factor, self.squares)
+        if part.sparse:
+            kernels.csr_add_squares(X.data, X.indices, X.indptr, factor, self.squares)
         else:
-            centred = part if self.standard.far else part - self.standard.centre
+            centred = X if self.standard.far else X - self.standard.centre
             self.squares += (centred**2).T @ factor
 
 

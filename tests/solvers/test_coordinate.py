@@ -304,14 +304,6 @@ def test_a_path_reaches_its_tolerance_everywhere():
         assert a.objective - b.objective <= 2e-7 * b.objective
 
 
-def test_a_path_takes_a_maker_of_objectives():
-    X, y = table()
-    objective = objective_of(X, y, 1.0)
-    a = regularisation_path(objective, [0.1, 0.01])
-    b = regularisation_path(lambda alpha: replace(objective, penalty=ElasticNet(alpha, 1.0)), [0.1, 0.01])
-    assert [s.objective for s in a] == [s.objective for s in b]
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_change_nothing(n_classes):
     X, y = table(60_000, 30, n_classes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -74,39 +74,29 @@ class _ScoreProducts(Pass):
     """Outer products of the rows' score vectors, or their sums by cluster."""
 
     densify = True
+    summed = ("outer", "by_group")
 
     def __init__(
         self, objective: Objective, coef: Array, intercept: Array, groups: Array | None, count: int, importance: bool
     ) -> None:
-        super().__init__(objective, coef, intercept)
         self.groups, self.count, self.importance = groups, count, importance
-        size = objective.n_parameters
-        self.outer, self.by_group = np.zeros((size, size)), np.zeros((count, size))
-        self.start = 0
+        super().__init__(objective, coef, intercept)
 
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept, self.groups, self.count, self.importance)
+    def reset(self) -> None:
+        size = self.objective.n_parameters
+        self.outer, self.by_group = np.zeros((size, size)), np.zeros((self.count, size))
 
-    def merge(self, other: Self) -> None:
-        self.outer += other.outer
-        self.by_group += other.by_group
-
-    def update(self, block: Block) -> None:
-        self.start = block.start
-        super().update(block)
-
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        slopes = self.loss.evaluate(self.scores(part, self.coef, self.intercept, offset), codes)[1]
-        slopes = slopes @ self.objective.contrasts.T
-        rows = part if self.standard.far else part - self.standard.centre
+    def add(self, part: Block) -> None:
+        slopes = self.loss.evaluate(self.scores(part), part.codes)[1] @ self.objective.contrasts.T
+        rows = part.X if self.standard.far else part.X - self.standard.centre
         if self.objective.fit_intercept:
             rows = np.concatenate((rows, np.ones((len(rows), 1))), axis=1)
         scores = (slopes[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
         if self.groups is not None:
-            np.add.at(self.by_group, self.groups[self.start : self.start + len(rows)], weight[:, None] * scores)
-            self.start += len(rows)
+            groups = self.groups[part.start : part.start + part.n_rows]
+            np.add.at(self.by_group, groups, part.weight[:, None] * scores)
         else:
-            scores *= (weight if self.importance else np.sqrt(weight))[:, None]
+            scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]
             self.outer += scores.T @ scores
 
 

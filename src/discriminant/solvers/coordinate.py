@@ -20,16 +20,17 @@ rule may err; whether it did is seen in the next exact gradient, and columns lef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
+from ..data import Block
 from ..engine import one_blas_thread
-from ..errors import ParameterError
+from ..errors import ParameterError, Setting
 from ..kernels import coordinate as kernels
 from ..losses import Logistic, Softmax
 from ..objective import Objective, Pass
@@ -51,43 +52,28 @@ _USUAL_GAIN = 0.01
 _WINDOW = 5
 
 
-class SymmetricObjective(Objective):
-    """An objective whose parameters are those of the scores themselves."""
-
-    @cached_property
-    def contrasts(self) -> Array:
-        return np.eye(len(self.data.classes))
-
-
 def symmetric(objective: Objective) -> Objective:
     """The objective in a basis in which an L1 penalty is that of the coefficients; the same object if it is already."""
-    if not isinstance(objective.loss, Softmax) or isinstance(objective, SymmetricObjective):
+    if not isinstance(objective.loss, Softmax) or objective.symmetric:
         return objective
-    return SymmetricObjective(**{field.name: getattr(objective, field.name) for field in fields(objective)})
+    return replace(objective, symmetric=True)
 
 
 def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise loss plus penalty; with softmax the solution's ``theta`` has K rows, those of `symmetric`."""
-    # Vectors and small matrices between passes gain nothing from BLAS's threads, which would then be in our way.
-    with one_blas_thread():
-        return _minimise(symmetric(objective), _in_scores(objective, theta), tol, max_iter, trace)
-
-
-def _minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool) -> Solution:
-    """The same, with everything in K scores."""
+    n_scores = objective.contrasts.shape[1]
+    theta = objective.contrasts.T @ theta if len(theta) < n_scores else np.array(theta, dtype=float)
+    objective = symmetric(objective)
     if not theta.any() and objective.fit_intercept and objective.offset is None:
         theta[:, -1] = null_intercepts(objective)
-    start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
-    descent = ProximalNewton(objective, start, tol, max_iter, anchors, Trace(trace))
-    hessian = WorkingHessian(objective)
-    while descent.solution is None:
-        advance([descent], hessian)
+    # Vectors and small matrices between passes gain nothing from BLAS's threads, which would then be in our way.
+    with one_blas_thread():
+        start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
+        descent = ProximalNewton(PenalisedProblem(objective, tol, max_iter, anchors), start, Trace(trace))
+        hessian = WorkingHessian(objective)
+        while descent.solution is None:
+            advance([descent], hessian)
     return descent.solution
-
-
-def _in_scores(objective: Objective, theta: Array) -> Array:
-    """Start values in K rows, whichever form they came in."""
-    return objective.contrasts.T @ theta if len(theta) < len(objective.contrasts.T) else np.array(theta, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -117,70 +103,75 @@ def evaluate(objective: Objective, thetas: list[Array]) -> list[LossPoint]:
 class _Points(Pass):
     """Losses and their derivatives at several points, whose coefficients are stacked."""
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.n_scores = objective.contrasts.shape[1]
-        self.value: Any = np.zeros(len(coef) // self.n_scores)
+    def reset(self) -> None:
+        super().reset()
+        self.n_scores = self.objective.contrasts.shape[1]
+        self.value = np.zeros(len(self.coef) // self.n_scores)
 
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        if offset is not None and offset.ndim == 2:
-            offset = np.tile(offset, len(self.value))
-        scores = self.scores(part, self.coef, self.intercept, offset)
+    def add(self, part: Block) -> None:
+        scores = self.scores(part)
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
-            kernels.logistic(scores, codes, weight, self.value, slopes)
+            kernels.logistic(scores, part.codes, part.weight, self.value, slopes)
         else:
             for k in range(len(self.value)):
                 here = slice(k * self.n_scores, (k + 1) * self.n_scores)
-                values, slope = self.loss.evaluate(np.ascontiguousarray(scores[:, here]), codes)
-                self.value[k] += weight @ values
-                slopes[:, here] = slope * weight[:, None]
-        self.add_products(part, slopes)
+                values, slope = self.loss.evaluate(np.ascontiguousarray(scores[:, here]), part.codes)
+                self.value[k] += part.weight @ values
+                slopes[:, here] = slope * part.weight[:, None]
+        self.add_products(part.X, slopes)
+
+
+@dataclass(frozen=True)
+class PenalisedProblem:
+    """What is minimised, how closely, in at most how many rounds; ``anchors`` are for `duality_gap`."""
+
+    objective: Objective
+    tol: float
+    max_iter: int
+    anchors: list[LossPoint]
+
+    @cached_property
+    def l1(self) -> Array:
+        """Factor of each parameter's absolute value."""
+        l1 = np.zeros(self.objective.shape)
+        l1[:, : self.objective.n_columns] = self.objective.penalty.l1 / self.objective.standardised.scale
+        return l1
+
+    def value(self, point: LossPoint) -> float:
+        penalty = 0.5 * (self.objective.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
+        return point.loss + float(penalty)
 
 
 class ProximalNewton:
     """The way to the minimum for one penalty: where it is, where it wants to go next."""
 
     def __init__(
-        self,
-        objective: Objective,
-        start: LossPoint,
-        tol: float,
-        max_iter: int,
-        anchors: list[LossPoint],
-        trace: Trace,
-        bend: float = 1.0,
+        self, problem: PenalisedProblem, start: LossPoint, trace: Trace, curvature_factor: float = 1.0
     ) -> None:
-        self.objective, self.tol, self.max_iter = objective, tol, max_iter
-        self.ridge = objective.ridge
-        self.l1 = np.zeros(objective.shape)
-        self.l1[:, : objective.n_columns] = objective.penalty.l1 / objective.standardised.scale
-        self.anchors, self.trace = anchors, trace
-        self.bend, self.curvature = bend, 0.0
+        self.problem, self.objective, self.trace = problem, problem.objective, trace
+        #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
+        self.curvature_factor, self.curvature = curvature_factor, 0.0
         self.solution: Solution | None = None
-        self.iterations, self.length, self.gain, self.before = 0, 1.0, np.inf, np.inf
+        self.iterations, self.length, self.gain, self.gain_before = 0, 1.0, np.inf, np.inf
         self.aim = start.theta
         self._stand_at(start)
 
     def _stand_at(self, point: LossPoint) -> None:
-        self.point, self.value = point, self._value(point)
+        self.point, self.value = point, self.problem.value(point)
         self.trace.note(point.theta, self.value, self.subgradient)
-
-    def _value(self, point: LossPoint) -> float:
-        penalty = 0.5 * (self.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
-        return point.loss + float(penalty)
 
     @property
     def gradient(self) -> Array:
         """That of the smooth part."""
-        return self.point.slope + self.ridge * self.point.theta
+        return self.point.slope + self.objective.ridge * self.point.theta
 
     @property
     def subgradient(self) -> Array:
         """The smallest one of the whole; 0 at the minimum."""
         gradient, theta = self.gradient, self.point.theta
-        inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
-        return np.where(theta != 0, gradient + np.sign(theta) * self.l1, inside)
+        inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.problem.l1, 0.0)
+        return np.where(theta != 0, gradient + np.sign(theta) * self.problem.l1, inside)
 
     def wanted(self, is_member: Array) -> Array:
         """A mask of parameters that are not members and should be, the worst first if there are very many."""
@@ -196,7 +187,7 @@ class ProximalNewton:
     def ratio(self) -> Array:
         """Gradient over penalty of each parameter, flat; above 1 it cannot stay 0."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.where(self.l1 > 0, np.abs(self.gradient) / self.l1, np.inf).ravel()
+            return np.where(self.problem.l1 > 0, np.abs(self.gradient) / self.problem.l1, np.inf).ravel()
 
     def propose(self, hessian: WorkingHessian, complete: bool) -> None:
         """Set the next aim; finish if it promises too little and the working set is ``complete``."""
@@ -204,9 +195,9 @@ class ProximalNewton:
         scale = max(abs(self.value), 1e-300)
         if not self.point.finite or not np.isfinite(self.gain):
             self._finish("not finite")
-        elif self.gain <= self.tol * scale / _CAUTION and complete:
+        elif self.gain <= self.problem.tol * scale / _CAUTION and complete:
             self._finish("optimal")
-        elif self.iterations >= self.max_iter:
+        elif self.iterations >= self.problem.max_iter:
             self._finish("max_iter")
         elif self.length * self.gain <= 1e-16 * scale and self.length < 1e-3:
             self._finish("optimal" if self.gain <= 1e-7 * scale and complete else "no further descent")
@@ -218,19 +209,19 @@ class ProximalNewton:
     def arrive(self, point: LossPoint) -> bool:
         """Move to an evaluated point if it descends enough; otherwise shorten the step."""
         self.iterations += 1
-        if point.finite and descends_enough(self._value(point), self.value, self.length * self.gain):
-            self._learn(point)
-            self.length, self.before = 1.0, self.gain
+        if point.finite and descends_enough(self.problem.value(point), self.value, self.length * self.gain):
+            self._fit_curvature(point)
+            self.length, self.gain_before = 1.0, self.gain
             self._stand_at(point)
             return True
         self.length *= 0.25
         return False
 
-    def _learn(self, point: LossPoint) -> None:
-        """Take the model's curvature from what the step has shown: an old Hessian is mostly too large or too small."""
+    def _fit_curvature(self, point: LossPoint) -> None:
+        """Take the model's curvature from what the step has shown."""
         shown = float(np.vdot(point.theta - self.point.theta, point.slope - self.point.slope))
         if self.curvature > 0 and shown > 0:
-            self.bend = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
+            self.curvature_factor = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
 
     def _finish(self, reason: str) -> None:
         self.solution = Solution(
@@ -262,14 +253,13 @@ def advance(descents: list[ProximalNewton], hessian: WorkingHessian, strong: Arr
 
     ``strong`` is a mask of parameters that had better join the working set when it is extended.
     """
-    under_way = [descent for descent in descents if descent.solution is None]
-    complete = _complete(hessian, under_way, strong)
-    for descent in under_way:
+    complete = _complete(hessian, descents, strong)
+    for descent in descents:
         descent.propose(hessian, complete)
-    _account(hessian, under_way)
-    going = [descent for descent in under_way if descent.solution is None]
+    going = [descent for descent in descents if descent.solution is None]
     if not going:
         return
+    _account(hessian, going)
     points = evaluate(going[0].objective, [descent.next_theta for descent in going])
     for descent, point in zip(going, points, strict=True):
         # A refused step has an old Hessian to blame, or was too long: the next one is both fresh and shorter.
@@ -288,7 +278,7 @@ def _complete(hessian: WorkingHessian, descents: list[ProximalNewton], strong: A
     if hessian.waste >= hessian.cost and not np.array_equal(newest.point.theta, hessian.theta):
         hessian.renew(newest.point.theta, hessian.is_member | wanted)
         for descent in descents:
-            descent.bend = 1.0
+            descent.curvature_factor = 1.0
     elif wanted.any():
         hessian.extend(wanted)
     return not any(descent.wanted(hessian.is_member).any() for descent in descents)
@@ -303,7 +293,7 @@ def _next_best(descent: ProximalNewton, is_member: Array) -> Array:
 
 def _account(hessian: WorkingHessian, descents: list[ProximalNewton]) -> None:
     """Book how many passes an old Hessian has wasted: how far the gains are from shrinking as usual."""
-    shares = [d.gain / d.before for d in descents if d.solution is None and 0 < d.gain < np.inf and d.before < np.inf]
+    shares = [d.gain / d.gain_before for d in descents if 0 < d.gain < np.inf and d.gain_before < np.inf]
     if shares:
         slow = 1 - np.log(np.maximum(shares, 1e-300)) / np.log(_USUAL_GAIN)
         hessian.waste += float(np.clip(slow, 0.0, 1.0).mean())
@@ -339,7 +329,7 @@ def duality_gap(descent: ProximalNewton) -> float | None:
     level, slope = _without_intercept_slopes(descent)
     if slope is None:
         return None
-    l1, ridge = descent.l1[:, : slope.shape[1]], descent.ridge[:, : slope.shape[1]]
+    l1, ridge = descent.problem.l1[:, : slope.shape[1]], descent.objective.ridge[:, : slope.shape[1]]
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = float(np.min(np.where(np.abs(slope) > l1, l1 / np.abs(slope), 1.0), initial=1.0))
         over = np.maximum(np.abs(slope) - l1, 0.0)
@@ -349,13 +339,12 @@ def duality_gap(descent: ProximalNewton) -> float | None:
 
 def _without_intercept_slopes(descent: ProximalNewton) -> tuple[float, Array | None]:
     """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
-    points = [descent.point, *descent.anchors]
-    p = descent.objective.n_columns
-    share = np.ones(1)
+    anchors, p, share = descent.problem.anchors, descent.objective.n_columns, np.ones(1)
+    points = [descent.point, *anchors]
     if descent.objective.fit_intercept:
-        if not descent.anchors:
+        if not anchors:
             return 0.0, None
-        sides = np.array([anchor.slope[:, -1] for anchor in descent.anchors]).T
+        sides = np.array([anchor.slope[:, -1] for anchor in anchors]).T
         share, left = nnls(sides, -descent.point.slope[:, -1])
         if left > 1e-14:
             return 0.0, None
@@ -367,8 +356,13 @@ def _without_intercept_slopes(descent: ProximalNewton) -> tuple[float, Array | N
 
 def alpha_max(objective: Objective) -> float:
     """The smallest strength at which all coefficients are 0."""
-    _refuse_ridge(objective)
-    return _strength(objective, null_point(symmetric(objective)))
+    if objective.penalty.l1_ratio == 0:
+        raise ParameterError(
+            "With ", Setting("l1_ratio", 0), " no strength makes coefficients 0: give the strengths (",
+            Setting("alphas"), ") yourself.",
+        )  # fmt: skip
+    slopes = np.abs(null_point(symmetric(objective)).slope[:, : objective.n_columns]) * objective.standardised.scale
+    return float(slopes.max() / objective.penalty.l1_ratio)
 
 
 def alpha_grid(objective: Objective, n: int = 50, ratio: float = 1e-3) -> Array:
@@ -377,17 +371,13 @@ def alpha_grid(objective: Objective, n: int = 50, ratio: float = 1e-3) -> Array:
 
 
 def regularisation_path(
-    objective: Objective | Callable[[float], Objective],
-    alphas: Sequence[float] | Array,
-    tol: float = 1e-7,
-    max_iter: int = 100,
-    window: int = _WINDOW,
+    objective: Objective, alphas: Sequence[float] | Array, tol: float = 1e-7, max_iter: int = 100, window: int = _WINDOW
 ) -> list[Solution]:
     """The solutions for ``alphas`` in decreasing order.
 
     Parameters
     ----------
-    objective : Objective or function from a strength to one
+    objective : Objective
         What is minimised; of its penalty only ``l1_ratio`` matters.
     alphas : sequence of float
         Decreasing strengths.
@@ -406,60 +396,34 @@ def regularisation_path(
     alphas = np.asarray(alphas, dtype=np.float64)
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError("alphas must be a decreasing sequence of at least one strength.")
-    base = symmetric(objective(alphas[0]) if callable(objective) else objective)
+    objective = replace(symmetric(objective), standard=objective.standardised)
     with one_blas_thread():
-        return _Path(base, alphas, tol, max_iter, window).run()
+        start, anchors = null_point(objective), anchor_points(objective)
+        problem = PenalisedProblem(objective, tol, max_iter, evaluate(objective, anchors) if anchors else [])
+        hessian, descents = WorkingHessian(objective), [_next_descent(problem, alphas[0], start)]
+        while going := [descent for descent in descents if descent.solution is None]:
+            advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
+            # The next strength starts when there is room and its neighbour has a point of its own.
+            newest, n_going = descents[-1], sum(descent.solution is None for descent in descents)
+            if len(descents) < len(alphas) and n_going < window and (newest.solution or newest.iterations):
+                factor = newest.curvature_factor
+                descents.append(_next_descent(problem, alphas[len(descents)], newest.point, factor))
+    return [descent.solution for descent in descents if descent.solution is not None]
 
 
-class _Path:
-    """The descents of a path, those under way and those that are done."""
+def _next_descent(
+    problem: PenalisedProblem, alpha: float, start: LossPoint, curvature_factor: float = 1.0
+) -> ProximalNewton:
+    """The descent for a strength, from a neighbour's point."""
+    penalty = replace(problem.objective.penalty, alpha=float(alpha))
+    problem = replace(problem, objective=replace(problem.objective, penalty=penalty))
+    return ProximalNewton(problem, start, Trace(False), curvature_factor)
 
-    def __init__(self, objective: Objective, alphas: Array, tol: float, max_iter: int, window: int) -> None:
-        self.alphas, self.tol, self.max_iter, self.window = alphas, tol, max_iter, window
-        self.objective = replace(objective, standard=objective.standardised)
-        anchors = anchor_points(self.objective)
-        self.start = null_point(self.objective)
-        self.anchors = evaluate(self.objective, anchors) if anchors else []
-        self.hessian = WorkingHessian(self.objective)
-        self.descents: list[ProximalNewton] = []
 
-    def run(self) -> list[Solution]:
-        while True:
-            self._admit()
-            going = [descent for descent in self.descents if descent.solution is None]
-            if not going:
-                break
-            advance(going, self.hessian, self._strong())
-        return [descent.solution for descent in self.descents if descent.solution is not None]
-
-    def _admit(self) -> None:
-        """Let the next strength start, if there is room and its neighbour has a point of its own."""
-        n, going = len(self.descents), sum(descent.solution is None for descent in self.descents)
-        if n == len(self.alphas) or going >= self.window:
-            return
-        if n and self.descents[-1].solution is None and self.descents[-1].iterations == 0:
-            return
-        start = self.descents[-1].point if n else self.start
-        penalty = replace(self.objective.penalty, alpha=float(self.alphas[n]))
-        objective = replace(self.objective, penalty=penalty)
-        self.descents.append(
-            ProximalNewton(
-                objective,
-                start,
-                self.tol,
-                self.max_iter,
-                self.anchors,
-                Trace(False),
-                self.descents[-1].bend if n else 1.0,
-            )
-        )
-
-    def _strong(self) -> Array:
-        """A mask of the parameters that the strong rule would not discard for the strength to come."""
-        newest, n = self.descents[-1], len(self.descents)
-        here, ahead = self.alphas[n - 1], self.alphas[min(n, len(self.alphas) - 1)]
-        bound = max(2 * ahead - here, 0.0) / max(here, 1e-300)
-        return np.asarray(np.abs(newest.gradient) > bound * newest.l1).ravel()
+def _strong(newest: ProximalNewton, alphas: Array) -> Array:
+    """A mask of the parameters that the strong rule would not discard for the strength to come, the last of two."""
+    bound = max(2 * alphas[-1] - alphas[0], 0.0) / max(alphas[0], 1e-300)
+    return np.asarray(np.abs(newest.gradient) > bound * newest.problem.l1).ravel()
 
 
 def null_point(objective: Objective) -> LossPoint:
@@ -483,14 +447,3 @@ def null_point(objective: Objective) -> LossPoint:
             break
         point = new
     return point
-
-
-def _strength(objective: Objective, null: LossPoint) -> float:
-    p = objective.n_columns
-    slopes = np.abs(null.slope[:, :p]) * objective.standardised.scale
-    return float(slopes.max() / objective.penalty.l1_ratio)
-
-
-def _refuse_ridge(objective: Objective) -> None:
-    if objective.penalty.l1_ratio == 0:
-        raise ParameterError("With l1_ratio=0 no strength makes coefficients 0: give the strengths (alphas) yourself.")

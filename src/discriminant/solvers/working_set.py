@@ -8,10 +8,9 @@ and a weighted Gram matrix of the members; a step costs nothing but algebra on t
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
 from ..data import Block
@@ -53,12 +52,10 @@ class WorkingHessian:
     @property
     def cost(self) -> float:
         """What a fresh one costs, in passes."""
-        data, size = self.objective.data.rows, len(self.members)
-        entries = getattr(getattr(data, "values", None), "nnz", None)
+        share, entries = len(self.members) / self.objective.shape[1], _stored_entries(self.objective)
         if entries is None:
-            return 1 + size / self.objective.shape[1] + _GRAM_COST * size**2 / self.objective.shape[1]
-        per_row = max(entries / data.n_rows, 1.0)
-        return 1 + (size / self.objective.shape[1]) ** 2 * per_row
+            return 1 + share + _GRAM_COST * len(self.members) * share
+        return 1 + share**2 * max(entries / self.objective.data.n_rows, 1.0)
 
     def renew(self, theta: Array, members: Array) -> None:
         """Compute it afresh at ``theta`` for these members (a mask) and the intercepts."""
@@ -106,15 +103,15 @@ class WorkingHessian:
     def step(self, descent: ProximalNewton) -> tuple[Array, float, float]:
         """Where the penalised model at the descent's point is least, how much is gained there, and its curvature.
 
-        The curvature is that along the step, of the matrix as it is; the model's is ``descent.bend`` times the matrix.
+        The curvature is that along the step, of the matrix as it is; the model's is the descent's factor times it.
         """
-        columns, free, bend = self.members[~self.free], self.members[self.free], descent.bend
+        columns, free, factor = self.members[~self.free], self.members[self.free], descent.curvature_factor
         theta, slope = descent.point.theta.ravel(), descent.point.slope.ravel()
-        ridge, l1 = descent.ridge.ravel()[columns] / bend, descent.l1.ravel()[columns] / bend
+        ridge, l1 = descent.objective.ridge.ravel()[columns] / factor, descent.problem.l1.ravel()[columns] / factor
         origin = theta[columns]
-        slope, rise = slope[columns] / bend, slope[free] / bend
+        slope, rise = slope[columns] / factor, slope[free] / factor
         before = slope + ridge * origin - self.follow @ rise
-        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.tol * abs(descent.value) / bend)
+        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.problem.tol * abs(descent.value) / factor)
         change = x - origin
         own = float(rise @ self.inverse @ rise)
         gain = 0.5 * own - 0.5 * float(change @ (before + after)) - float(l1 @ (np.abs(x) - np.abs(origin)))
@@ -122,7 +119,7 @@ class WorkingHessian:
         new = theta.copy()
         new[columns] = x
         new[free] -= self.inverse @ rise + self.follow.T @ change
-        return new.reshape(descent.point.theta.shape), gain * bend, curvature
+        return new.reshape(descent.point.theta.shape), gain * factor, curvature
 
     def _least(self, before: Array, origin: Array, ridge: Array, l1: Array, enough: float) -> tuple[Array, Array]:
         """Coefficients that minimise the model, and its gradient there."""
@@ -157,37 +154,33 @@ class WorkingHessian:
 class _Gram(Pass):
     """Second derivatives of the loss in some parameters and the members, in standardised columns."""
 
+    summed = ("matrix",)
+
     def __init__(self, objective: Objective, coef: Array, intercept: Array, rows: Array, members: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.rows, self.members = rows, members
-        self.matrix = np.zeros((rows.sum(), members.sum()))
-        shape = objective.shape
+        self.rows, self.members, shape = rows, members, objective.shape
         #: Place of each parameter in the matrix, -1 where it has none.
         self.row_of = np.where(rows, np.cumsum(rows) - 1, -1).reshape(shape)
         self.column_of = np.where(members, np.cumsum(members) - 1, -1).reshape(shape)
         self.columns = np.flatnonzero(members.reshape(shape).any(axis=0))
-        self.unscaled = False
+        super().__init__(objective, coef, intercept)
 
-    def fresh(self) -> Self:
-        return type(self)(self.objective, self.coef, self.intercept, self.rows, self.members)
-
-    def merge(self, other: Self) -> None:
-        self.matrix += other.matrix
+    def reset(self) -> None:
+        self.matrix = np.zeros((self.rows.sum(), self.members.sum()))
 
     def update(self, block: Block) -> None:
+        """Products are taken of whole blocks, which matrix products like better than parts."""
         self.factors: list[Array] = []
         super().update(block)
         factor = np.concatenate(self.factors)
-        if sp.issparse(block.X):
+        if block.sparse:
             self._add_sparse(block.X, factor)
         elif self.objective.n_functions == 1:
             self._add_square(block.X, np.sqrt(factor[:, 0, 0]))
         else:
             self._add_pairs(block.X, factor)
 
-    def add(self, part: Any, codes: Array, weight: Array, offset: Array | None) -> None:
-        """Note the rows' factors; products are taken of whole blocks, which matrix products like better."""
-        self.factors.append(self._factors(self.scores(part, self.coef, self.intercept, offset), codes, weight))
+    def add(self, part: Block) -> None:
+        self.factors.append(self._factors(self.scores(part), part.codes, part.weight))
 
     def _factors(self, scores: Array, codes: Array, weight: Array) -> Array:
         """Weighted second derivatives of each row's loss in its scores, (rows, C, C)."""
@@ -223,11 +216,10 @@ class _Gram(Pass):
             for b, column_of in enumerate(self._padded(self.column_of)):
                 weight = np.ascontiguousarray(factor[:, a, b])
                 kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
-        self.unscaled = True
 
     def finished(self) -> Array:
         """The matrix in standardised columns, divided by the total weight."""
-        if self.unscaled:
+        if _stored_entries(self.objective) is not None:
             scale = np.append(self.standard.scale, 1.0)[: self.objective.shape[1]]
             scale = np.broadcast_to(scale, self.objective.shape).ravel()
             self.matrix /= scale[self.rows][:, None]
@@ -239,3 +231,8 @@ class _Gram(Pass):
         """Places with one for the intercept, even where there is none."""
         short = self.objective.n_columns + 1 - places.shape[1]
         return np.pad(places, ((0, 0), (0, short)), constant_values=-1)
+
+
+def _stored_entries(objective: Objective) -> int | None:
+    """Entries that sparse rows store; None for dense rows."""
+    return getattr(getattr(objective.data.rows, "values", None), "nnz", None)
