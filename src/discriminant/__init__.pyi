@@ -24,7 +24,7 @@ from .inference.linear_separability import linear_separability
 from .multiclass import Codebook
 from .report.table_report import write_report
 from .storage.export import export
-from .storage.files import load, read_model_file, save
+from .storage.model_file import load, read_model_file, save
 from .tables.encoder import TableEncoder
 from .tables.files import open_table
 from .tables.schema import Schema

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from .data.parameters import check_integer
+from .data.parameters import check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
 from .losses import Hinge, Logistic
@@ -428,6 +428,10 @@ def _dense_columns(n_classes: int) -> int:
 class Columns(Protocol):
     """Anything that gives a block of rows one score for each binary problem: a `LinearRule`, or fitted classifiers."""
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of scores of a row, and of its columns."""
+
     def scores(self, block: Any) -> Array:
         """The scores of the columns (n, M), above 0 for the side +1."""
 
@@ -441,6 +445,20 @@ class CodebookRule:
     decoding: Decoding
     loss: DecodingLoss = "logistic"
     present: Array | None = None  #: (n_classes,) of bool: the codebook's classes among more; None: it has them all
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns of the rows."""
+        return self.codebook.n_classes if self.present is None else len(self.present), self.columns.sizes[1]
+
+    def _check_parts(self) -> None:
+        require(hasattr(type(self.columns), "sizes") and isinstance(self.codebook, Codebook), self, "kinds")
+        require(self.columns.sizes[0] == self.codebook.n_columns, self, "number of columns")
+        require(self.decoding in DECODINGS and self.loss in LOSSES, self, "decoding")
+        present = self.present
+        if present is not None:
+            require(isinstance(present, np.ndarray) and present.dtype == bool and present.ndim == 1, self, "classes")
+            require(np.count_nonzero(present) == self.codebook.n_classes, self, "number of classes")
 
     def scores(self, block: Any) -> Array:
         # Many columns make the scores of a block far larger than the block; parts of them stay in cache.

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .data.parameters import check_shapes, require
 from .data.rows import dense_parts
 from .kernels import scores as kernels
 
@@ -36,6 +37,16 @@ class ClassRule:
     """A rule whose arrays have one entry for each class first; ``absent`` fills them for classes that cannot win."""
 
     absent: ClassVar[dict[str, float]]
+    shapes: ClassVar[dict[str, str]]  #: of the arrays, K classes and p columns
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        found = check_shapes(self, **self.shapes)
+        return found["K"], found["p"]
+
+    def _check_parts(self) -> None:
+        _ = self.sizes
 
     def spread_over(self, present: Array) -> Self:
         """The same rule among more classes, of which only those ``present`` can win."""
@@ -50,6 +61,7 @@ class LinearRule(ClassRule):
     """``(x - centre) . coef_k + constant_k``."""
 
     absent = {"coef": 0.0, "constants": -np.inf}  # noqa: RUF012
+    shapes = {"centre": "p", "coef": "Kp", "constants": "K"}  # noqa: RUF012
 
     centre: Array
     coef: Array
@@ -73,6 +85,7 @@ class QuadraticRule(ClassRule):
     """``constant_k - |(x - centre - offset_k) W_k|^2 / 2`` with a p x p matrix ``W_k`` for each class."""
 
     absent = {"offsets": 0.0, "spheres": 0.0, "constants": -np.inf}  # noqa: RUF012
+    shapes = {"centre": "p", "offsets": "Kp", "spheres": "Kpp", "constants": "K"}  # noqa: RUF012
 
     centre: Array
     offsets: Array
@@ -103,6 +116,7 @@ class DiagonalRule(ClassRule):
     """``constant_k - sum_j (x_j - mean_kj)^2 / (2 variance_kj)``."""
 
     absent = {"means": 0.0, "variances": 1.0, "constants": -np.inf}  # noqa: RUF012
+    shapes = {"means": "Kp", "variances": "Kp", "constants": "K"}  # noqa: RUF012
 
     means: Array
     variances: Array
@@ -130,6 +144,11 @@ class LevelRule:
     levels: list[Any]
     table: Array
 
+    def _check_parts(self) -> None:
+        check_shapes(self, table="lK")
+        require(isinstance(self.levels, list) and len(self.table) == len(self.levels) + 1, self, "levels")
+        _ = self._row  # levels that cannot be looked up show here
+
     @cached_property
     def _row(self) -> dict[Any, int]:
         return {level: i for i, level in enumerate(self.levels)}
@@ -152,6 +171,24 @@ class MixedRule:
     linear: LinearRule
     linear_columns: Array
     categorical: list[LevelRule]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        n_classes, n_linear = self.linear.sizes
+        return n_classes, self.normal.sizes[1] + n_linear + len(self.categorical)
+
+    def _check_parts(self) -> None:
+        require(type(self.normal) is DiagonalRule and type(self.linear) is LinearRule, self, "rules of its columns")
+        levels = isinstance(self.categorical, list) and all(type(part) is LevelRule for part in self.categorical)
+        require(levels, self, "rules of its categories")
+        places = [self.normal_columns, self.linear_columns]
+        require(all(isinstance(p, np.ndarray) and p.dtype.kind == "i" and p.ndim == 1 for p in places), self, "columns")
+        own = [self.normal.sizes[1], self.linear.sizes[1]]
+        require([len(p) for p in places] == own, self, "columns")
+        require(np.array_equal(np.sort(np.concatenate(places)), np.arange(sum(own))), self, "columns")
+        tables = {part.table.shape[1] for part in self.categorical}
+        require(len({self.normal.sizes[0], self.linear.sizes[0], *tables}) == 1, self, "numbers of classes")
 
     def spread_over(self, present: Array) -> MixedRule:
         if present.all():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from discriminant.storage import read_model_file
-from discriminant.storage.files import VERSION
+from discriminant.storage.model_file import VERSION
 
 DATA = Path(__file__).parent / "data"
 CASES = [

@@ -13,7 +13,7 @@ from stored_models import fitted, training
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, NaiveBayes
 from discriminant.storage import save
-from discriminant.storage.files import VERSION
+from discriminant.storage.model_file import VERSION
 
 NAMES = (
     "lda",

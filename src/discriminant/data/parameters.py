@@ -1,4 +1,4 @@
-"""Parameters of estimators: numbers within bounds."""
+"""Parameters of estimators, numbers within bounds, and parts of objects, arrays whose shapes fit each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from ..errors import ParameterError, Setting
+import numpy as np
+
+from ..errors import InputError, ParameterError, Setting
 
 
 def check_number(
@@ -30,3 +32,26 @@ def _range(least: float, most: float, open_below: bool) -> str:
     if not math.isfinite(least):
         return "a number"
     return "a positive number" if open_below and least == 0 else f"a number, {least:g} or above"
+
+
+def require(holds: Any, whole: Any, reason: str) -> None:
+    """Refuse an object whose parts do not fit each other, as they may come out of a file."""
+    if not holds:
+        raise InputError(f"The parts of a {type(whole).__name__} do not fit each other: {reason}.")
+
+
+def check_shapes(whole: Any, **shapes: str) -> dict[str, int]:
+    """The length that each letter of the shapes stands for; refuses parts that are not arrays of floats so shaped.
+
+    >>> from types import SimpleNamespace
+    >>> check_shapes(SimpleNamespace(centre=np.zeros(3), coef=np.zeros((2, 3))), centre="p", coef="Kp")
+    {'p': 3, 'K': 2}
+    """
+    sizes: dict[str, int] = {}
+    for name, letters in shapes.items():
+        array = getattr(whole, name)
+        require(isinstance(array, np.ndarray) and array.dtype == np.float64, whole, f"{name} is no array of floats")
+        require(array.ndim == len(letters), whole, f"{name} has {array.ndim} dimensions instead of {len(letters)}")
+        for letter, length in zip(letters, array.shape, strict=True):
+            require(sizes.setdefault(letter, length) == length, whole, f"{name} has the wrong shape {array.shape}")
+    return sizes

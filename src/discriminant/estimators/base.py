@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.labels import sorted_classes
+from ..data.parameters import require
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (
@@ -190,6 +191,30 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     def _columns(self, chosen: Any) -> str:
         listed = ", ".join(self._column(int(j)) for j in chosen[:5])
         return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
+
+
+def check_learned(model: Any) -> None:
+    """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
+    learned = vars(model)
+    classes, count, names = (learned.get(name) for name in ("classes_", "n_features_in_", "feature_names_in_"))
+    if classes is not None:
+        require(isinstance(classes, np.ndarray) and classes.ndim == 1, model, "classes_ is no list of classes")
+    if "n_features_in_" in learned:
+        require(type(count) is int and count > 0, model, "n_features_in_ is no number of columns")
+    if names is not None:
+        named = isinstance(names, np.ndarray) and names.shape == (count,) and all(isinstance(n, str) for n in names)
+        require(named, model, "feature_names_in_ does not name each column")
+    for part in ("calibrated_", "estimator_"):
+        if part in learned:  # a classifier inside another tells the same classes apart, by probabilities
+            require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
+            same = classes is not None and np.array_equal(learned[part].classes_, classes)
+            require(same, model, f"classes of {part}")
+    rule = learned.get("rule_")
+    if rule is not None:
+        require(hasattr(type(rule), "sizes"), model, f"rule_ is a {type(rule).__name__}")
+        n_classes, n_columns = rule.sizes
+        require(classes is not None and len(classes) == n_classes, model, f"rule_ scores {n_classes} classes")
+        require(count == n_columns, model, f"rule_ takes {n_columns} columns")
 
 
 class PosteriorClassifier(RuleClassifier):

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from ..data import Rows, check_weights, encode_labels
 from ..data.labels import sorted_classes
+from ..data.parameters import require
 from ..data.rows import array_from, as_frame
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, LabelError, ParameterError, WeightError
@@ -640,6 +641,17 @@ class BinaryClassifiers:
     estimators: list[Any]
     sides: Array
     n_jobs: int | None
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classifiers, and of columns of their rows."""
+        return len(self.estimators), self.estimators[0].n_features_in_
+
+    def _check_parts(self) -> None:
+        own = self.estimators
+        require(isinstance(own, list) and own and all(hasattr(one, "rule_") for one in own), self, "classifiers")
+        require(len({one.n_features_in_ for one in own}) == 1, self, "numbers of columns")
+        require(isinstance(self.sides, np.ndarray) and len(self.sides) == len(own), self, "sides")
 
     def scores(self, block: Any) -> Array:
         of_column = in_same_config(lambda m: binary_scores(self.estimators[m], self.sides[m], block))

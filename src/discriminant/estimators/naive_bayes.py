@@ -8,8 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..data import LabelledRows
-from ..data.parameters import check_number
-from ..data.rows import MixedRows, Rows, as_table, column_distributions
+from ..data.parameters import check_number, require
+from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
 from ..moments import Needs
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import TableMoments, level_log_probabilities
@@ -161,6 +161,15 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     def _check_parameters(self) -> None:
         check_number("var_smoothing", self.var_smoothing, 0)
         check_number("alpha", self.alpha, 0, open_below=True)
+
+    def _check_parts(self) -> None:
+        kinds = vars(self).get("distributions_")
+        if kinds is not None:
+            require(isinstance(kinds, tuple) and all(kind in DISTRIBUTIONS for kind in kinds), self, "distributions_")
+            require(len(kinds) == self.n_features_in_, self, "distributions_ has another number of columns")
+        if isinstance(vars(self).get("rule_"), MixedRule):
+            categorical = 0 if kinds is None else kinds.count("categorical")
+            require(len(self.rule_.categorical) == categorical and kinds is not None, self, "distributions_")
 
     def _needs(self) -> Needs:
         return Needs("diagonal")

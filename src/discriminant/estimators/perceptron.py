@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.parameters import check_integer, check_number
+from ..data.parameters import check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, NotReadyError, warn
 from ..margins.perceptron import (
@@ -227,6 +227,10 @@ class Perceptron(BinaryProblems):
             )
         found = [self._certificate(self._training, column) for column in range(len(self.walks_))]
         return found[0] if len(self.classes_) == 2 else found
+
+    def _check_parts(self) -> None:
+        for walk in vars(self).get("walks_", ()):
+            require(len(walk.weights) == self.n_features_in_ + 1, self, "walks_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows
-from ..data.parameters import check_integer, check_number
+from ..data.parameters import check_integer, check_number, require
 from ..engine import one_blas_thread, side_by_side
 from ..errors import (
     DegenerateDataError,
@@ -32,6 +32,7 @@ from ..margins.convex_hulls import CommonPoint
 from ..margins.hard_margin import maximum_margin
 from ..margins.problem import MarginFit, MarginProblem
 from ..margins.soft_margin import soft_margin
+from ..multiclass import Codebook
 from ..results import shown
 from ..rules import LinearRule
 from ..solvers.solution import Solution
@@ -245,6 +246,21 @@ class SupportVectorClassifier(BinaryProblems):
                 "A stored model does not carry its training rows: take X[model.support_], or fit again."
             )
         return self._training.rows.take(self.support_)
+
+    def _check_parts(self) -> None:
+        """The multipliers: one for each row of each binary problem."""
+        learned = vars(self)
+        if "_codes_" not in learned:
+            return
+        codes, book = learned["_codes_"], self.codebook_
+        whole = isinstance(codes, np.ndarray) and codes.dtype.kind == "i" and codes.ndim == 1 and codes.size > 0
+        require(isinstance(book, Codebook) and whole, self, "codes")
+        require(0 <= codes.min() <= codes.max() < book.n_classes, self, "codes")
+        rows = np.bincount(codes, minlength=book.n_classes) @ np.abs(book.matrix)
+        for name in ("_alpha_", "_slack_"):
+            values: Any = learned.get(name)
+            require(isinstance(values, np.ndarray) and values.dtype == np.float64, self, name)
+            require(values.shape == (int(rows.sum()),), self, name)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

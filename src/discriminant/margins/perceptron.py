@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import Rows
+from ..data.parameters import check_shapes
 from ..data.rows import DenseRows, SparseRows, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels
@@ -70,6 +71,9 @@ class PerceptronState:
     updates: int = 0
     epochs: int = 0
     eta: float = 1.0
+
+    def _check_parts(self) -> None:
+        check_shapes(self, weights="q", lag="q")
 
     def in_steps_of(self, eta: float) -> PerceptronState:
         """The same place, to go on from in steps of another length."""

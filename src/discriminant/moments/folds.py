@@ -11,8 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from ..data import Block
+from ..data.parameters import require
 from ..errors import ParameterError
-from .statistic import ClassMoments, Grain, ThinMoments
+from .statistic import ClassMoments, Grain, RowsLeftOut, ThinMoments
 
 Array = np.ndarray[Any, Any]
 
@@ -36,6 +37,11 @@ class FoldMoments:
         self.cells = cells
         self.n_folds = n_folds
         self.first_row = first_row
+
+    def _check_parts(self) -> None:
+        require(type(self.n_folds) is int and type(self.first_row) is int, self, "number of folds")
+        if not isinstance(self.cells, RowsLeftOut):
+            require(type(self.cells) is ClassMoments and self.cells.pools == self.n_folds, self, "cells")
 
     @property
     def n_rows(self) -> int:

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any, Literal, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 
 from ..data import Block
+from ..data.parameters import check_shapes, require
 from ..engine import workspace
+from ..errors import NotReadyError
 from ..kernels import moments as kernels
 from .covariance import Scatter, ThinScatter
 
@@ -158,6 +160,16 @@ class ClassMoments(Moments):
         if fourth:
             self.fourth_power = np.zeros(n_classes)
             self.cubed = np.zeros((n_classes, n_columns))
+
+    def _check_parts(self) -> None:
+        scatter = {"diagonal": "Kp", "pooled": "gpp", "class": "Kpp"}[self.grain]
+        more = {"fourth_power": "K", "cubed": "Kp"} if self.fourth else {}
+        sizes = check_shapes(self, weight="K", mean="Kp", scatter=scatter, **more)
+        counts, pools = self.counts, self.pools
+        require(isinstance(counts, np.ndarray) and counts.dtype.kind == "i", self, "counts are no whole numbers")
+        require(counts.shape == self.weight.shape, self, "counts")
+        require(type(pools) is int and pools > 0 and sizes["K"] % pools == 0, self, "number of pools")
+        require(sizes.get("g", pools) == pools, self, "number of scatter matrices")
 
     def fresh(self) -> Self:
         """An empty statistic of the same kind."""
@@ -464,6 +476,21 @@ def _divide_where_seen(sums: Array, totals: Array) -> None:
     np.divide(sums, totals[:, None], out=sums, where=(totals > 0)[:, None])
 
 
+class RowsLeftOut:
+    """Stands where a model keeps training rows as its statistic, which a file does not carry.
+
+    The model predicts as before; whatever needs the rows says that they are not there.
+    """
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotReadyError(
+            "This model was fitted to fewer rows than columns: its statistic is the rows themselves, which a stored "
+            "model does not carry. It predicts; for anything else fit it again."
+        )
+
+
 class TableMoments(ClassMoments):
     """`ClassMoments` of the numeric columns (each on its own) and a table of level counts for each categorical one.
 
@@ -473,6 +500,12 @@ class TableMoments(ClassMoments):
     def __init__(self, n_classes: int, n_numeric: int, n_categorical: int) -> None:
         super().__init__(n_classes, n_numeric, "diagonal")
         self.tables: list[LevelCounts] = [{} for _ in range(n_categorical)]
+
+    def _check_parts(self) -> None:
+        super()._check_parts()
+        require(self.grain == "diagonal" and not self.fourth and self.pools == 1, self, "kind")
+        counts = (row for table in self.tables for row in table.values())
+        require(all(row.shape == self.weight.shape for row in counts), self, "counts of levels")
 
     def fresh(self) -> Self:
         return type(self)(self.n_classes, self.n_columns, len(self.tables))

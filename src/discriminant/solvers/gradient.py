@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data import Block, LabelledRows
+from ..data.parameters import require
 from ..objective import NO_PENALTY, Objective
 from .descent import Descent, moment_preconditioner
 from .solution import Solution
@@ -164,6 +165,10 @@ class Stream:
     steps: int = 0
     batch: int = 32
     rate: float = 0.5
+
+    def _check_parts(self) -> None:
+        for theta in (self.theta, self.average):
+            require(isinstance(theta, np.ndarray) and theta.shape == self.objective.shape, self, "parameters")
 
     @classmethod
     def start(cls, objective: Objective) -> Stream:

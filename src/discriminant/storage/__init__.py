@@ -2,6 +2,6 @@
 
 from ..errors import ModelFileError
 from .export import export
-from .files import ModelFile, load, read_model_file, save
+from .model_file import ModelFile, load, read_model_file, save
 
 __all__ = ["ModelFile", "ModelFileError", "export", "load", "read_model_file", "save"]

@@ -1,33 +1,285 @@
-"""The classes a model file may hold. Nothing else is written, and nothing else comes out of a file."""
+"""The classes a model file may hold, taken apart for a file and put together without running anything it says.
+
+Nothing else is written, and nothing else comes out of a file. Compiled code trusts shapes: every class checks in
+``_check_parts`` that what came out of a file fits together, so that a model that loads can also be used.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Any
 
-from ..errors import ModelFileError
-from ..moments import ThinMoments
-from .calibrated import calibrated
-from .forms import Form, Parts, RowsLeftOut, estimator, frame_backend, plain, record, stream, table_moments
-from .soundness import check_sound
+import numpy as np
 
+from ..data import LabelledRows, as_rows
+from ..errors import ModelFileError
+from ..estimators.base import check_learned
+from ..moments import ThinMoments
+from ..moments.statistic import RowsLeftOut
+from ..objective import Objective
+
+Array = np.ndarray[Any, Any]
+Parts = dict[str, Any]
 _PACKAGE = __name__.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A class by its name, with the two ways between its objects and their parts."""
+
+    module: str
+    class_name: str
+    apart: Callable[[Any], Parts]
+    together: Callable[[Any, Parts], Any]
+
+    @property
+    def kind(self) -> Any:
+        """The class itself; modules are named in this package, never in a file."""
+        return getattr(import_module(self.module), self.class_name)
+
+
+def record(module: str, name: str) -> Form:
+    """A dataclass: its fields, and its own constructor, which checks them."""
+    return Form(module, name, _fields, lambda kind, parts: kind(**parts))
+
+
+def _fields(value: Any) -> Parts:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+
+
+def plain(module: str, name: str, *names: str) -> Form:
+    """A class whose objects are these attributes; an object may lack some."""
+
+    def apart(value: Any) -> Parts:
+        unknown = set(vars(value)) - set(names)
+        if unknown:
+            raise ModelFileError(f"{type(value).__name__} has the attribute {min(unknown)!r}, which is not stored.")
+        return {name: value.__dict__[name] for name in names if name in vars(value)}
+
+    def together(kind: type, parts: Parts) -> Any:
+        if not set(parts) <= set(names):
+            raise ModelFileError(f"{kind.__name__} has no part {min(set(parts) - set(names))!r}.")
+        return _with_attributes(kind, parts)
+
+    return Form(module, name, apart, together)
+
+
+def _with_attributes(kind: type, parts: Parts) -> Any:
+    made: Any = object.__new__(kind)
+    vars(made).update(parts)
+    return made
+
+
+def estimator(name: str) -> Form:
+    """A public estimator: its parameters and what it learned, without references to training rows."""
+    return Form(_PACKAGE, name, _learned, _fitted)
+
+
+def _learned(model: Any) -> Parts:
+    state = dict(vars(model))
+    for name in getattr(model, "_own_state", ()):
+        state.pop(name, None)
+    return {**model.get_params(deep=False), **state}
+
+
+def _fitted(kind: Any, parts: Parts) -> Any:
+    names = kind._get_param_names()
+    model = kind(**{name: parts[name] for name in names if name in parts})
+    learned = {name: value for name, value in parts.items() if name not in names}
+    for name in learned:
+        _refuse_strange_attribute(kind, name)
+    vars(model).update(learned)
+    check_learned(model)
+    return model
+
+
+def _refuse_strange_attribute(kind: type, name: str) -> None:
+    """Fitted attributes end or begin with an underscore, and hide no method."""
+    hides = hasattr(inspect.getattr_static(kind, name, None), "__get__")
+    if name.startswith("__") or not (name.endswith("_") or name.startswith("_")) or hides:
+        raise ModelFileError(f"{kind.__name__} cannot have learned an attribute {name!r}.")
+
+
+def table_moments(module: str, name: str) -> Form:
+    """Counts of levels go into one array for each column instead of one for each level."""
+    names = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter")
+
+    def apart(value: Any) -> Parts:
+        kept: Parts = {name: vars(value)[name] for name in names}
+        shape = (-1, len(value.weight))
+        kept["levels"] = [list(table) for table in value.tables]
+        kept["level_counts"] = [np.array(list(table.values())).reshape(shape) for table in value.tables]
+        return kept
+
+    def together(kind: type, parts: Parts) -> Any:
+        made = _with_attributes(kind, {name: parts[name] for name in names})
+        pairs = zip(parts["levels"], parts["level_counts"], strict=True)
+        made.tables = [dict(zip(levels, counts.copy(), strict=True)) for levels, counts in pairs]
+        return made
+
+    return Form(module, name, apart, together)
+
+
+def stream(module: str, name: str) -> Form:
+    """A stream's objective refers to a row of its last chunk for its shape alone: a row of zeros does as well."""
+    own = ("theta", "average", "steps", "batch", "rate")
+    of_objective = ("loss", "penalty", "fit_intercept", "standard", "n_jobs", "share")
+
+    def apart(value: Any) -> Parts:
+        kept = {name: getattr(value, name) for name in own}
+        kept["classes"] = value.objective.data.classes
+        return {**kept, **{name: getattr(value.objective, name) for name in of_objective}}
+
+    def together(kind: Any, parts: Parts) -> Any:
+        rows = as_rows(np.zeros((1, len(parts["standard"].centre))))
+        data = LabelledRows(rows, parts["classes"], np.zeros(1, dtype=np.int32))
+        objective = Objective(data, **{name: parts[name] for name in of_objective})
+        return kind(objective, **{name: parts[name] for name in own})
+
+    return Form(module, name, apart, together)
+
+
+def frame_backend(module: str, name: str) -> Form:
+    """The kind of frame a model was fitted with, by its name."""
+    return Form(module, name, lambda value: {"name": value.value}, lambda kind, parts: kind(parts["name"]))
+
+
+_PARAMETERS = ("estimator", "method", "cv", "n_jobs", "ensemble")
+_METHODS = ("sigmoid", "isotonic")
+
+
+def calibrated() -> Form:
+    """Scikit-learn's ``CalibratedClassifierCV`` of classifiers of this package: those, and a curve for each class.
+
+    A file holds the curves as plain arrays. What scikit-learn keeps them in is made anew, so that its classes may
+    change without a change of the format.
+    """
+    return Form("sklearn.calibration", "CalibratedClassifierCV", _calibration_parts, _calibration)
+
+
+def _calibration_parts(model: Any) -> Parts:
+    if model.method not in _METHODS:
+        raise ModelFileError(f"A calibration by {model.method!r} is not stored. Use one of {_METHODS}.")
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        **{name: getattr(model, name) for name in _PARAMETERS},
+        "classes": model.classes_,
+        **({} if names is None else {"names": names}),
+        "members": [member.estimator for member in model.calibrated_classifiers_],
+        "curves": [[_curve(curve) for curve in member.calibrators] for member in model.calibrated_classifiers_],
+    }
+
+
+def _curve(fitted: Any) -> Array:
+    """Slope and intercept of a sigmoid, or the corners of an isotonic curve, margins above probabilities."""
+    if hasattr(fitted, "a_"):
+        return np.array([fitted.a_, fitted.b_], dtype=np.float64)
+    corners = np.array([fitted.X_thresholds_, fitted.y_thresholds_])
+    if not fitted.increasing_ or (fitted.X_min_, fitted.X_max_) != (corners[0, 0], corners[0, -1]):
+        raise ModelFileError("An isotonic curve that falls, or does not span its corners, is not stored.")
+    return corners
+
+
+def _calibration(kind: Any, parts: Parts) -> Any:
+    from sklearn.calibration import _CalibratedClassifier
+
+    classes, members, curves, method = (parts[name] for name in ("classes", "members", "curves", "method"))
+    _check_calibration(parts)
+    made = _sigmoid if method == "sigmoid" else _isotonic
+    model = kind(**{name: parts[name] for name in _PARAMETERS})
+    model.calibrated_classifiers_ = [
+        _CalibratedClassifier(member, [made(curve) for curve in own], classes=classes, method=method)
+        for member, own in zip(members, curves, strict=True)
+    ]
+    model.classes_ = classes
+    model.n_features_in_ = members[0].n_features_in_
+    if "names" in parts:
+        model.feature_names_in_ = parts["names"]
+    return model
+
+
+def _sigmoid(curve: Array) -> Any:
+    from sklearn.calibration import _SigmoidCalibration
+
+    made = _SigmoidCalibration()
+    made.a_, made.b_ = curve
+    return made
+
+
+def _isotonic(corners: Array) -> Any:
+    from sklearn.isotonic import IsotonicRegression
+
+    margins, probabilities = corners
+    made = IsotonicRegression(out_of_bounds="clip")
+    state = {
+        "increasing_": True, "X_min_": margins[0], "X_max_": margins[-1],
+        "X_thresholds_": margins, "y_thresholds_": probabilities,
+    }  # fmt: skip
+    made.__setstate__({**made.__getstate__(), **state})  # which makes its interpolating function
+    return made
+
+
+def _check_calibration(parts: Parts) -> None:
+    """Refuse parts that do not fit each other; those of the members have been checked before."""
+    classes, members, curves, method = (parts[name] for name in ("classes", "members", "curves", "method"))
+    _fits(method in _METHODS, "method")
+    _fits(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes")
+    _fits(isinstance(members, list) and len(members) > 0, "members")
+    _fits(all(hasattr(member, "decision_function") or hasattr(member, "predict_proba") for member in members), "kind")
+    _fits(len({member.n_features_in_ for member in members}) == 1, "numbers of columns")
+    _fits(all(np.isin(member.classes_, classes).all() for member in members), "classes of members")
+    _fits(isinstance(curves, list) and len(curves) == len(members), "number of curves")
+    for member, own in zip(members, curves, strict=True):
+        _fits(isinstance(own, list) and len(own) == (1 if len(classes) == 2 else len(member.classes_)), "curves")
+        for curve in own:
+            _check_curve(curve, method)
+
+
+def _check_curve(curve: Any, method: str) -> None:
+    _fits(isinstance(curve, np.ndarray) and curve.dtype == np.float64 and bool(np.isfinite(curve).all()), "curve")
+    if method == "sigmoid":
+        _fits(curve.shape == (2,), "curve")
+        return
+    _fits(curve.ndim == 2 and len(curve) == 2 and curve.shape[1] > 0, "curve")
+    steps = np.diff(curve)
+    _fits(bool((steps[0] > 0).all() and (steps[1] >= 0).all()), "corners of a curve")
+    _fits(bool(curve[1].min() >= 0 and curve[1].max() <= 1), "probabilities of a curve")
+
+
+def _fits(holds: bool, reason: str) -> None:
+    if not holds:
+        raise ModelFileError(f"The parts of a calibrated classifier do not fit each other: {reason}.")
+
+
 _MOMENTS = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
 
-_ESTIMATORS = {
-    "decision": ("DecisionClassifier",),
-    "discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
-    "linear": ("FisherDiscriminant", "LeastSquaresClassifier", "MinimumDistance"),
-    "logistic": ("LogisticRegression",),
-    "logistic_path": ("LogisticRegressionCV", "LogisticRegressionPath"),
-    "multiclass": ("OneVsOne", "OneVsRest", "OutputCode"),
-    "naive_bayes": ("GaussianNB", "NaiveBayes"),
-    "perceptron": ("Perceptron",),
-    "svm": ("SupportVectorClassifier",),
-}
+_ESTIMATORS = (
+    "DecisionClassifier",
+    "FisherDiscriminant",
+    "GaussianNB",
+    "LeastSquaresClassifier",
+    "LinearDiscriminantAnalysis",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "LogisticRegressionPath",
+    "MinimumDistance",
+    "NaiveBayes",
+    "OneVsOne",
+    "OneVsRest",
+    "OutputCode",
+    "Perceptron",
+    "QuadraticDiscriminantAnalysis",
+    "SupportVectorClassifier",
+)
 _RECORDS = {
     "decision.rules": ("Decision",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
+    "inference.ml_existence": ("LogisticSeparation",),
+    "margins.perceptron": ("PerceptronState", "PerceptronUpdate"),
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
     "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),
@@ -35,22 +287,19 @@ _RECORDS = {
     "solvers.solution": ("Solution", "TracePoint"),
 }
 
-#: By the name that stands in files. Classes may move and be renamed; these names stay.
+#: By the name that stands in files: a class may move, but its name there stays.
 FORMS: dict[str, Form] = {
-    **{name: estimator(f"{_PACKAGE}.estimators.{home}", name) for home, names in _ESTIMATORS.items() for name in names},
+    **{name: estimator(name) for name in _ESTIMATORS},
     **{name: record(f"{_PACKAGE}.{home}", name) for home, names in _RECORDS.items() for name in names},
     "CalibratedClassifier": calibrated(),
     "ClassMoments": plain(f"{_PACKAGE}.moments.statistic", "ClassMoments", *_MOMENTS),
     "FoldMoments": plain(f"{_PACKAGE}.moments.folds", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),
     "Logistic": plain(f"{_PACKAGE}.losses", "Logistic"),
-    "PerceptronStep": record(f"{_PACKAGE}.margins.perceptron", "PerceptronUpdate"),
-    "RowsLeftOut": plain(f"{_PACKAGE}.storage.forms", "RowsLeftOut"),
-    "Separation": record(f"{_PACKAGE}.inference.ml_existence", "LogisticSeparation"),
+    "RowsLeftOut": plain(f"{_PACKAGE}.moments.statistic", "RowsLeftOut"),
     "Softmax": plain(f"{_PACKAGE}.losses", "Softmax"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
     "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
-    "Walk": record(f"{_PACKAGE}.margins.perceptron", "PerceptronState"),
 }
 
 
@@ -81,5 +330,6 @@ def put_together(name: str, parts: Parts) -> Any:
     if form is None:
         raise ModelFileError(f"{name!r} is not a class this version knows. Upgrade discriminant if the file is newer.")
     made = form.together(form.kind, parts)
-    check_sound(made)
+    if hasattr(type(made), "_check_parts"):
+        type(made)._check_parts(made)
     return made

@@ -163,8 +163,8 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         return _decoded(document, arrays)
     except tuple(_UNREADABLE) as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {_UNREADABLE[type(error)]}") from error
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded. {error}") from error
+    except InputError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded. ", *error.parts) from error
     except Exception as error:
         # Whatever a damaged or made-up file runs into while it is read: zip, JSON, array headers, constructors.
         raise ModelFileError(
