@@ -1,27 +1,36 @@
-"""The confusion matrix: rows are the truth, columns the prediction; every rate of it, defined or not."""
+"""The confusion matrix and every measure of it, defined or not, each with its interval.
+
+Rows are the truth, columns the prediction: a column for each class, in the same order, then actions that are no class
+("abstain"). All measures need only the diagonal and the margins of the table (`Margins`), whose arrays may have leading
+axes, so that the formula of the estimate is also that of its bootstrap. A measure whose denominator is 0 is NaN.
+"""
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
 from ..data import check_weights
 from ..data.labels import sorted_classes
+from ..data.parameters import check_number
 from ..data.rows import consecutive_runs
 from ..decision.rules import ABSTAIN
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..kernels import counting as kernels
 from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, shortened, shown
-from . import rates
 from .inputs import as_labels, encoded, label_column, ordered, position_of, same_length, unknown_label
-from .intervals import Interval, check_level
-from .rates import TableSample, table_interval
+from .intervals import Interval, Margins, Scale, Statistic, TableSample, check_level, margins
 
 Array = np.ndarray[Any, Any]
+Average = Literal["macro", "micro", "weighted"]
+Undefined = Literal["nan", "skip"]
+
+AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
 
 #: Integers are counted as they stand while a table of their range has at most this many cells.
 _MOST_CELLS = 1 << 16
@@ -29,9 +38,154 @@ _MOST_CELLS = 1 << 16
 _PART_ROWS, _MOST_PARTS = 1 << 18, 32
 
 
+@dataclass(frozen=True)
+class Rate:
+    """A ratio of counts of each class, and the words for a denominator of 0."""
+
+    part: dict[str, float]
+    base: dict[str, float]
+    undefined: str
+
+    def of(self, counts: Margins) -> Array:
+        return ratio(self.part_of(counts), self.base_of(counts))
+
+    def part_of(self, counts: Margins) -> Array:
+        return counts.combined(self.part)
+
+    def base_of(self, counts: Margins) -> Array:
+        return counts.combined(self.base)
+
+
+_ABSENT, _ALONE = "no row is of class {label}", "every row is of class {label}"
+
+
+_NEITHER = "no row is of class {label} or was predicted so"
+
+
+RATES = {
+    "recall": Rate({"tp": 1}, {"truth": 1}, _ABSENT),
+    "precision": Rate({"tp": 1}, {"predicted": 1}, "no row was predicted {label}"),
+    "specificity": Rate({"negative": 1, "predicted": -1, "tp": 1}, {"negative": 1}, _ALONE),
+    "fnr": Rate({"truth": 1, "tp": -1}, {"truth": 1}, _ABSENT),
+    "fpr": Rate({"predicted": 1, "tp": -1}, {"negative": 1}, _ALONE),
+    "npv": Rate(
+        {"predicted_negative": 1, "truth": -1, "tp": 1}, {"predicted_negative": 1}, "every row was predicted {label}"
+    ),
+    "jaccard": Rate({"tp": 1}, {"truth": 1, "predicted": 1, "tp": -1}, _NEITHER),
+}
+
+
+def f_rate(m: float = 1.0) -> Rate:
+    """F_m = (m + 1) P R / (R + m P), written in counts; m is beta squared in the other convention."""
+    check_number("m", m, 0)
+    return Rate({"tp": 1 + m}, {"truth": m, "predicted": 1}, _NEITHER if m > 0 else RATES["precision"].undefined)
+
+
+def named_rate(metric: str, m: float = 1.0) -> Rate:
+    """The rate of this name; "f" takes ``m``, "f1" is "f" with m = 1."""
+    if metric in ("f", "f1"):
+        return f_rate(m if metric == "f" else 1.0)
+    if metric not in RATES:
+        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', 'f1', {_quoted(RATES)}; {_quoted(OVERALL)}.")
+    return RATES[metric]
+
+
+def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "nan") -> Array:
+    """The rate averaged over classes.
+
+    "macro": every class counts the same; "weighted": by its rows; "micro": counts are added before dividing. A class
+    for which the rate is undefined makes macro and weighted averages NaN; "skip" leaves it out.
+    """
+    if undefined not in ("nan", "skip"):
+        raise ParameterError(f"undefined must be 'nan' or 'skip', got {undefined!r}.")
+    if how == "micro":
+        return ratio(rate.part_of(counts).sum(axis=-1), rate.base_of(counts).sum(axis=-1))
+    if how not in ("macro", "weighted"):
+        raise ParameterError(f"The average must be 'macro', 'micro' or 'weighted', got {how!r}.")
+    values = rate.of(counts)
+    weight = np.ones(values.shape) if how == "macro" else counts.truth
+    counted = (weight > 0) & ~np.isnan(values) if undefined == "skip" else weight > 0
+    weight = np.where(counted, weight, 0.0)
+    return ratio((weight * np.where(counted, values, 0.0)).sum(axis=-1), weight.sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class Overall:
+    """A measure of the whole table.
+
+    A proportion of rows has ``base``, the rows it is a proportion of; another measure a scale without bounds.
+    """
+
+    of: Statistic
+    base: Statistic | None = None
+    scale: Scale = "logit"
+    undefined: str = "truth or prediction is the same for every row"
+
+
+def _all_rows(counts: Margins) -> Array:
+    return counts.total
+
+
+def _covered_rows(counts: Margins) -> Array:
+    return counts.predicted.sum(axis=-1)
+
+
+def _coverage(counts: Margins) -> Array:
+    return ratio(_covered_rows(counts), counts.columns.sum(axis=-1))
+
+
+def _average(metric: str, how: str) -> Statistic:
+    rate = named_rate(metric)
+    return lambda counts: averaged(counts, rate, cast(Average, how))
+
+
+def _kappa(counts: Margins) -> Array:
+    """Agreement beyond that of independent labels with the same margins (Cohen 1960)."""
+    return ratio(_beyond_chance(counts), (counts.truth * counts.predicted_negative).sum(axis=-1))
+
+
+def _mcc(counts: Margins) -> Array:
+    """The correlation of truth and prediction (Matthews 1975), for any number of classes (Gorodkin 2004)."""
+    of_truth = (counts.truth * counts.negative).sum(axis=-1)
+    of_prediction = (counts.columns * (counts.columns.sum(axis=-1, keepdims=True) - counts.columns)).sum(axis=-1)
+    return ratio(_beyond_chance(counts), np.sqrt(of_truth) * np.sqrt(of_prediction))
+
+
+def _beyond_chance(counts: Margins) -> Array:
+    return counts.total * counts.tp.sum(axis=-1) - (counts.truth * counts.predicted).sum(axis=-1)
+
+
+OVERALL = {
+    "accuracy": Overall(_average("recall", "micro"), _all_rows),
+    "error_rate": Overall(_average("fnr", "micro"), _all_rows),
+    "coverage": Overall(_coverage, _all_rows),
+    "selective_accuracy": Overall(_average("precision", "micro"), _covered_rows, undefined="no row was given a class"),
+    "balanced_accuracy": Overall(_average("recall", "macro")),
+    "kappa": Overall(_kappa, scale="fisher"),
+    "mcc": Overall(_mcc, scale="fisher"),
+}
+
+
+def overall_measure(metric: str) -> Overall:
+    """The measure of the whole table of this name."""
+    if metric not in OVERALL:
+        raise ParameterError(f"Unknown measure {metric!r}. Measures: {_quoted(OVERALL)}.")
+    return OVERALL[metric]
+
+
+def ratio(part: Array, base: Array) -> Array:
+    """``part / base``, NaN where the base is 0."""
+    part, base = np.asarray(part, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    return np.divide(part, base, out=np.full(np.broadcast(part, base).shape, np.nan), where=base != 0)
+
+
+def _quoted(names: Any) -> str:
+    return ", ".join(map(repr, names))
+
+
 def _measure(metric: str, doc: str) -> property:
     """The rate of each class, or the measure of the whole matrix, of this name."""
-    overall = metric in rates.OVERALL
+    overall = metric in OVERALL
     return property(lambda self: self.overall(metric) if overall else self.rate(metric), doc=doc)
 
 
@@ -190,8 +344,8 @@ class ConfusionMatrix(Result):
         return self.counts.sum().item()
 
     @property
-    def _margins(self) -> rates.Margins:
-        return rates.margins(self.counts)
+    def _margins(self) -> Margins:
+        return margins(self.counts)
 
     @property
     def tp(self) -> Array:
@@ -235,17 +389,17 @@ class ConfusionMatrix(Result):
 
     def rate(self, metric: str, m: float = 1.0) -> Array:
         """A rate of each class by its name, NaN where it is undefined."""
-        return rates.named_rate(metric, m).of(self._margins)
+        return named_rate(metric, m).of(self._margins)
 
     def overall(self, metric: str) -> float:
         """A measure of the whole matrix by its name, such as "balanced_accuracy" or "kappa"."""
-        return float(rates.overall_measure(metric).of(self._margins))
+        return float(overall_measure(metric).of(self._margins))
 
     def average(
         self,
         metric: str,
-        how: rates.Average = "macro",
-        undefined: rates.Undefined = "nan",
+        how: Average = "macro",
+        undefined: Undefined = "nan",
         m: float = 1.0,
     ) -> float:
         """A rate averaged over classes.
@@ -261,7 +415,7 @@ class ConfusionMatrix(Result):
         m : float
             For "f".
         """
-        return float(rates.averaged(self._margins, rates.named_rate(metric, m), how, undefined))
+        return float(averaged(self._margins, named_rate(metric, m), how, undefined))
 
     accuracy = _measure("accuracy", "The share of all rows given their own class; abstaining is not.")
     error_rate = _measure("error_rate", "The share of all rows not given their own class.")
@@ -272,7 +426,7 @@ class ConfusionMatrix(Result):
     kappa = _measure("kappa", "Cohen's kappa.")
     mcc = _measure("mcc", "Matthews's correlation coefficient, for two classes or many.")
 
-    def balanced_accuracy(self, undefined: rates.Undefined = "nan") -> float:
+    def balanced_accuracy(self, undefined: Undefined = "nan") -> float:
         """The mean recall of all classes."""
         return self.average("recall", "macro", undefined)
 
@@ -282,10 +436,10 @@ class ConfusionMatrix(Result):
         >>> ConfusionMatrix.of(["a", "b"], ["a", "a"]).undefined("precision")
         {'b': "precision of class 'b': no row was predicted 'b'"}
         """
-        if metric in rates.OVERALL:
+        if metric in OVERALL:
             reason = self._why_undefined(metric)
             return {"overall": reason} if reason else {}
-        rate, names = rates.named_rate(metric), self.classes.tolist()
+        rate, names = named_rate(metric), self.classes.tolist()
         return {
             label: f"{metric_name(metric)} of class {shown(label)}: {rate.undefined.format(label=shown(label))}"
             for label, value in zip(names, self.rate(metric), strict=True)
@@ -300,7 +454,7 @@ class ConfusionMatrix(Result):
             return f"{name}: no row has been counted"
         if metric == "balanced_accuracy":
             return f"{name}: {'; '.join(self.undefined('recall').values())}"
-        return f"{name}: {rates.OVERALL[metric].undefined}"
+        return f"{name}: {OVERALL[metric].undefined}"
 
     def interval(
         self, metric: str, of: Any = None, level: float = 0.95, random_state: Any = 0, m: float = 1.0
@@ -334,7 +488,7 @@ class ConfusionMatrix(Result):
         axes: dict[str, Any] = {"truth": -1, "prediction": -2, "all": (-2, -1)}
         if by not in axes:
             raise ParameterError(f"by must be 'truth', 'prediction' or 'all', got {by!r}.")
-        return rates.ratio(self.counts, self.counts.sum(axis=axes[by], keepdims=True))
+        return ratio(self.counts, self.counts.sum(axis=axes[by], keepdims=True))
 
     def _columns(self) -> dict[str, Any]:
         counts = dict(zip(map(str, self.predictions.tolist()), self.counts.T, strict=True))
@@ -430,3 +584,109 @@ def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> Cr
     boolean = truth.dtype.kind == "b" and prediction.dtype.kind == "b"
     names = [(bool(label) if boolean else label) for label in range(least, least + size)]
     return CrossTable([names[i] for i in rows], [names[j] for j in columns], counts[np.ix_(rows, columns)])
+
+
+def share_interval(sample: TableSample, metric: str, level: float) -> Interval:
+    """The interval of a proportion of the whole table."""
+    share, base = OVERALL[metric].of, cast(Statistic, OVERALL[metric].base)
+    return sample.share_intervals(lambda c: share(c)[..., None], lambda c: base(c)[..., None], level)[0]
+
+
+def class_intervals(sample: TableSample, metric: str, level: float) -> list[Interval]:
+    """The interval of a rate of each class.
+
+    F1 is an increasing function of the Jaccard index, ``2 J / (1 + J)``, which is a proportion: that of the rows of
+    the class among the rows that are of the class or were predicted so.
+    """
+    if metric != "f1":
+        return sample.share_intervals(RATES[metric].of, RATES[metric].base_of, level)
+    jaccard = RATES["jaccard"]
+    found = sample.share_intervals(jaccard.of, jaccard.base_of, level, "Wilson of the Jaccard index")
+    return [interval.mapped(lambda j: 2 * j / (1 + j)) for interval in found]
+
+
+def other_intervals(
+    sample: TableSample, wanted: list[tuple[str, str]], level: float, random_state: Any
+) -> list[Interval]:
+    """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
+    functions = [_statistic(metric, of) for metric, of in wanted]
+    scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
+    found = sample.intervals(
+        lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state
+    )
+    return [
+        (_at_the_end(sample, metric, of, level) if math.isnan(interval.low) else None) or interval
+        for (metric, of), interval in zip(wanted, found, strict=True)
+    ]
+
+
+def _statistic(metric: str, of: str) -> Statistic:
+    return OVERALL[metric].of if of == "overall" else _average(metric, of)
+
+
+def _at_the_end(sample: TableSample, metric: str, of: str, level: float) -> Interval | None:
+    """The interval of a measure at the end of its range, where every resample leaves it; None if it is elsewhere."""
+    if metric == "balanced_accuracy":
+        metric, of = "recall", "macro"
+    if of in ("macro", "weighted"):
+        return _mean_of_limits(sample, metric, of, level)
+    return _with_most_errors(sample, _statistic(metric, of), level)
+
+
+def _mean_of_limits(sample: TableSample, metric: str, how: str, level: float) -> Interval | None:
+    """The interval of a mean of rates of classes that are all 0 or all 1: the mean of their limits.
+
+    The true mean can lie beyond it only if the true rate of some class lies beyond that class's own limit, and then
+    the class alone makes such a table too improbable.
+    """
+    values, truth = named_rate(metric).of(sample.margins), sample.margins.truth
+    weight = np.ones(len(truth)) if how == "macro" else truth
+    there = weight > 0
+    if not there.any() or not ((values[there] == 0).all() or (values[there] == 1).all()):
+        return None
+    ends = np.array([tuple(interval) for interval in class_intervals(sample, metric, level)])[there]
+    low, high = np.average(ends, axis=0, weights=weight[there])
+    return Interval(float(low), float(high), level, "mean of the classes' Wilson limits")
+
+
+def _with_most_errors(sample: TableSample, function: Statistic, level: float) -> Interval | None:
+    """The interval of a measure of a table without errors: to where the most errors that Wilson's limit allows lead it.
+
+    They are spread over the classes by their rows, and the margins of the table stay.
+    """
+    counts, right = sample.margins, share_interval(sample, "selective_accuracy", level)
+    value = float(function(counts))
+    end = 0.0 if value < 0.5 else 1.0
+    if float(OVERALL["selective_accuracy"].of(counts)) != 1 or not abs(value - end) <= 1e-12:
+        return None
+    worst = float(function(Margins(right.low * counts.tp, counts.truth, counts.columns)))
+    return Interval(min(worst, end), max(worst, end), level, f"{right.method}, of the errors")
+
+
+def table_interval(
+    sample: TableSample, classes: list[Any], metric: str, of: Any, level: float, random_state: Any, m: float
+) -> Interval:
+    """The interval of one measure; see `ConfusionMatrix.interval`."""
+    if metric in OVERALL:
+        if OVERALL[metric].base is not None:
+            return share_interval(sample, metric, level)
+        return other_intervals(sample, [(metric, "overall")], level, random_state)[0]
+    rate = named_rate(metric, m)
+    if metric == "f" and m == 1:
+        metric = "f1"
+    if of in AVERAGES and of not in classes:
+        if metric != "f":
+            return other_intervals(sample, [(metric, of)], level, random_state)[0]
+        return sample.intervals(lambda c: averaged(c, rate, of)[..., None], ["logit"], level, random_state)[0]
+    k = _place(of, classes, metric)
+    if metric != "f":
+        return class_intervals(sample, metric, level)[k]
+    return sample.intervals(lambda c: rate.of(c)[..., [k]], ["logit"], level, random_state)[0]
+
+
+def _place(of: Any, classes: list[Any], metric: str) -> int:
+    if of is None:
+        raise ParameterError(f"{metric} is a rate of a class: give of=, one of {classes} or of {list(AVERAGES)}.")
+    if of not in classes:
+        raise LabelError(f"{shown(of)} is not among the classes {classes}, nor an average {list(AVERAGES)}.")
+    return classes.index(of)

@@ -29,11 +29,11 @@ from ..results import (
     shortened,
     shown,
 )
-from . import inputs, rates
-from .confusion import ConfusionMatrix
+from . import inputs
+from .confusion import AVERAGES, OVERALL, ConfusionMatrix, class_intervals, other_intervals, share_interval
 from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
 from .inputs import SamplingDesign
-from .intervals import Estimate, Interval, check_level, mean_interval
+from .intervals import Estimate, Interval, TableSample, check_level, mean_interval
 from .probabilities import (
     LEAST,
     CalibrationBins,
@@ -46,7 +46,6 @@ from .probabilities import (
     posterior_bins,
     row_losses,
 )
-from .rates import TableSample
 
 Array = np.ndarray[Any, Any]
 
@@ -178,7 +177,7 @@ class Evaluation(Result):
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
         blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines()]
-        blocks.append(self._grid("average", list(rates.AVERAGES), str))
+        blocks.append(self._grid("average", list(AVERAGES), str))
         blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
         wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
         blocks.append([line for lines in wrapped for line in lines])
@@ -229,20 +228,20 @@ def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: floa
     """The measures of the whole matrix, then those of each class and their averages."""
     abstains = len(confusion.predictions) > len(confusion.classes)
     # Coverage is of interest only where something else than a class can be predicted.
-    overall = [name for name in rates.OVERALL if abstains or name not in ("coverage", "selective_accuracy")]
-    wanted = [(metric, "overall") for metric in overall if rates.OVERALL[metric].base is None]
-    wanted += [(metric, how) for metric in _CLASS_RATES for how in rates.AVERAGES]
-    intervals = dict(zip(wanted, rates.other_intervals(table, wanted, level, random_state), strict=True))
+    overall = [name for name in OVERALL if abstains or name not in ("coverage", "selective_accuracy")]
+    wanted = [(metric, "overall") for metric in overall if OVERALL[metric].base is None]
+    wanted += [(metric, how) for metric in _CLASS_RATES for how in AVERAGES]
+    intervals = dict(zip(wanted, other_intervals(table, wanted, level, random_state), strict=True))
     found = []
     for metric in overall:
-        interval = intervals.get((metric, "overall")) or rates.share_interval(table, metric, level)
+        interval = intervals.get((metric, "overall")) or share_interval(table, metric, level)
         reason = confusion.undefined(metric).get("overall", "")
         found.append(Estimate.by_interval(metric, "overall", confusion.overall(metric), interval, reason))
     for metric in _CLASS_RATES:
-        reasons, own = confusion.undefined(metric), rates.class_intervals(table, metric, level)
+        reasons, own = confusion.undefined(metric), class_intervals(table, metric, level)
         for label, value, interval in zip(confusion.classes.tolist(), confusion.rate(metric), own, strict=True):
             found.append(Estimate.by_interval(metric, label, float(value), interval, reasons.get(label, "")))
-        for how in rates.AVERAGES:
+        for how in AVERAGES:
             value, note = confusion.average(metric, how), ""
             if np.isnan(value):
                 more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""

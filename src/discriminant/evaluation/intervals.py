@@ -1,4 +1,9 @@
-"""Confidence intervals: of a proportion, of a mean, on a transformed scale, and from resamples."""
+"""Confidence intervals: of a proportion, of a mean, on a transformed scale, from resamples, and of tables of counts.
+
+Measures of a table of counts (`TableSample`): Wilson's interval for proportions, the BCa bootstrap of the table (Efron
+1987) for others. Rows in clusters: the variance between clusters of the linearised measure, for proportions as a number
+of independent rows worth as much.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ..data.parameters import check_number
+from ..data.parameters import check_integer, check_number
 from ..errors import ParameterError
 from ..results import Result, metric_name, shown
 from .inputs import SamplingDesign
 
 Array = np.ndarray[Any, Any]
 
+
+#: Cells of tables that are worked on at once.
+_MOST_CELLS = 4_000_000
+#: Share of a count that it is moved by to see how a measure responds.
+_STEP = 1e-4
 
 Scale = Literal["linear", "logit", "fisher"]
 
@@ -317,3 +327,166 @@ def mean_interval(values: Array, design: SamplingDesign, level: float) -> tuple[
     variance = float(sums @ sums) * design.n_clusters / (design.n_clusters - 1)
     method = f"cluster-robust mean{design.words}"
     return found.mean, normal_interval(found.mean, variance, level, method, design.degrees)
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What a table of counts says about each class against all others; float64.
+
+    ``tp`` and ``truth`` have shape (..., K): rows of the class that were predicted so, and all rows of the class.
+    ``columns`` has shape (..., A): rows that were given each prediction.
+    """
+
+    tp: Array
+    truth: Array
+    columns: Array
+
+    @property
+    def predicted(self) -> Array:
+        """Rows predicted as each class."""
+        return self.columns[..., : self.truth.shape[-1]]
+
+    @property
+    def total(self) -> Array:
+        return self.truth.sum(axis=-1)
+
+    @property
+    def negative(self) -> Array:
+        """Rows of other classes; exactly 0 where there are none, whatever the weights."""
+        return self.truth.sum(axis=-1, keepdims=True) - self.truth
+
+    @property
+    def predicted_negative(self) -> Array:
+        """Rows predicted as anything else; exactly 0 where there are none."""
+        return self.columns.sum(axis=-1, keepdims=True) - self.predicted
+
+    def combined(self, coefficients: dict[str, float]) -> Array:
+        return np.asarray(sum(c * getattr(self, name) for name, c in coefficients.items()))
+
+
+Statistic = Callable[[Margins], Array]
+
+
+def margins(tables: Any) -> Margins:
+    """The margins of tables (..., K, A)."""
+    counts = np.asarray(tables, dtype=np.float64)
+    tp = np.diagonal(counts[..., : counts.shape[-2]], axis1=-2, axis2=-1)
+    return Margins(tp, counts.sum(axis=-1), counts.sum(axis=-2))
+
+
+class TableSample:
+    """A table of counts as a sample: how far measures of it may be from those of the population.
+
+    Parameters
+    ----------
+    counts : array of shape (K, A)
+    by_cluster : sparse matrix of shape (clusters, K A), optional
+        What each cluster adds to the table. Without it every counted row is a draw of its own.
+    """
+
+    def __init__(self, counts: Array, by_cluster: Any = None) -> None:
+        self.counts = np.asarray(counts, dtype=np.float64)
+        self.margins = margins(self.counts)
+        self.by_cluster = by_cluster
+
+    def share_intervals(
+        self, share: Statistic, base: Statistic, level: float, method: str = "Wilson"
+    ) -> list[Interval]:
+        """Wilson's intervals of proportions; in clusters with the number of independent rows worth as much.
+
+        That number is ``p (1 - p) / variance``, with the linearised variance between clusters; for p of 0 or 1, where
+        there is no variance to see, it is ``(sum of sizes)^2 / sum of squared sizes`` of the clusters.
+        """
+        values, bases = share(self.margins), base(self.margins)
+        if self.by_cluster is None:
+            return [
+                wilson_interval(float(p), float(n), level, method=method) for p, n in zip(values, bases, strict=True)
+            ]
+        variances = self._clustered_variance(share)
+        sizes = self.by_cluster @ _cell_response(base, self.counts)
+        method = f"{method}, effective rows by {self.by_cluster.shape[0]:,} clusters"
+        found = []
+        for p, variance, size in zip(values, variances, sizes.T, strict=True):
+            inside = 0 < p < 1 and variance > 0
+            n = p * (1 - p) / variance if inside else size.sum() ** 2 / max(float(size @ size), 1e-300)
+            degrees = max(float(np.count_nonzero(size > 1e-9 * size.max())) - 1, 1.0)
+            found.append(wilson_interval(float(p), float(n), level, degrees, method))
+        return found
+
+    def intervals(
+        self, statistic: Statistic, scales: list[Scale], level: float, random_state: Any, n_resamples: int = 2_000
+    ) -> list[Interval]:
+        """Intervals of any smooth measures of the table; ``statistic`` gives several, each with a scale.
+
+        Independent rows: BCa bootstrap, the table drawn again from a multinomial distribution. Clusters: linearised
+        variance between clusters, on the scale.
+        """
+        check_integer("n_resamples", n_resamples, 1)
+        values = statistic(self.margins)
+        if self.by_cluster is not None:
+            return self._linearised(values, statistic, scales, level)
+        if self.counts.sum() < 2:
+            return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
+        acceleration = _acceleration(_cell_response(statistic, self.counts), self.counts.ravel())
+        resampled = self._resampled(statistic, np.random.default_rng(random_state), n_resamples)
+        method = f"BCa bootstrap of the table, {n_resamples:,} resamples"
+        return [
+            bca_interval(float(value), column, float(a), level, method)
+            for value, column, a in zip(values, resampled.T, acceleration, strict=True)
+        ]
+
+    def _linearised(self, values: Array, statistic: Statistic, scales: list[Scale], level: float) -> list[Interval]:
+        count = self.by_cluster.shape[0]
+        variances = self._clustered_variance(statistic)
+        method = f"linearised between {count:,} clusters, Student's t"
+        return [
+            normal_interval(float(value), float(variance), level, method, count - 1.0, scale)
+            for value, variance, scale in zip(values, variances, scales, strict=True)
+        ]
+
+    def _clustered_variance(self, statistic: Statistic) -> Array:
+        sums = self.by_cluster @ _cell_response(statistic, self.counts)
+        return np.square(sums).sum(axis=0) * len(sums) / (len(sums) - 1)
+
+    def _resampled(self, statistic: Statistic, rng: np.random.Generator, n_resamples: int) -> Array:
+        flat = self.counts.ravel()
+        filled = np.flatnonzero(flat)
+        n, shares = max(round(flat.sum()), 1), flat[filled] / flat.sum()
+        found, most = [], max(1, _MOST_CELLS // flat.size)
+        for start in range(0, n_resamples, most):
+            size = min(most, n_resamples - start)
+            tables = np.zeros((size, flat.size))
+            tables[:, filled] = rng.multinomial(n, shares, size=size)
+            found.append(statistic(margins(tables.reshape(size, *self.counts.shape))))
+        return np.concatenate(found)
+
+
+def _cell_response(statistic: Statistic, counts: Array) -> Array:
+    """How measures change with one more row in each cell, (cells, measures).
+
+    A row of cell (i, j) adds to the margins of its row and its column, and to the diagonal if i = j.
+    """
+    K, A = counts.shape
+    tp, truth, columns = np.split(_margin_response(statistic, margins(counts)), [K, 2 * K])
+    response = truth[:, None, :] + columns[None, :, :]
+    response[np.arange(K), np.arange(K)] += tp
+    return response.reshape(K * A, -1)
+
+
+def _margin_response(statistic: Statistic, counts: Margins) -> Array:
+    """Derivatives of measures in each entry of the margins, by differences; 0 for entries that are 0."""
+    vector = np.concatenate((counts.tp, counts.truth, counts.columns))
+    K = len(counts.truth)
+    step = _STEP * vector
+    upper, lower = (
+        statistic(Margins(*np.split(vector + sign * np.diag(step), [K, 2 * K], axis=1))) for sign in (1.0, -1.0)
+    )
+    change = (upper - lower).reshape(len(vector), -1)
+    return np.divide(change, 2 * step[:, None], out=np.zeros_like(change), where=step[:, None] > 0)
+
+
+def _acceleration(influence: Array, counts: Array) -> Array:
+    """Efron's acceleration from the influence of each cell's rows."""
+    second = counts @ influence**2
+    third = counts @ influence**3
+    return np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)

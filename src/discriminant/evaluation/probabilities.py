@@ -20,9 +20,9 @@ from ..losses import Logistic
 from ..objective import Objective
 from ..results import Result, aligned, jsonable, plain
 from ..solvers.choose import named_solver
+from .confusion import ratio
 from .inputs import check_probability, codes_among, label_column, outcome_column, read_posterior, same_length
 from .ranking import RankedScores, rank
-from .rates import ratio
 
 Array = np.ndarray[Any, Any]
 

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
-from ..evaluation.confusion import ConfusionMatrix, CrossTable
+from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, quantile
-from ..evaluation.rates import ratio
 from ..results import Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
 from ..tables.learning import Finding
 from .areas import as_areas
