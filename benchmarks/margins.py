@@ -110,7 +110,7 @@ def _epoch_case(title: str, X: Any, y: Array) -> Case:
     from sklearn.linear_model import Perceptron
 
     contenders = [
-        Contender("discriminant", _fit(lambda: ours.Perceptron(max_epochs=1), X, y), ours=True),
+        Contender("discriminant", _fit(lambda: ours.Perceptron(max_iter=1), X, y), ours=True),
         Contender("scikit-learn", _fit(lambda: Perceptron(max_iter=1, tol=None, shuffle=False), X, y)),
     ]
     return Case(f"perceptron, one epoch: {title}", contenders, {"scikit-learn": 1.0})

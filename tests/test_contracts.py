@@ -60,7 +60,7 @@ ESTIMATORS = [
     LogisticRegression(alpha=0.1, solver="newton-cg", tol=1e-15),
     LogisticRegression(alpha=0.1, l1_ratio=0.5, tol=1e-14),
     LogisticRegressionPath(n_alphas=5),
-    LogisticRegressionCV(n_alphas=5, folds=2),
+    LogisticRegressionCV(n_alphas=5, cv=2),
     Perceptron(),
     Perceptron(form="dual", rule="nonpositive"),
     Perceptron(average=True),

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from .data.parameters import check_integer, require
+from .data.parameters import check_choice, check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
 from .losses import Hinge, Logistic
@@ -143,10 +143,8 @@ class Codebook:
         return own
 
     def _reading(self, decoding: Decoding, loss: DecodingLoss) -> Callable[[Array], Array]:
-        if decoding not in DECODINGS:
-            raise ParameterError(f"decoding must be one of {', '.join(map(repr, DECODINGS))}, got {decoding!r}.")
-        if loss not in LOSSES:
-            raise ParameterError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}.")
+        check_choice("decoding", decoding, DECODINGS)
+        check_choice("loss", loss, LOSSES)
         if self.n_classes == 2:
             return lambda scores: 0.5 * scores * self.matrix[:, 0]
         if decoding == "loss":
@@ -217,8 +215,7 @@ def ambiguous(scores: Array, codebook: Codebook, by: Literal["votes", "hamming"]
     >>> triangle.none, triangle.several
     (array([ True, False]), array([False,  True]))
     """
-    if by not in ("votes", "hamming"):
-        raise ParameterError(f"by must be 'votes' or 'hamming', got {by!r}.")
+    check_choice("by", by, ("votes", "hamming"))
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores).all(axis=1)))
         raise InputError(f"Scores must be finite numbers to be counted: row {row} has {scores[row].tolist()}.")
@@ -306,6 +303,7 @@ def _exponential(margins: Array) -> Array:
     return np.exp(np.minimum(-margins, _LARGEST_EXPONENT))
 
 
+@lru_cache
 def one_vs_rest(n_classes: int) -> Codebook:
     """Each class against all others: K columns, for two classes one.
 
@@ -323,6 +321,7 @@ def one_vs_rest_default(n_classes: int) -> Codebook:
     return Codebook(2 * np.eye(n_classes, n_classes - 1, dtype=np.int8) - 1)
 
 
+@lru_cache  # checking a code takes as long as a small fit
 def one_vs_one(n_classes: int) -> Codebook:
     """Each pair of classes: K (K - 1) / 2 columns in the order (0, 1), (0, 2), ..., the second class on the side +1.
 
@@ -473,6 +472,20 @@ class CodebookRule:
 
     def _decoded(self, block: Any) -> Array:
         return self.codebook.decode(self.columns.scores(block), self.decoding, self.loss)
+
+    def simplified(self) -> CodebookRule | LinearRule:
+        """The same scores as one linear rule, where the columns are linear and there is one for each class.
+
+        Two classes share one column, whose score is the second's.
+        """
+        columns, book = self.columns, self.codebook
+        if isinstance(columns, LinearRule):
+            if book.n_classes == 2 and book.matrix[1, 0] > 0:
+                coef, constants = columns.coef, columns.constants
+                return LinearRule(columns.centre, np.concatenate((0 * coef, coef)), np.append(0.0, constants))
+            if self.decoding == "confidence" and np.array_equal(book.own, np.eye(book.n_classes)):
+                return columns
+        return self
 
     def turned(self) -> CodebookRule:
         """The same rule of linear scores with the two sides of every column exchanged.

@@ -125,7 +125,7 @@ def test_fit_keeps_what_the_model_was_fitted_to(titanic_model, titanic):
         ("qda", "shrinkage=0.5", 0.5),
         ("svm", "C=2", 2.0),
         ("svm", "loss=squared_hinge", "squared_hinge"),
-        ("perceptron", "max_epochs=7", 7),
+        ("perceptron", "max_iter=7", 7),
     ],
 )
 def test_parameters_have_the_type_that_the_model_expects(run, titanic, model, setting, expected):

@@ -359,13 +359,13 @@ def test_cross_validation_chooses_by_held_out_loss():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 10))
     y = (X[:, 0] - X[:, 1] + rng.logistic(size=400) > 0).astype(int)
-    least = LogisticRegressionCV(n_alphas=12, folds=5, rule="min", random_state=0).fit(X, y)
-    sparser = LogisticRegressionCV(n_alphas=12, folds=5, rule="one-se", random_state=0).fit(X, y)
+    least = LogisticRegressionCV(n_alphas=12, cv=5, rule="min", random_state=0).fit(X, y)
+    sparser = LogisticRegressionCV(n_alphas=12, cv=5, rule="one-se", random_state=0).fit(X, y)
     assert least.alpha_ == least.alphas_[np.argmin(least.losses_)]
     assert sparser.alpha_ >= least.alpha_
     assert (sparser.coef_ != 0).sum() <= (least.coef_ != 0).sum()
     assert sparser.coef_[0, :2].all()
-    again = LogisticRegressionCV(n_alphas=12, folds=5, rule="min", random_state=0, n_jobs=1).fit(X, y)
+    again = LogisticRegressionCV(n_alphas=12, cv=5, rule="min", random_state=0, n_jobs=1).fit(X, y)
     assert again.losses_.tobytes() == least.losses_.tobytes()
 
 

@@ -150,7 +150,7 @@ def test_six_points_by_hand(form, rule):
 def test_both_forms_make_the_updates_of_the_textbook(data, rule, fit_intercept, eta):
     X, sides = data
     book = Textbook(X, sides, rule, 8, eta, fit_intercept)
-    settings = {"rule": rule, "eta": eta, "fit_intercept": fit_intercept, "max_epochs": 8, "trace": True}
+    settings = {"rule": rule, "eta": eta, "fit_intercept": fit_intercept, "max_iter": 8, "trace": True}
     for form in FORMS:
         model = fit(X, sides, form=form, **settings)
         expected = [update for update in book.updates if update[0] <= model.n_iter_]
@@ -163,7 +163,7 @@ def test_both_forms_make_the_updates_of_the_textbook(data, rule, fit_intercept, 
 @given(small_integers(), st.sampled_from(RULES), st.integers(0, 5), st.booleans())
 def test_both_forms_are_the_same_model_in_any_order(data, rule, seed, average):
     X, sides = data
-    settings = {"rule": rule, "shuffle": True, "random_state": seed, "max_epochs": 6, "average": average, "trace": True}
+    settings = {"rule": rule, "shuffle": True, "random_state": seed, "max_iter": 6, "average": average, "trace": True}
     primal, dual = (fit(X, sides, form=form, **settings) for form in FORMS)
     assert [(step.epoch, step.row) for step in primal.trace_] == [(step.epoch, step.row) for step in dual.trace_]
     assert_allclose(primal.coef_, dual.coef_, rtol=1e-12, atol=1e-12)
@@ -174,7 +174,7 @@ def test_both_forms_are_the_same_model_in_any_order(data, rule, seed, average):
 @every_rule
 def test_both_forms_agree_on_real_numbers(rule):
     X, y = overlapping()
-    primal, dual = (fit(X, y, form=form, rule=rule, max_epochs=20, trace=True) for form in FORMS)
+    primal, dual = (fit(X, y, form=form, rule=rule, max_iter=20, trace=True) for form in FORMS)
     assert [(step.epoch, step.row) for step in primal.trace_] == [(step.epoch, step.row) for step in dual.trace_]
     assert_allclose(dual.coef_, primal.coef_, rtol=1e-10)
     assert primal.mistakes_ == dual.mistakes_
@@ -184,7 +184,7 @@ def test_both_forms_agree_on_real_numbers(rule):
 @pytest.mark.parametrize("data", [separable(), overlapping()], ids=["separable", "overlapping"])
 def test_the_weights_are_the_sum_over_the_updates_of_each_row(rule, data):
     X, y = data
-    model = fit(X, y, form="dual", rule=rule, eta=0.3, max_epochs=30, trace=True)
+    model = fit(X, y, form="dual", rule=rule, eta=0.3, max_iter=30, trace=True)
     sides = 2 * y - 1
     assert model.alpha_.dtype.kind == "i"
     assert_allclose(model.coef_[0], 0.3 * (model.alpha_ * sides) @ X, rtol=1e-10)
@@ -199,7 +199,7 @@ def test_the_weights_are_the_sum_over_the_updates_of_each_row(rule, data):
 @pytest.mark.parametrize("eta", [0.1, 0.3, 7.0, 1e-3])
 def test_the_step_scales_the_weights_and_nothing_else(form, eta):
     X, y = overlapping()
-    one, other = (fit(X, y, form=form, eta=step, max_epochs=15, trace=True) for step in (1.0, eta))
+    one, other = (fit(X, y, form=form, eta=step, max_iter=15, trace=True) for step in (1.0, eta))
     assert [(step.epoch, step.row) for step in one.trace_] == [(step.epoch, step.row) for step in other.trace_]
     assert_array_equal(eta * one.coef_, other.coef_)
     assert_array_equal(eta * one.intercept_, other.intercept_)
@@ -208,7 +208,7 @@ def test_the_step_scales_the_weights_and_nothing_else(form, eta):
 @given(small_integers())
 def test_swapping_the_classes_turns_the_weights_around(data):
     X, sides = data
-    model, turned = (fit(X, side, rule="nonpositive", max_epochs=5) for side in (sides, -sides))
+    model, turned = (fit(X, side, rule="nonpositive", max_iter=5) for side in (sides, -sides))
     assert_array_equal(model.coef_, -turned.coef_)
     assert_array_equal(model.intercept_, -turned.intercept_)
 
@@ -218,7 +218,7 @@ def test_permuting_columns_permutes_weights(data, random):
     X, sides = data
     order = list(range(X.shape[1]))
     random.shuffle(order)
-    assert_array_equal(fit(X, sides, max_epochs=5).coef_[:, order], fit(X[:, order], sides, max_epochs=5).coef_)
+    assert_array_equal(fit(X, sides, max_iter=5).coef_[:, order], fit(X[:, order], sides, max_iter=5).coef_)
 
 
 def test_a_score_of_zero_is_the_second_class():
@@ -253,7 +253,7 @@ def test_the_same_weights_as_scikit_learn(epochs, K, fit_intercept):
 
 def test_the_same_average_as_scikit_learn():
     X, y = overlapping()
-    model = Perceptron(rule="nonpositive", average=True, max_epochs=4, eta=0.5).fit(X, y)
+    model = Perceptron(rule="nonpositive", average=True, max_iter=4, eta=0.5).fit(X, y)
     other = linear_model.SGDClassifier(
         loss="perceptron", penalty=None, learning_rate="constant", eta0=0.5, average=True, shuffle=False, tol=None,
         max_iter=4,
@@ -276,7 +276,7 @@ def test_the_best_weights_at_the_end_of_a_pass_are_kept(form, rule, seed):
     book = Textbook(X, sides, rule, 25)
     counts = [mistakes_of(X, sides, w, b, rule) for w, b in book.ends]
     best_w, best_b = book.ends[int(np.argmin(counts))]
-    model = fit(X, y, form=form, rule=rule, max_epochs=25)
+    model = fit(X, y, form=form, rule=rule, max_iter=25)
     assert model.mistakes_ == min(counts) == np.sum(model.predict(X) != y)
     assert_allclose(model.coef_[0], best_w, rtol=1e-10)
     assert_allclose(model.intercept_[0], best_b, rtol=1e-10)
@@ -287,14 +287,14 @@ def test_the_best_weights_at_the_end_of_a_pass_are_kept(form, rule, seed):
 @given(small_integers(), st.sampled_from(RULES), st.sampled_from(FORMS))
 def test_the_mistakes_told_are_those_of_the_weights_kept(data, rule, form):
     X, sides = data
-    model = fit(X, sides, rule=rule, form=form, max_epochs=6)
+    model = fit(X, sides, rule=rule, form=form, max_iter=6)
     assert model.mistakes_ == mistakes_of(X, sides, model.coef_[0], model.intercept_[0], rule)
     assert model.converged_ == (model.mistakes_ == 0)
 
 
 def test_weights_without_mistakes_are_found_on_the_last_pass():
     """One pass corrects everything; that nothing is left to correct is counted, not learned in a second pass."""
-    model = Perceptron(max_epochs=1).fit(SIX, LABELS)
+    model = Perceptron(max_iter=1).fit(SIX, LABELS)
     assert (model.n_iter_, model.mistakes_, model.converged_) == (1, 0, True)
 
 
@@ -302,9 +302,9 @@ def test_what_remains_wrong_is_told():
     X, y = overlapping()
     names = np.array(["ham", "spam"])[y]
     words = "12 epochs.* {} rows wrong in class 'spam' against class 'ham'.*separability.*average=True"
-    mistakes = fit(X, names, max_epochs=12).mistakes_
+    mistakes = fit(X, names, max_iter=12).mistakes_
     with pytest.warns(ConvergenceWarning, match=words.format(mistakes)) as caught:
-        Perceptron(max_epochs=12).fit(X, names)
+        Perceptron(max_iter=12).fit(X, names)
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -323,7 +323,7 @@ def test_running_in_a_circle_is_noticed(form, rule):
 
 
 def test_rows_in_random_order_are_never_called_a_circle():
-    model = fit(*EXCLUSIVE_OR, shuffle=True, random_state=0, max_epochs=50)
+    model = fit(*EXCLUSIVE_OR, shuffle=True, random_state=0, max_iter=50)
     assert model.n_iter_ == 50
 
 
@@ -334,7 +334,7 @@ def test_the_average_is_that_of_the_weights_after_every_visit(form, rule, data):
     X, y = data
     sides = 2 * y - 1
     book = Textbook(X, sides, rule, 12)
-    model = Perceptron(form=form, rule=rule, average=True, max_epochs=12).fit(X, y)
+    model = Perceptron(form=form, rule=rule, average=True, max_iter=12).fit(X, y)
     assert_allclose(np.append(model.coef_, model.intercept_), book.average, rtol=1e-9, atol=1e-12)
     assert model.updates_ == len(book.updates)
     assert model.mistakes_ == mistakes_of(X, sides, model.coef_[0], model.intercept_[0], rule)
@@ -345,7 +345,7 @@ def test_the_average_is_that_of_the_weights_after_every_visit(form, rule, data):
 def test_the_average_of_sparse_rows_is_that_of_dense_ones():
     X, y = overlapping(p=6)
     X[np.abs(X) < 0.8] = 0
-    dense, sparse = (Perceptron(average=True, max_epochs=5).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    dense, sparse = (Perceptron(average=True, max_iter=5).fit(rows, y) for rows in (X, sp.csr_array(X)))
     assert_allclose(dense.coef_, sparse.coef_, rtol=1e-12)
 
 
@@ -370,7 +370,7 @@ def test_updates_stay_within_the_bound(seed, rule, shuffle, fit_intercept, p):
     if not fit_intercept:
         y = (X @ np.arange(1, p + 1) > 0).astype(int)
     assume(0 < y.sum() < len(y))
-    model = fit(X, y, rule=rule, shuffle=shuffle, random_state=seed, fit_intercept=fit_intercept, max_epochs=300)
+    model = fit(X, y, rule=rule, shuffle=shuffle, random_state=seed, fit_intercept=fit_intercept, max_iter=300)
     found = model.certificate()
     assert model.updates_ <= found.bound * (1 + 1e-9)
     assert found.least_alignment - 1e-9 <= found.alignment <= 1 + 1e-9
@@ -403,7 +403,7 @@ def test_without_separation_there_is_no_certificate():
     X, y = overlapping()
     names = np.array(["ham", "spam"])[y]
     with pytest.raises(DegenerateDataError, match=r"class 'spam' against class 'ham'.*no margin"):
-        fit(X, names, max_epochs=2).certificate()
+        fit(X, names, max_iter=2).certificate()
 
 
 def test_a_certificate_needs_the_rows_of_fit():
@@ -452,7 +452,7 @@ def test_it_does_not_matter_how_rows_come(name, settings):
     rng = np.random.default_rng(0)
     X = rng.integers(-4, 5, size=(20_000, 3)).astype(float)
     y = (X @ [1, 2, -1] + rng.normal(size=20_000) > 1).astype(int)
-    expected, model = (fit(rows, y, max_epochs=3, **settings) for rows in (X, containers(X)[name]))
+    expected, model = (fit(rows, y, max_iter=3, **settings) for rows in (X, containers(X)[name]))
     assert_array_equal(model.coef_, expected.coef_)
     assert_array_equal(model.intercept_, expected.intercept_)
     assert_array_equal(model.updates_, expected.updates_)
@@ -472,7 +472,7 @@ def test_numbers_of_any_kind_are_read(form, kind):
 def test_single_precision_is_summed_in_double(container):
     X, y = overlapping(n=2000)
     X = X.astype(np.float32)
-    single, double = (fit(container(rows), y, max_epochs=4) for rows in (X, X.astype(float)))
+    single, double = (fit(container(rows), y, max_iter=4) for rows in (X, X.astype(float)))
     assert_allclose(single.coef_, double.coef_, rtol=1e-12)
     assert single.coef_.dtype == np.float64
 
@@ -480,7 +480,7 @@ def test_single_precision_is_summed_in_double(container):
 def test_the_dual_form_reads_sparse_rows():
     X, y = overlapping(p=6)
     X[np.abs(X) < 0.8] = 0
-    dense, sparse = (fit(rows, y, form="dual", max_epochs=9) for rows in (X, sp.csr_array(X)))
+    dense, sparse = (fit(rows, y, form="dual", max_iter=9) for rows in (X, sp.csr_array(X)))
     assert_array_equal(dense.alpha_, sparse.alpha_)
     assert_allclose(dense.coef_, sparse.coef_, rtol=1e-12)
 
@@ -498,10 +498,10 @@ def test_rows_in_blocks_have_the_products_of_the_whole():
 def test_rows_are_not_copied_whole(layout):
     X, y = normal_classes(n=300_000, p=8, K=2)
     X = np.asarray(X, dtype=np.float32, order=layout)
-    fit(X[:1000], y[:1000], max_epochs=1)
+    fit(X[:1000], y[:1000], max_iter=1)
     tracemalloc.start()
     try:
-        fit(X, y, max_epochs=1)
+        fit(X, y, max_iter=1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -519,7 +519,7 @@ def test_a_pass_of_a_stream_is_an_epoch(settings, K):
     stream = Perceptron(**settings)
     for _ in range(4):
         stream.partial_fit(X, y)
-    whole = fit(X, y, max_epochs=4, **settings)
+    whole = fit(X, y, max_iter=4, **settings)
     for one, other in zip(stream.walks_, whole.walks_, strict=True):
         assert_array_equal(one.weights, other.weights)
         assert_array_equal(one.lag, other.lag)
@@ -544,7 +544,7 @@ def test_chunks_in_a_row_are_one_pass(average, multiclass):
 
 def test_a_stream_goes_on_from_where_training_stopped():
     X, y = overlapping()
-    model = fit(X, y, max_epochs=3)
+    model = fit(X, y, max_iter=3)
     stored = pickle.loads(pickle.dumps(model))
     for other in (model, stored):
         other.partial_fit(X, y)
@@ -587,9 +587,9 @@ def test_one_against_the_rest_is_a_perceptron_for_each_class(form):
     X, y = normal_classes(n=90, p=3, K=4)
     labels = np.array(list("abcd"))
     names = labels[y]
-    model = fit(X, names, form=form, max_epochs=15)
+    model = fit(X, names, form=form, max_iter=15)
     for k, name in enumerate("abcd"):
-        one = fit(X, names == name, form=form, max_epochs=15)
+        one = fit(X, names == name, form=form, max_iter=15)
         assert_array_equal(model.coef_[k], one.coef_[0])
         assert (model.intercept_[k], model.updates_[k], model.mistakes_[k]) == (
             one.intercept_[0],
@@ -606,12 +606,12 @@ def test_one_against_the_rest_is_a_perceptron_for_each_class(form):
 @every_form
 def test_one_against_one_is_a_perceptron_for_each_pair(form):
     X, y = normal_classes(n=90, p=3, K=4)
-    model = fit(X, y, form=form, multiclass="one-vs-one", max_epochs=15)
+    model = fit(X, y, form=form, multiclass="one-vs-one", max_iter=15)
     votes = np.zeros((90, 4))
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     for m, (a, b) in enumerate(pairs):
         chosen = (y == a) | (y == b)
-        one = fit(X[chosen], y[chosen], form=form, max_epochs=15)
+        one = fit(X[chosen], y[chosen], form=form, max_iter=15)
         assert_allclose(model.coef_[m], one.coef_[0], rtol=1e-10)
         assert (model.updates_[m], model.mistakes_[m]) == (one.updates_, one.mistakes_)
         if form == "dual":
@@ -630,7 +630,7 @@ def whole_numbers_that_can_be_separated_in_pairs(seeds=4000, wanted=8):
         rng = np.random.default_rng(seed)
         X = rng.integers(-2, 3, size=(9, 2))
         y = np.argmax(X @ rng.integers(-2, 3, size=(2, 3)), axis=1)
-        if len(set(y)) == 3 and fit(X, y, multiclass="one-vs-one", max_epochs=100).converged_:
+        if len(set(y)) == 3 and fit(X, y, multiclass="one-vs-one", max_iter=100).converged_:
             found.append((X, y))
         if len(found) == wanted:
             return found
@@ -656,7 +656,7 @@ def test_pairs_learned_without_mistakes_classify_without_mistakes(form):
 @pytest.mark.parametrize("multiclass", ["one-vs-rest", "one-vs-one"])
 def test_threads_leave_no_trace_in_the_result(multiclass):
     X, y = normal_classes(n=200, p=3, K=5)
-    settings = {"multiclass": multiclass, "max_epochs": 6, "shuffle": True, "random_state": 0}
+    settings = {"multiclass": multiclass, "max_iter": 6, "shuffle": True, "random_state": 0}
     alone, together = (fit(X, y, n_jobs=n_jobs, **settings) for n_jobs in (1, 2))
     assert_array_equal(alone.coef_, together.coef_)
     assert_array_equal(alone.decision_function(X), together.decision_function(X))
@@ -664,16 +664,16 @@ def test_threads_leave_no_trace_in_the_result(multiclass):
 
 def test_the_worst_of_many_problems_is_told():
     X, y = normal_classes(n=90, p=3, K=3)
-    mistakes = fit(X, y, max_epochs=5).mistakes_
+    mistakes = fit(X, y, max_iter=5).mistakes_
     worst = int(np.argmax(mistakes))
     words = rf"{mistakes[worst]} rows wrong in class {worst} against the rest.*separability\(X, y == {worst}\)"
     with pytest.warns(ConvergenceWarning, match=words):
-        Perceptron(max_epochs=5).fit(X, y)
+        Perceptron(max_iter=5).fit(X, y)
 
 
 def test_traces_of_many_classes_are_one_for_each():
     X, y = normal_classes(n=60, p=3, K=3)
-    model = fit(X, y, max_epochs=3, trace=True)
+    model = fit(X, y, max_iter=3, trace=True)
     assert [len(steps) for steps in model.trace_] == model.updates_.tolist()
 
 
@@ -698,7 +698,7 @@ def refused(model, error, words, call):
         *[("form", v) for v in ("both", None)],
         *[("rule", v) for v in ("negative", 1)],
         *[("eta", v) for v in (0, -1.0, np.nan, np.inf, "small", None)],
-        *[("max_epochs", v) for v in (0, -1, 1.5, "many")],
+        *[("max_iter", v) for v in (0, -1, 1.5, "many")],
         *[("multiclass", v) for v in ("ovr", None)],
         *[("n_jobs", v) for v in (0, 1.5, "2", True)],
         *[("random_state", v) for v in (-1, "seed", 1.5)],

@@ -156,7 +156,7 @@ def test_a_ridge_path_counts_no_columns_and_few_are_coloured():
 @pytest.mark.parametrize("rule", ["one-se", "min"])
 def test_the_held_out_loss_has_standard_errors_and_the_choice(rule):
     X, y = trees(2)
-    model = LogisticRegressionCV(n_alphas=8, folds=3, rule=rule, random_state=0).fit(X, y)
+    model = LogisticRegressionCV(n_alphas=8, cv=3, rule=rule, random_state=0).fit(X, y)
     path = LogisticRegressionPath(n_alphas=8).fit(X, y)
     for figure in (regularisation_path(model), regularisation_path(path, cross_validation=model)):
         (loss,) = [trace for trace in sound(figure).data if trace.name == "held-out loss"]

@@ -48,7 +48,7 @@ def test_many_updates_are_subsampled_said_so_and_small():
     X, y = trees(2, p=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = Perceptron(trace=True, max_epochs=50).fit(X, y)
+        model = Perceptron(trace=True, max_iter=50).fit(X, y)
     total = len(model.trace_) + 1
     assert total > 200
     figure = sound(perceptron_trace(model, X, y, frames=40))
@@ -72,7 +72,7 @@ def test_traces_that_cannot_be_drawn_are_refused():
     three = np.where(X[:, 0] > 3, "top", y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        many = Perceptron(trace=True, max_epochs=5).fit(X, three)
+        many = Perceptron(trace=True, max_iter=5).fit(X, three)
     with pytest.raises(LabelError, match="fitted to 3"):
         perceptron_trace(many, X, three)
     model = Perceptron(trace=True).fit(X[::-1], y[::-1])

@@ -27,10 +27,10 @@ MORE = {
     "logistic-firth": partial(LogisticRegression, firth=True),
     "logistic-descent": partial(LogisticRegression, alpha=0.1, solver=GradientDescent(rate=0.5), tol=1e-4),
     "logistic-sgd": partial(LogisticRegression, solver=StochasticGradient(batch=16), random_state=3, tol=0.1),
-    "logistic-cv": partial(LogisticRegressionCV, n_alphas=4, folds=3, random_state=np.int64(1)),
-    "perceptron-two": partial(Perceptron, average=True, max_epochs=5),
-    "perceptron-traced": partial(Perceptron, average=True, max_epochs=2, trace=True),
-    "perceptron-pairs": partial(Perceptron, average=True, max_epochs=5, multiclass="one-vs-one"),
+    "logistic-cv": partial(LogisticRegressionCV, n_alphas=4, cv=3, random_state=np.int64(1)),
+    "perceptron-two": partial(Perceptron, average=True, max_iter=5),
+    "perceptron-traced": partial(Perceptron, average=True, max_iter=2, trace=True),
+    "perceptron-pairs": partial(Perceptron, average=True, max_iter=5, multiclass="one-vs-one"),
     "svm": partial(SupportVectorClassifier, C=0.1),
     "svm-two": partial(SupportVectorClassifier, loss="squared_hinge", fit_intercept=False),
     "svm-pairs": partial(SupportVectorClassifier, solver="dual", multiclass="one-vs-one"),
@@ -42,8 +42,10 @@ MORE = {
     "output-code": partial(OutputCode, GNB(), code="exhaustive", decoding="loss"),
     "decided": partial(DecisionClassifier, LDA(), Decision(reject_cost=0.2)),
     "decided-costs": partial(DecisionClassifier, GNB(), COSTS),
-    "decided-isotonic": partial(DecisionClassifier, SupportVectorClassifier(C=0.1), COSTS, "isotonic", 3),
-    "decided-sigmoid-two": partial(DecisionClassifier, LDA(), None, "sigmoid"),
+    "decided-isotonic": partial(
+        DecisionClassifier, SupportVectorClassifier(C=0.1), COSTS, calibration="isotonic", cv=3
+    ),
+    "decided-sigmoid-two": partial(DecisionClassifier, LDA(), calibration="sigmoid"),
 }
 STORED = {**MODELS, **MORE}
 

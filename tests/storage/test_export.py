@@ -37,8 +37,8 @@ EXPORTED = {
     "logistic": LogisticRegression,
     "logistic-two": LogisticRegression,
     "logistic-lasso": partial(LogisticRegression, alpha=0.05, l1_ratio=1.0),
-    "perceptron": partial(Perceptron, average=True, max_epochs=5),
-    "perceptron-two": partial(Perceptron, average=True, max_epochs=5),
+    "perceptron": partial(Perceptron, average=True, max_iter=5),
+    "perceptron-two": partial(Perceptron, average=True, max_iter=5),
     "one-vs-rest": partial(OneVsRest, LinearDiscriminantAnalysis()),
     "one-vs-one-two": partial(OneVsOne, LogisticRegression(alpha=0.1)),
 }

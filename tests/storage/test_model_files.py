@@ -143,7 +143,7 @@ def test_training_rows_are_never_stored(tmp_path):
     for model in (
         LogisticRegression(alpha=0.1).fit(X, y),
         LogisticRegression(random_state=0).partial_fit(X, y),
-        Perceptron(average=True, max_epochs=3).fit(X, y),
+        Perceptron(average=True, max_iter=3).fit(X, y),
         SupportVectorClassifier(calibration="isotonic").fit(X, y),
         DecisionClassifier(LinearDiscriminantAnalysis(), calibration="sigmoid").fit(X, y),
         LinearDiscriminantAnalysis(shrinkage=0.5).fit(np.tile(X[:5], 8), y[:5]),

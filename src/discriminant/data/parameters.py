@@ -1,8 +1,9 @@
-"""Parameters of estimators, numbers within bounds, and parts of objects, arrays whose shapes fit each other."""
+"""Parameters of estimators, numbers within bounds and names among those allowed; arrays whose shapes fit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,13 @@ def check_integer(name: str, value: Any, least: int) -> None:
     """Refuse what is not a whole number of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ParameterError(Setting(name), f" must be a whole number, at least {least}, got {value!r}.")
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str | bool | None]) -> None:
+    """Refuse what is none of the names (or None, True, False) that are ``allowed``."""
+    if not (value is None or isinstance(value, (str, bool))) or value not in allowed:
+        options = " or ".join(map(repr, allowed)) if len(allowed) == 2 else "one of " + ", ".join(map(repr, allowed))
+        raise ParameterError(Setting(name), f" must be {options}, got {value!r}.")
 
 
 def _range(least: float, most: float, open_below: bool) -> str:

@@ -6,11 +6,19 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.labels import sorted_classes
@@ -53,6 +61,36 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model, from nothing; what was fitted before is forgotten.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers; float32, float64 and CSR are read where they stand.
+        y : array-like of shape (n_rows,)
+            Class labels: strings, integers or booleans.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Frequencies: weight 3 counts like three such rows.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._learn(self._rows_to_fit(X, y, sample_weight))
+        return self
+
+    def _rows_to_fit(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
+        """The rows of a fit that begins anew."""
+        self._forget()
+        self._check_parameters()
+        return self._labelled(X, y, sample_weight)
+
+    @abstractmethod
+    def _learn(self, data: LabelledRows) -> None:
+        """Set ``rule_`` and the other fitted attributes."""
 
     def decision_function(self, X: Any) -> Array:
         """The score of each class; for two classes, the second's minus the first's.
@@ -248,49 +286,49 @@ class PosteriorClassifier(RuleClassifier):
         return out
 
 
-class MomentClassifier(RuleClassifier):
-    """A classifier that is read from class moments.
+class MetaClassifierMixin(MetaEstimatorMixin):
+    """A classifier that hands what its ``fit`` is given on to the classifier it wraps, by scikit-learn's routing."""
 
-    A subclass says what it needs (`_needs`) and how it is read (`_read`); fitting, streaming and merging follow.
-    """
+    __metadata_request__fit: ClassVar = {"sample_weight": UNUSED}  # not for itself: the wrapped classifier requests it
+    __metadata_request__partial_fit: ClassVar = {"sample_weight": UNUSED}
+    estimator: Any
 
-    moments_: Any
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What is handed on to which method, see scikit-learn's guide to metadata routing."""
+        methods = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
+        return MetadataRouter(owner=self).add(estimator=self._routed_to(), method_mapping=methods)
+
+    def _routed_to(self) -> Any:
+        """The classifier that is given the metadata."""
+        return self.estimator
+
+    def _routed(self, method: str, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """What the wrapped classifier is given: what it requests, or the weights where routing is not enabled."""
+        given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+        if _routing_enabled():
+            return dict(process_routing(self, method, **given).estimator[method])
+        _raise_for_params(params, self, method)
+        if given and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise WeightError(f"{type(self.estimator).__name__} does not take sample_weight: leave the weights out.")
+        return given
+
+
+class StreamingMixin:
+    """`partial_fit` for a classifier that can go on learning from where it stands."""
+
     not_ready_: str
-    _reads_class_moments = True  #: not, where columns need statistics of their own
-    _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model in one pass over the rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Numbers; float32 and float64 are read where they stand.
-        y : array-like of shape (n_rows,)
-            Class labels: strings, integers or booleans.
-        sample_weight : array-like of shape (n_rows,), optional
-            Frequencies: weight 3 means the row stands there three times.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            data = self._labelled(X, y, sample_weight)
-            self._adopt(self._pass_over(data))
-            self._refine(data)
-        return self
+    _check_parameters: Callable[[], None]
+    _labelled: Callable[..., LabelledRows]
+    _stream_state: ClassVar[str]  #: the fitted attribute that learning goes on from
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what the model has seen; the result is that of one `fit` on all of them.
+        """Go on learning from more rows, as the description of the class says.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`.
-        classes : array-like, optional
+        classes : array-like, default=None
             All classes that will ever come, in the first call. Without it they are those of the first ``y``.
 
         Returns
@@ -299,13 +337,37 @@ class MomentClassifier(RuleClassifier):
         """
         with all_or_nothing(self):
             self._check_parameters()
-            data = self._labelled(X, y, sample_weight, classes, first=not hasattr(self, "moments_"))
-            if hasattr(self, "moments_"):
-                moments = merged(self.moments_, self._pass_over(data, first_row=self.moments_.n_rows))
-            else:
-                moments = self._pass_over(data)
-            self._adopt_or_wait(moments)
+            first = not hasattr(self, self._stream_state)
+            self._learn_more(self._labelled(X, y, sample_weight, classes, first), first)
         return self
+
+    @abstractmethod
+    def _learn_more(self, data: LabelledRows, first: bool) -> None:
+        """Learn from these rows after those before; ``first`` if there were none."""
+
+
+class MomentClassifier(StreamingMixin, RuleClassifier):
+    """A classifier that is read from class moments, in one pass over the rows.
+
+    A subclass says what it needs (`_needs`) and how it is read (`_read`); fitting, streaming and merging follow: after
+    `partial_fit`, the model is that of one `fit` on all rows so far.
+    """
+
+    moments_: Any
+    _stream_state = "moments_"
+    _reads_class_moments = True  #: not, where columns need statistics of their own
+    _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
+
+    def _learn(self, data: LabelledRows) -> None:
+        self._adopt(self._pass_over(data))
+        self._refine(data)
+
+    def _learn_more(self, data: LabelledRows, first: bool) -> None:
+        if first:
+            moments = self._pass_over(data)
+        else:
+            moments = merged(self.moments_, self._pass_over(data, first_row=self.moments_.n_rows))
+        self._adopt_or_wait(moments)
 
     @abstractmethod
     def _needs(self) -> Needs:
@@ -327,7 +389,7 @@ class MomentClassifier(RuleClassifier):
     def _adopt(self, moments: Any) -> None:
         """Keep the moments and read the model from them."""
         whole = whole_of(moments)
-        self._refuse_unweighted(whole)
+        refuse_weightless(whole.weight, self.classes_)
         self.moments_ = moments
         self._read_present(whole)
 
@@ -361,13 +423,6 @@ class MomentClassifier(RuleClassifier):
     def _seen_codes(self) -> Array:
         """The codes of the classes seen so far."""
         return np.flatnonzero(whole_of(self.moments_).present)
-
-    def _refuse_unweighted(self, whole: Moments) -> None:
-        if not whole.present.all():
-            label = self.classes_[int(np.argmin(whole.present))]
-            raise WeightError(
-                f"All rows of class {shown(label)} have weight zero. Leave them out, or give them weight."
-            )
 
     def _forget_rule(self) -> None:
         """Drop what was read from the moments, keep what goes on with them."""
@@ -444,6 +499,28 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)
+        raise
+
+
+def class_weights(data: LabelledRows) -> Array:
+    """The weight of each class, its number of rows where there are no weights."""
+    return np.bincount(data.codes, weights=data.weight, minlength=len(data.classes)).astype(np.float64)
+
+
+def refuse_weightless(weight: Array, classes: Array) -> None:
+    """Refuse classes all of whose rows have weight 0."""
+    if not weight.all():
+        label = shown(classes[int(np.argmin(weight))])
+        raise WeightError(f"All rows of class {label} have weight zero. Leave them out, or give them weight.")
+
+
+@contextmanager
+def finite_rows(data: LabelledRows) -> Iterator[None]:
+    """Blame NaN and infinity in the rows, if there are any, for what fails inside."""
+    try:
+        yield
+    except (ValueError, ArithmeticError):
+        data.rows.refuse_nonfinite()
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from .base import all_or_nothing
 Array = np.ndarray[Any, Any]
 
 
+@dataclass(eq=False, repr=False)
 class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier that predicts the action of least expected cost.
 
@@ -67,19 +68,12 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     It holds for P(benign) up to 0.9524 (now 0.946); above: benign.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        decision: Any = None,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        cv: Any = None,
-        priors: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.decision = decision
-        self.calibration = calibration
-        self.cv = cv
-        self.priors = priors
+    estimator: Any
+    decision: Any = None
+    _: KW_ONLY
+    calibration: Literal["sigmoid", "isotonic"] | None = None
+    cv: Any = None
+    priors: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

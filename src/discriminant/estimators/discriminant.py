@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Literal
 
@@ -89,6 +90,7 @@ class GenerativeMixin:
         """``n`` rows of class ``k``."""
 
 
+@dataclass(eq=False, repr=False)
 class LinearDiscriminantAnalysis(
     GenerativeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PosteriorClassifier, MomentClassifier
 ):
@@ -139,21 +141,13 @@ class LinearDiscriminantAnalysis(
     0.98
     """
 
-    def __init__(
-        self,
-        priors: Any = None,
-        shrinkage: float | Literal["oas", "ledoit-wolf", "cv"] | None = None,
-        n_components: int | None = None,
-        rank: int | None = None,
-        folds: int = 10,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.n_components = n_components
-        self.rank = rank
-        self.folds = folds
-        self.n_jobs = n_jobs
+    priors: Any = None
+    _: KW_ONLY
+    shrinkage: float | Literal["oas", "ledoit-wolf", "cv"] | None = None
+    n_components: int | None = None
+    rank: int | None = None
+    folds: int = 10
+    n_jobs: int | None = None
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows along the first ``n_components`` discriminant directions."""
@@ -287,6 +281,7 @@ class LinearDiscriminantAnalysis(
         return self.means_[k] + covariance.draw(n, rng)
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     """Quadratic discriminant analysis: normal classes, each with its own covariance.
 
@@ -321,17 +316,11 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
     0.98
     """
 
-    def __init__(
-        self,
-        priors: Any = None,
-        shrinkage: float | Literal["oas", "cv"] | None = None,
-        folds: int = 10,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.folds = folds
-        self.n_jobs = n_jobs
+    priors: Any = None
+    _: KW_ONLY
+    shrinkage: float | Literal["oas", "cv"] | None = None
+    folds: int = 10
+    n_jobs: int | None = None
 
     @property
     def covariances_(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,9 +10,9 @@ from scipy.special import ndtr
 from sklearn.utils.metaestimators import available_if
 
 from ..data import LabelledRows
-from ..data.parameters import check_integer, check_number
+from ..data.parameters import check_choice, check_integer, check_number
 from ..engine import map_rows
-from ..errors import DegenerateDataError, LabelError, ParameterError
+from ..errors import DegenerateDataError, LabelError
 from ..moments import Moments, Needs
 from ..moments.covariance import indicator_products, least_squares_coefficients
 from ..moments.folds import fold_of_rows
@@ -20,7 +21,6 @@ from .base import MomentClassifier, Reading, constant_columns
 from .discriminant import positive_divisor
 
 Array = np.ndarray[Any, Any]
-_THRESHOLDS = ("midpoint", "prior-weighted", "bayes", "cv")
 
 
 def _keeps_no_rows(model: Any) -> bool:
@@ -32,6 +32,7 @@ def _keeps_no_rows(model: Any) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class FisherDiscriminant(MomentClassifier):
     """Fisher's linear discriminant: ``w = S_W^-1 (mu_2 - mu_1)`` and a threshold on ``w'x``.
 
@@ -70,17 +71,11 @@ class FisherDiscriminant(MomentClassifier):
     0.972
     """
 
-    def __init__(
-        self,
-        threshold: Literal["midpoint", "prior-weighted", "bayes", "cv"] = "midpoint",
-        priors: Any = None,
-        folds: int = 10,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.threshold = threshold
-        self.priors = priors
-        self.folds = folds
-        self.n_jobs = n_jobs
+    threshold: Literal["midpoint", "prior-weighted", "bayes", "cv"] = "midpoint"
+    _: KW_ONLY
+    priors: Any = None
+    folds: int = 10
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,8 +88,7 @@ class FisherDiscriminant(MomentClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _check_parameters(self) -> None:
-        if self.threshold not in _THRESHOLDS:
-            raise ParameterError(f"threshold must be one of {_THRESHOLDS}, got {self.threshold!r}.")
+        check_choice("threshold", self.threshold, ("midpoint", "prior-weighted", "bayes", "cv"))
         check_integer("folds", self.folds, 2)
 
     def _check_classes(self, classes: Array) -> None:
@@ -222,6 +216,7 @@ def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -
     return float(cuts[best[np.argmin(np.abs(cuts[best]))]])
 
 
+@dataclass(eq=False, repr=False)
 class LeastSquaresClassifier(MomentClassifier):
     """Linear regression of coded labels on the columns; the class of the highest fitted value.
 
@@ -253,17 +248,14 @@ class LeastSquaresClassifier(MomentClassifier):
     array(['b'], dtype='<U1')
     """
 
-    def __init__(
-        self, alpha: float = 0.0, coding: Literal["one-hot", "fisher"] = "one-hot", n_jobs: int | None = None
-    ) -> None:
-        self.alpha = alpha
-        self.coding = coding
-        self.n_jobs = n_jobs
+    alpha: float = 0.0
+    _: KW_ONLY
+    coding: Literal["one-hot", "fisher"] = "one-hot"
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, 0)
-        if self.coding not in ("one-hot", "fisher"):
-            raise ParameterError(f"coding must be 'one-hot' or 'fisher', got {self.coding!r}.")
+        check_choice("coding", self.coding, ("one-hot", "fisher"))
 
     def _check_classes(self, classes: Array) -> None:
         super()._check_classes(classes)
@@ -300,6 +292,7 @@ def _beaten_at_home(scores: Array) -> Array:
     return own <= rivals + 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class MinimumDistance(MomentClassifier):
     """The class whose mean is nearest, in plain (Euclidean) distance.
 
@@ -326,8 +319,8 @@ class MinimumDistance(MomentClassifier):
     array(['water', 'forest'], dtype='<U6')
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    n_jobs: int | None = None
 
     def _needs(self) -> Needs:
         return Needs("diagonal")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,18 +14,25 @@ from ..data.labels import check_offset
 from ..data.parameters import check_integer, check_number
 from ..data.rows import dense_rows
 from ..engine import quiet_blas
-from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, WeightError, warn
+from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..losses import Logistic, Softmax
 from ..moments.covariance import factorised
 from ..objective import ElasticNet, Objective
-from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.choose import named_solver
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
-from .base import PosteriorClassifier, all_or_nothing, by_class_or_difference
+from .base import (
+    PosteriorClassifier,
+    StreamingMixin,
+    all_or_nothing,
+    by_class_or_difference,
+    class_weights,
+    finite_rows,
+    refuse_weightless,
+)
 from .logistic_inference import LogisticInference
 
 Array = np.ndarray[Any, Any]
@@ -38,90 +43,17 @@ _FLAT, _LARGE_SCORE = 1e-3, 8.0
 _MANY, _MOST_PARAMETERS = 600, 2_000
 
 
-class LogisticRegression(LogisticInference, PosteriorClassifier):
-    """Logistic regression: log-odds linear in the columns, two classes or many.
+class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier):
+    """Logistic regression, however the strength of its penalty is found."""
 
-    Minimises ``sum_i w_i loss_i / sum_i w_i + alpha * ((1 - l1_ratio) / 2 |w|^2 + l1_ratio |w|_1)`` with the logistic
-    loss (two classes) or the softmax cross-entropy; the intercept is never penalised. ``alpha=0``, the default, is
-    maximum likelihood.
-
-    Parameters
-    ----------
-    alpha : float
-        Strength of the penalty.
-    l1_ratio : float
-        Share of the L1 penalty: 0 ridge, 1 lasso.
-    fit_intercept : bool
-    solver : str or solver object
-        "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
-        `discriminant.solvers.choose` says which "auto" takes.
-    reference : a class, optional
-        The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
-    firth : bool
-        Firth's penalised likelihood (Jeffreys prior): finite estimates also for separated data.
-    tol : float
-        Relative distance of the objective from its minimum to stop at.
-    max_iter : int
-    early_stopping : bool
-        Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
-    trace : bool
-        Keep every iteration in ``solution_.trace``.
-    n_jobs : int, optional
-        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
-    random_state : int, optional
-        For "sgd".
-
-    Attributes
-    ----------
-    classes_ : array of shape (K,)
-    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes; (K, p) and (K,) for more, the symmetric softmax
-        form, in which each column's coefficients sum to 0 over the classes
-    solution_ : Solution
-        What the solver reached and why it stopped.
-    separation_ : LogisticSeparation or None
-        Found when maximum likelihood has no finite solution.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = LogisticRegression(alpha=0.01).fit(X[["mean radius", "mean texture"]], y)
-    >>> model.solution_.converged
-    True
-    >>> round(model.score(X[["mean radius", "mean texture"]], y), 2)
-    0.89
-    """
-
-    stream_: Stream
+    solver: Any = "auto"
+    reference: Any
+    max_iter: int
+    early_stopping = False
+    trace = False
+    random_state: Any
+    _stream_state = "stream_"
     _own_state = ("_training", "_remaining")
-
-    def __init__(
-        self,
-        alpha: float = 0.0,
-        l1_ratio: float = 0.0,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        reference: Any = None,
-        firth: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 500,
-        early_stopping: bool = False,
-        trace: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.reference = reference
-        self.firth = firth
-        self.tol = tol
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.trace = trace
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
         """Fit the model.
@@ -141,33 +73,23 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         self
         """
         with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            data = self._labelled(X, y, sample_weight)
-            refuse_weightless_classes(data)
-            objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
-            self._training = objective
-            with quiet_blas(objective.n_columns):
-                if self.firth:
-                    self._keep_firth(objective)
-                else:
-                    self._keep(objective, self._solved(objective))
+            self._learn(self._rows_to_fit(X, y, sample_weight), offset)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take one pass of stochastic gradient steps over these rows, for streams that are never seen whole.
+    def _learn(self, data: LabelledRows, offset: Any = None) -> None:
+        refuse_weightless(class_weights(data), data.classes)
+        objective = self._training = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        with quiet_blas(objective.n_columns):
+            if self.firth:
+                self._keep_firth(objective)
+            else:
+                self._keep(objective, self._solved(objective))
 
-        Step lengths fall as more rows are seen. Columns are standardised as the first chunk suggests.
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            first = not hasattr(self, "stream_")
-            data = self._labelled(X, y, sample_weight, classes, first)
-            stream = Stream.start(self._objective(data, None)) if first else self.stream_
-            self.stream_ = stream.after(data, self.random_state)
-            self._refuse_nonfinite(self.stream_.theta, data)
-            self._set_rule(self.stream_.objective, self.stream_.average)
-        return self
+    def _learn_more(self, data: LabelledRows, first: bool) -> None:
+        stream = Stream.start(self._objective(data, None)) if first else self.stream_
+        self.stream_: Stream = stream.after(data, self.random_state)
+        self._refuse_nonfinite(self.stream_.theta, data)
+        self._set_rule(self.stream_.objective, self.stream_.average)
 
     def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
         """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
@@ -331,23 +253,77 @@ class LogisticRegression(LogisticInference, PosteriorClassifier):
         self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
 
-@contextmanager
-def finite_rows(data: LabelledRows) -> Iterator[None]:
-    """Blame NaN and infinity in the rows, if there are any, for what fails inside."""
-    try:
-        yield
-    except (ValueError, ArithmeticError):
-        data.rows.refuse_nonfinite()
-        raise
+@dataclass(eq=False, repr=False)
+class LogisticRegression(LogisticClassifier):
+    """Logistic regression: log-odds linear in the columns, two classes or many.
 
+    Minimises ``sum_i w_i loss_i / sum_i w_i + alpha * ((1 - l1_ratio) / 2 |w|^2 + l1_ratio |w|_1)`` with the logistic
+    loss (two classes) or the softmax cross-entropy; the intercept is never penalised. ``alpha=0``, the default, is
+    maximum likelihood.
 
-def refuse_weightless_classes(data: LabelledRows) -> None:
-    """Refuse classes all of whose rows have weight 0."""
-    if data.weight is not None:
-        totals = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
-        if not totals.all():
-            label = shown(data.classes[int(np.argmin(totals))])
-            raise WeightError(f"All rows of class {label} have weight zero. Leave them out, or give them weight.")
+    `partial_fit` takes one pass of stochastic gradient steps over its rows, for streams that are never seen whole: step
+    lengths fall as more rows are seen, and columns are standardised as the first rows suggest.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty.
+    l1_ratio : float
+        Share of the L1 penalty: 0 ridge, 1 lasso.
+    fit_intercept : bool
+    solver : str or solver object
+        "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
+        `discriminant.solvers.choose` says which "auto" takes.
+    reference : a class, optional
+        The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
+    firth : bool
+        Firth's penalised likelihood (Jeffreys prior): finite estimates also for separated data.
+    tol : float
+        Relative distance of the objective from its minimum to stop at.
+    max_iter : int
+    early_stopping : bool
+        Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
+    trace : bool
+        Keep every iteration in ``solution_.trace``.
+    n_jobs : int, optional
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+    random_state : int, optional
+        For "sgd".
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes; (K, p) and (K,) for more, the symmetric softmax
+        form, in which each column's coefficients sum to 0 over the classes
+    solution_ : Solution
+        What the solver reached and why it stopped.
+    separation_ : LogisticSeparation or None
+        Found when maximum likelihood has no finite solution.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(alpha=0.01).fit(X[["mean radius", "mean texture"]], y)
+    >>> model.solution_.converged
+    True
+    >>> round(model.score(X[["mean radius", "mean texture"]], y), 2)
+    0.89
+    """
+
+    alpha: float = 0.0
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    reference: Any = None
+    firth: bool = False
+    tol: float = 1e-10
+    max_iter: int = 500
+    early_stopping: bool = False
+    trace: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
 
 def lost_curvature(objective: Objective, theta: Array) -> float:

@@ -91,7 +91,7 @@ class LogisticInference:
     alpha: float
     l1_ratio: float
     fit_intercept: bool
-    firth: bool
+    firth: bool = False
     tol: float
     n_jobs: int | None
     _training: Objective

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, check_cv
 
 from ..data import LabelledRows
 from ..data.labels import check_offset
-from ..data.parameters import check_integer
+from ..data.parameters import check_choice, check_integer
 from ..engine import side_by_side
-from ..errors import LabelError, ParameterError
+from ..errors import LabelError, ParameterError, Setting
 from ..objective import ElasticNet, Objective
 from ..results import shown
 from ..solvers import Solution
 from ..solvers.choose import named_solver
 from ..solvers.coordinate import alpha_grid, regularisation_path
-from .base import all_or_nothing
-from .logistic import LogisticRegression, finite_rows, refuse_weightless_classes
+from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
+from .logistic import LogisticClassifier, LogisticRegression
 
 Array = np.ndarray[Any, Any]
 
 #: A pure ridge has no strength at which all coefficients are 0: its grid starts where that of this lasso share would.
 _LEAST_L1_SHARE = 1e-3
-
-
-def strengths(objective: Objective, alphas: Any, n_alphas: int, ratio: float) -> Array:
-    """The strengths of a path, decreasing: those given, or evenly spaced (in logarithms) below the largest sensible."""
-    if alphas is None:
-        least = max(objective.penalty.l1_ratio, _LEAST_L1_SHARE)
-        grid = alpha_grid(replace(objective, penalty=ElasticNet(1.0, least)), n_alphas, ratio)
-    else:
-        grid = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-    if grid.size == 0 or not np.isfinite(grid).all() or not (grid > 0).all():
-        raise ParameterError("alphas must be positive numbers, the strengths of the path.")
-    return grid
 
 
 def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -> list[Solution]:
@@ -53,7 +42,34 @@ def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -
     return solutions
 
 
-class LogisticRegressionPath(BaseEstimator):
+@dataclass(eq=False, repr=False)
+class PathParameters:
+    """The parameters of a regularisation path."""
+
+    alphas: Any = None
+    _: KW_ONLY
+    n_alphas: int = 50
+    ratio: float = 1e-3
+    l1_ratio: float = 1.0
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 500
+    n_jobs: int | None = None
+
+    def _strengths(self, objective: Objective) -> Array:
+        """The strengths of the path, decreasing: those given, or evenly spaced (in logarithms) below the largest."""
+        if self.alphas is None:
+            least = max(objective.penalty.l1_ratio, _LEAST_L1_SHARE)
+            grid = alpha_grid(replace(objective, penalty=ElasticNet(1.0, least)), self.n_alphas, self.ratio)
+        else:
+            grid = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
+        if grid.size == 0 or not np.isfinite(grid).all() or not (grid > 0).all():
+            raise ParameterError(Setting("alphas"), " must be positive numbers, the strengths of the path.")
+        return grid
+
+
+@dataclass(eq=False, repr=False)
+class LogisticRegressionPath(PathParameters, BaseEstimator):
     """Logistic regression at a whole sequence of penalty strengths.
 
     Parameters
@@ -86,26 +102,6 @@ class LogisticRegressionPath(BaseEstimator):
     [0, 1, 1, 2, 4]
     """
 
-    def __init__(
-        self,
-        alphas: Any = None,
-        n_alphas: int = 50,
-        ratio: float = 1e-3,
-        l1_ratio: float = 1.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.ratio = ratio
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -115,13 +111,15 @@ class LogisticRegressionPath(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model at every strength."""
         with all_or_nothing(self):
-            model = LogisticRegression(1.0, self.l1_ratio, self.fit_intercept, n_jobs=self.n_jobs)
+            model = LogisticRegression(
+                1.0, l1_ratio=self.l1_ratio, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs
+            )
             model._check_parameters()
             data = model._labelled(X, y, sample_weight)
-            refuse_weightless_classes(data)
+            refuse_weightless(class_weights(data), data.classes)
             objective = model._objective(data, None)
             with finite_rows(data):
-                self.alphas_ = strengths(objective, self.alphas, self.n_alphas, self.ratio)
+                self.alphas_ = self._strengths(objective)
                 self.solutions_ = solve_path(objective, self.alphas_, self.tol, self.max_iter)
             model._refuse_nonfinite([solution.objective for solution in self.solutions_], data)
             found = [linear_attributes(model, objective, solution) for solution in self.solutions_]
@@ -138,7 +136,8 @@ def linear_attributes(model: LogisticRegression, objective: Objective, solution:
     return model.coef_, model.intercept_
 
 
-class LogisticRegressionCV(LogisticRegression):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LogisticRegressionCV(PathParameters, LogisticClassifier):
     """Logistic regression whose penalty strength is chosen by cross-validation.
 
     The folds run side by side, each along the whole path. A fold's training part is the same rows with weight 0 for the
@@ -148,7 +147,8 @@ class LogisticRegressionCV(LogisticRegression):
     ----------
     alphas, n_alphas, ratio, l1_ratio, fit_intercept, tol, max_iter, n_jobs
         As in `LogisticRegressionPath`.
-    folds : int
+    cv : int or splitter, default=10
+        Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``.
     rule : {"one-se", "min"}
         Take the strongest penalty whose held-out loss is within one standard error of the least, or the least itself.
     reference : a class, optional
@@ -163,6 +163,8 @@ class LogisticRegressionCV(LogisticRegression):
     alphas_ : array of shape (A,), decreasing
     losses_, loss_std_errors_ : arrays of shape (A,)
         Held-out mean log-loss, and its standard error over the folds.
+    n_splits_ : int
+        Number of folds.
     coef_, intercept_, classes_, solution_
         As in `LogisticRegression`, fitted to all rows at ``alpha_``.
 
@@ -170,93 +172,61 @@ class LogisticRegressionCV(LogisticRegression):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LogisticRegressionCV(n_alphas=10, folds=5, random_state=0).fit(X / X.std(axis=0), y)
+    >>> model = LogisticRegressionCV(n_alphas=10, cv=5, random_state=0).fit(X / X.std(axis=0), y)
     >>> model.score(X / X.std(axis=0), y) > 0.95
     True
     """
 
-    # What the base class takes as parameters, and this one does not.
-    solver, firth, early_stopping, trace = "auto", False, False, False
-
-    def __init__(
-        self,
-        alphas: Any = None,
-        n_alphas: int = 50,
-        ratio: float = 1e-3,
-        l1_ratio: float = 1.0,
-        fit_intercept: bool = True,
-        folds: int = 10,
-        rule: Literal["one-se", "min"] = "one-se",
-        reference: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.ratio = ratio
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.folds = folds
-        self.rule = rule
-        self.reference = reference
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    cv: Any = 10
+    rule: Literal["one-se", "min"] = "one-se"
+    reference: Any = None
+    random_state: Any = None
 
     @property
     def alpha(self) -> float:  # type: ignore[override]
         """The strength chosen (1 before there is one)."""
         return float(getattr(self, "alpha_", 1.0))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
-        """Choose the strength by cross-validation and fit the model at it."""
-        with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            data = self._labelled(X, y, sample_weight)
-            refuse_weightless_classes(data)
-            objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
-            objective = replace(objective, standard=objective.standardised)
-            with finite_rows(data):
-                self.alphas_ = strengths(objective, self.alphas, self.n_alphas, self.ratio)
-                self.losses_, self.loss_std_errors_ = self._held_out(objective)
-            self._refuse_nonfinite(self.losses_, data)
-            self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
-            self._training = self._objective(data, objective.offset)
-            self._keep(self._training, self._solved(self._training))
-        return self
+    def _learn(self, data: LabelledRows, offset: Any = None) -> None:
+        refuse_weightless(class_weights(data), data.classes)
+        objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        objective = replace(objective, standard=objective.standardised)
+        with finite_rows(data):
+            self.alphas_ = self._strengths(objective)
+            self.losses_, self.loss_std_errors_ = self._held_out(objective)
+        self._refuse_nonfinite(self.losses_, data)
+        self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
+        super()._learn(data, offset)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_integer("folds", self.folds, 2)
-        if self.rule not in ("one-se", "min"):
-            raise ParameterError(f"rule must be 'one-se' or 'min', got {self.rule!r}.")
+        if isinstance(self.cv, Real):
+            check_integer("cv", self.cv, 2)
+        check_choice("rule", self.rule, ("one-se", "min"))
 
     def _held_out(self, objective: Objective) -> tuple[Array, Array]:
         """Mean and standard error over the folds of the held-out loss, at every strength."""
-        fold = self._fold_of_rows(objective.data)
+        splits = self._splits(objective.data)
+        self.n_splits_ = len(splits)
 
-        def losses_of(f: int) -> Array:
-            train, held = (replace(_weighted(objective, part), n_jobs=1) for part in (fold != f, fold == f))
+        def losses_of(split: tuple[Array, Array]) -> Array:
+            train, held = (replace(_weighted(objective, rows), n_jobs=1) for rows in split)
             path = solve_path(train, self.alphas_, self.tol, self.max_iter)
             return np.array([held.mean_loss(solution.theta) for solution in path])
 
-        losses = np.stack(side_by_side(losses_of, list(range(self.folds)), self.n_jobs))
-        return losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(self.folds)
+        losses = np.stack(side_by_side(losses_of, splits, self.n_jobs))
+        return losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(self.n_splits_)
 
-    def _fold_of_rows(self, data: LabelledRows) -> Array:
-        fewest = int(np.bincount(data.codes).min())
-        if fewest < self.folds:
-            label = shown(data.classes[int(np.argmin(np.bincount(data.codes)))])
-            raise LabelError(f"Class {label} has {fewest} rows, fewer than the {self.folds} folds. Use fewer folds.")
-        fold = np.empty(data.n_rows, dtype=np.int64)
-        splitter = StratifiedKFold(self.folds, shuffle=True, random_state=self.random_state)
-        for f, (_, held) in enumerate(splitter.split(data.codes, data.codes)):
-            fold[held] = f
-        return fold
+    def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
+        """The rows to train on and those held out, for each fold."""
+        splitter: Any = check_cv(self.cv, data.codes, classifier=True)
+        if isinstance(self.cv, Real):
+            counts = np.bincount(data.codes)
+            if counts.min() < self.cv:
+                label, fewest = shown(data.classes[int(np.argmin(counts))]), counts.min()
+                raise LabelError(f"Class {label} has {fewest} rows, fewer than the {self.cv} folds. Use fewer folds.")
+            splitter = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
+        return list(splitter.split(data.codes, data.codes))
 
 
 def chosen_strength(losses: Array, errors: Array, rule: str) -> int:
@@ -267,7 +237,8 @@ def chosen_strength(losses: Array, errors: Array, rule: str) -> int:
     return int(np.argmax(losses <= losses[best] + errors[best]))
 
 
-def _weighted(objective: Objective, chosen: Array) -> Objective:
+def _weighted(objective: Objective, rows: Array) -> Objective:
     """The objective of the chosen rows: the others have weight 0."""
-    weight = chosen.astype(np.float64) if objective.data.weight is None else objective.data.weight * chosen
+    weight = np.zeros(objective.data.n_rows)
+    weight[rows] = 1.0 if objective.data.weight is None else objective.data.weight[rows]
     return replace(objective, data=replace(objective.data, weight=weight), passes=[0.0])

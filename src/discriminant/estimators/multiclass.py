@@ -1,4 +1,11 @@
-"""Many classes from binary classifiers: one-versus-rest, one-versus-one and output codes."""
+"""Many classes from binary problems: one-versus-rest, one-versus-one and output codes.
+
+Each column of a codebook is a binary problem, whose scores the codebook reads as scores of the classes (Dietterich &
+Bakiri 1995; Allwein, Schapire & Singer 2000). Two kinds of classifier are made of binary problems: meta-estimators over
+any classifier, which fit a copy of it for each column, and the support vector machine and the perceptron, which solve
+all problems over the same rows. A meta-estimator of one of the latter lets it solve all problems too, so
+``OneVsOne(SupportVectorClassifier())`` is ``SupportVectorClassifier(multiclass="one-vs-one")`` with the machines apart.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +13,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context, get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, _num_samples
 
-from ..data import Rows, check_weights, encode_labels
-from ..data.labels import sorted_classes
-from ..data.parameters import require
+from ..data import LabelledRows, Rows, as_rows
+from ..data.parameters import check_choice, require
 from ..data.rows import array_from, as_frame
 from ..engine import map_rows, side_by_side
-from ..errors import DtypeError, InputError, LabelError, ParameterError, WeightError
+from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import (
     LOSSES,
     Ambiguity,
@@ -41,27 +47,27 @@ from ..multiclass import (
 )
 from ..results import shown
 from ..rules import LinearRule
-from .base import RuleClassifier, all_or_nothing
+from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, class_weights, refuse_weightless
 
 Array = np.ndarray[Any, Any]
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
 _SURE = 1.0 - float(np.finfo(np.float64).epsneg)
 #: Nothing but a sign, which half of it still has.
 _ABOVE_0 = float(np.finfo(np.float64).tiny)
-#: Kept, because checking a code takes as long as a small fit.
-_SCHEMES = {"one-vs-rest": lru_cache(one_vs_rest), "one-vs-one": lru_cache(one_vs_one)}
+_SCHEMES: dict[str, tuple[Callable[[int], Codebook], Decoding]] = {
+    "one-vs-rest": (one_vs_rest, "confidence"),
+    "one-vs-one": (one_vs_one, "votes+confidence"),
+}
 
 
-class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
-    """A classifier of many classes made of binary ones, one for each column of a codebook."""
+class CodebookClassifier(RuleClassifier):
+    """A classifier of many classes by binary problems, one for each column of a codebook."""
 
-    estimator: Any
-    n_jobs: int | None
     codebook_: Codebook
-    estimators_: list[Any]
-    sides_: Array
-    class_count_: Array
-    not_ready_: str
+    coef_: Array
+    intercept_: Array
+    #: whether a binary problem's score of exactly 0 is its second class's
+    _zero_is_second: Any = False
     #: by what candidates are counted before ties are broken
     _counted_by: ClassVar[Literal["votes", "hamming"]] = "votes"
 
@@ -70,78 +76,13 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
         """The code of this scheme for so many classes."""
 
     @abstractmethod
-    def _reading(self) -> tuple[Decoding, DecodingLoss]:
+    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         """How the columns' scores are read."""
 
-    @abstractmethod
-    def _column_name(self, column: int) -> str:
-        """How a message calls a column."""
-
-    def _side_labels(self) -> Array:
-        """The labels (M, 2) that the binary classifiers learn for their sides -1 and +1."""
-        return np.tile([0, 1], (self.codebook_.n_columns, 1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit one binary classifier for each column of the code.
-
-        Parameters
-        ----------
-        X : whatever ``estimator`` reads, of shape (n_rows, n_columns)
-            It is handed on as it is; only columns that leave classes out copy the rows they need.
-        y : array-like of shape (n_rows,)
-            Class labels: strings, integers or booleans.
-        sample_weight : array-like of shape (n_rows,), optional
-            Handed on to ``estimator``, which must take it.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            training = self._training(X, y, sample_weight)
-            self._refuse_weightless(training)
-            self._take_over(training)
-            unfitted = copies_of(self.estimator)
-            self.estimators_ = self._on_threads(lambda m: self._fitted(training, m, unfitted()))
-            self._set_rule()
-        return self
-
-    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning from more rows, with the ``partial_fit`` of every binary classifier.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes : array-like, optional
-            All classes that will ever come, in the first call. Without it they are those of the first ``y``.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            first = not hasattr(self, "estimators_")
-            training = self._training(X, y, sample_weight, classes, first)
-            before = 0 if first else self.class_count_
-            self._take_over(training, first)
-            self.class_count_ = before + self.class_count_
-            self.estimators_ = self._on_threads(lambda m: self._updated(training, m, first))
-            self._set_rule_or_wait()
-        return self
-
     @property
-    def _last_wins(self) -> bool:
-        return len(self.classes_) == 2 and zero_is_second(self.estimator) and bool(self.codebook_.matrix[1, 0] > 0)
+    def code_distance_(self) -> float:
+        """The row distance of the code: the smallest Hamming distance of two classes, zeros counted 1/2."""
+        return self.codebook_.row_distance
 
     def ambiguous(self, X: Any) -> Ambiguity:
         """Which rows no class or several classes claim, before ties are broken.
@@ -157,11 +98,11 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
             which classes, in the order of ``classes_``.
         """
         rows = self._rows(X)
+        read = self._column_rule()
         candidates = np.empty((rows.n_rows, len(self.classes_)), dtype=bool)
 
         def write(block: Any, where: slice) -> None:
-            scores = self.rule_.columns.scores(block)
-            candidates[where] = ambiguous(scores, self.rule_.codebook, self._counted_by).candidates
+            candidates[where] = ambiguous(read.columns.scores(block), read.codebook, self._counted_by).candidates
 
         try:
             map_rows(rows, write, self.n_jobs)
@@ -170,10 +111,201 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
             raise
         return Ambiguity(candidates)
 
+    def _set_rule(self, columns: LinearRule | BinaryClassifiers) -> None:
+        """Classify by the scores of the binary problems."""
+        if isinstance(columns, LinearRule):
+            self.coef_, self.intercept_ = columns.coef, columns.intercept
+        rule = CodebookRule(columns, self.codebook_, *self._decoding()).simplified()
+        self.rule_ = self._turned(rule) if isinstance(rule, CodebookRule) else rule
+
+    def _turned(self, rule: CodebookRule) -> CodebookRule:
+        return rule.turned() if self._zero_is_second and isinstance(rule.columns, LinearRule) else rule
+
+    def _column_rule(self) -> CodebookRule:
+        """The scores of the binary problems, before they are summed up."""
+        rule = self.rule_
+        if isinstance(rule, CodebookRule):
+            return rule
+        if len(self.classes_) == 2:
+            rule = LinearRule(rule.centre, np.diff(rule.coef, axis=0), np.diff(rule.constants))
+        return self._turned(CodebookRule(rule, self.codebook_, *self._decoding()))
+
     @property
-    def code_distance_(self) -> float:
-        """The row distance of the code: the smallest Hamming distance of two classes, zeros counted 1/2."""
-        return self.codebook_.row_distance
+    def _last_wins(self) -> bool:
+        return bool(self._zero_is_second) and len(self.classes_) == 2 and bool(self.codebook_.matrix[1, 0] > 0)
+
+    def _named(self, column: int) -> str:
+        """How a message calls a binary problem."""
+        first, second = (self.classes_[self.codebook_.matrix[:, column] == side] for side in (-1, 1))
+        against = f"class {shown(first[0])}" if len(first) == 1 else "the rest"
+        return f"class {shown(second[0])} against {against}"
+
+
+class BinaryLearner(CodebookClassifier):
+    """A linear classifier of two classes that solves all binary problems of more classes over the same rows."""
+
+    multiclass: Literal["one-vs-rest", "one-vs-one"]
+    random_state: Any
+    _own_state = ("_training",)
+    _training: LabelledRows
+    _solves_apart: Any = True  #: not, where a model of a binary problem needs more than its solution
+
+    @abstractmethod
+    def _solutions(self, data: LabelledRows) -> list[Any]:
+        """The solutions of all binary problems of ``codebook_``."""
+
+    @abstractmethod
+    def _columns_of(self, solutions: list[Any]) -> LinearRule:
+        """The scores of the binary problems."""
+
+    @abstractmethod
+    def _keep(self, solutions: list[Any], codes: Array) -> None:
+        """Set the fitted attributes but those of the rule."""
+
+    @abstractmethod
+    def _warn_unsolved(self, solutions: list[Any]) -> None:
+        """Warn of binary problems that were not solved."""
+
+    def _learn(self, data: LabelledRows) -> None:
+        self._training = data
+        self.codebook_ = self._make_codebook(len(self.classes_))
+        solutions = self._solutions(data)
+        self._adopt(solutions, data.codes)
+        self._warn_unsolved(solutions)
+
+    def _adopt(self, solutions: list[Any], codes: Array) -> None:
+        self._set_rule(self._columns_of(solutions))
+        self._keep(solutions, codes)
+
+    def _solved_apart(self, data: LabelledRows, scheme: CodebookMetaClassifier) -> tuple[list[Any], LinearRule]:
+        """The binary problems of a scheme: a model of each, as if fitted to its rows, and the scores of all."""
+        self._check_parameters()
+        self.classes_, self.codebook_, self.n_jobs = scheme.classes_, scheme.codebook_, scheme.n_jobs
+        solutions = self._solutions(data)
+        self._warn_unsolved(solutions)
+        unfitted = copies_of(scheme.estimator)
+        columns = {
+            name: value for name, value in vars(scheme).items() if name in ("n_features_in_", "feature_names_in_")
+        }
+        models = []
+        for column, solution in enumerate(solutions):
+            rows, side = self.codebook_.targets(data.codes, column)
+            model, codes = unfitted(), (side > 0).astype(data.codes.dtype)
+            vars(model).update(columns, classes_=scheme.sides_[column])
+            model.codebook_ = model._make_codebook(2)
+            model._adopt([solution], codes)
+            if rows is None:
+                model._training = replace(data, classes=scheme.sides_[column], codes=codes)
+            models.append(model)
+        return models, self._columns_of(solutions)
+
+    def _make_codebook(self, n_classes: int) -> Codebook:
+        return _SCHEMES[self.multiclass][0](n_classes)
+
+    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
+        return _SCHEMES[self.multiclass][1], "logistic"
+
+    def _check_parameters(self) -> None:
+        check_choice("multiclass", self.multiclass, tuple(_SCHEMES))
+
+    def _seed(self) -> int:
+        """A whole number drawn from ``random_state``."""
+        try:
+            return int(np.random.default_rng(self.random_state).integers(1 << 32))
+        except (TypeError, ValueError) as error:
+            wanted = " must be None, a whole number of at least 0 or a NumPy generator, got "
+            raise ParameterError(Setting("random_state"), f"{wanted}{self.random_state!r}.") from error
+
+    def _one_or_each(self, values: list[Any]) -> Any:
+        """The value of the only binary problem, or an array with one for each."""
+        return values[0] if len(self.classes_) == 2 else np.array(values)
+
+
+class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
+    """A classifier of many classes made of copies of a binary one, one for each column of a codebook."""
+
+    estimators_: list[Any]
+    sides_: Array
+    class_count_: Array
+    not_ready_: str
+
+    @property
+    def _zero_is_second(self) -> bool:
+        return bool(getattr(type(self.estimator), "_zero_is_second", False))
+
+    def _side_labels(self) -> Array:
+        """The labels (M, 2) that the binary classifiers learn for their sides -1 and +1."""
+        return np.tile([0, 1], (self.codebook_.n_columns, 1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit one binary classifier for each column of the code.
+
+        Parameters
+        ----------
+        X : whatever ``estimator`` reads, of shape (n_rows, n_columns)
+            It is handed on as it is; only columns that leave classes out copy the rows they need.
+        y : array-like of shape (n_rows,)
+            Class labels: strings, integers or booleans.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Handed on to ``estimator``, which must take it.
+        **params : dict
+            Other metadata, handed on as ``estimator`` requests it, where scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._forget()
+            self._check_parameters()
+            routed = self._routed("fit", sample_weight, params)
+            training = self._labelled(X, y, routed.pop("sample_weight", None))
+            self.class_count_ = class_weights(training)
+            refuse_weightless(self.class_count_, self.classes_)  # binary classifiers would name a side instead
+            self.codebook_ = self._make_codebook(len(self.classes_))
+            self.sides_ = self._side_labels()
+            if isinstance(self.estimator, BinaryLearner) and self.estimator._solves_apart and not routed:
+                data = replace(training, rows=as_rows(training.rows.table))  # type: ignore[attr-defined]
+                self.estimators_, columns = clone(self.estimator)._solved_apart(data, self)
+                self._set_rule(columns)
+            else:
+                unfitted = copies_of(self.estimator)
+                self.estimators_ = self._on_threads(lambda m: self._fitted(training, m, unfitted(), routed))
+                self._set_rule(self._scored_columns())
+        return self
+
+    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Go on learning from more rows, with the ``partial_fit`` of every binary classifier.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **params
+            As in `fit`.
+        classes : array-like, default=None
+            All classes that will ever come, in the first call; without it, those of the first ``y``.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            first = not hasattr(self, "estimators_")
+            routed = self._routed("partial_fit", sample_weight, params)
+            training = self._labelled(X, y, routed.pop("sample_weight", None), classes, first)
+            if first:
+                self.codebook_ = self._make_codebook(len(self.classes_))
+                self.sides_ = self._side_labels()
+            self.class_count_ = (0 if first else self.class_count_) + class_weights(training)
+            self.estimators_ = self._on_threads(lambda m: self._updated(training, m, first, routed))
+            self._set_rule_or_wait()
+        return self
 
     def _check_parameters(self) -> None:
         binary = self.estimator
@@ -185,7 +317,7 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
         if get_tags(binary).input_tags.pairwise:
             raise ParameterError(f"estimator {name} wants a matrix of pairs of rows as X; give it the rows themselves.")
         asking = self._asks_for_scores()
-        if asking and not gives_scores(binary):
+        if asking and not (hasattr(binary, "decision_function") or hasattr(binary, "predict_proba")):
             raise ParameterError(
                 f"{asking} compares scores, and {name} has neither decision_function nor predict_proba. Use a scheme "
                 "that counts votes: OneVsRest(vote=True), OneVsOne(decision='votes') or OutputCode(decoding='hamming')."
@@ -195,62 +327,37 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
     def _asks_for_scores(self) -> str:
         """The parameter that needs more than decisions of the binary classifiers; empty if decisions are enough."""
 
-    def _training(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, first: bool = True) -> LabelledTable:
-        table = self._table(X, first)
-        declared = None if classes is None else sorted_classes(classes)
-        if not first:
-            self._refuse_other_classes(declared)
-            declared = self.classes_
-        found, codes = encode_labels(y, table.n_rows, declared)
-        if len(found) < 2:
-            raise LabelError(f"y has only one class, {shown(found[0])}: a classifier needs at least two classes.")
-        weight = check_weights(sample_weight, table.n_rows)
-        if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise WeightError(f"{type(self.estimator).__name__} does not take sample_weight: leave the weights out.")
-        return LabelledTable(table, found, codes, weight)
-
-    def _refuse_weightless(self, training: LabelledTable) -> None:
-        """Named here, because the binary classifiers know sides and not classes."""
-        totals = training.class_weights()
-        if not totals.all():
-            label = shown(training.classes[int(np.argmin(totals))])
-            raise WeightError(f"All rows of class {label} have weight zero. Leave them out, or give them weight.")
-
-    def _take_over(self, training: LabelledTable, first: bool = True) -> None:
-        self.classes_, self.class_count_ = training.classes, training.class_weights()
-        if first:
-            self.codebook_ = self._make_codebook(len(training.classes))
-            self.sides_ = self._side_labels()
-
     def _on_threads(self, column_estimator: Callable[[int], Any]) -> list[Any]:
         return side_by_side(in_same_config(column_estimator), list(range(self.codebook_.n_columns)), self.n_jobs)
 
-    def _fitted(self, training: LabelledTable, column: int, binary: Any) -> Any:
-        X, labels, weight = self._binary(training, column)
+    def _fitted(self, training: LabelledRows, column: int, binary: Any, params: dict[str, Any]) -> Any:
+        X, labels, params = self._binary(training, column, params)
         with self._naming(column):
-            binary = binary.fit(X, labels, **weight)
-        if X is not training.rows.table:
-            forget_rows(binary)
+            binary = binary.fit(X, labels, **params)
+        if len(labels) < training.n_rows and isinstance(binary, RuleClassifier):  # a copy that nobody else holds
+            for name in set(binary._own_state) & set(vars(binary)):
+                delattr(binary, name)
         return binary
 
-    def _updated(self, training: LabelledTable, column: int, first: bool) -> Any:
+    def _updated(self, training: LabelledRows, column: int, first: bool, params: dict[str, Any]) -> Any:
         """A copy of the column's classifier that has learned the rows of its two sides, if there are any."""
-        X, labels, weight = self._binary(training, column)
+        X, labels, params = self._binary(training, column, params)
         binary = clone(self.estimator) if first else deepcopy(self.estimators_[column])
         if len(labels):
             with self._naming(column):
-                binary.partial_fit(X, labels, classes=self.sides_[column], **weight)
+                binary.partial_fit(X, labels, classes=self.sides_[column], **params)
         return binary
 
-    def _binary(self, training: LabelledTable, column: int) -> tuple[Any, Array, dict[str, Array]]:
-        """The rows of a column, the labels of their sides, and the weights to hand on."""
+    def _binary(self, training: LabelledRows, column: int, params: dict[str, Any]) -> tuple[Any, Array, dict[str, Any]]:
+        """The rows of a column, the labels of their sides, and what else is handed on."""
         rows, side = self.codebook_.targets(training.codes, column)
         labels = self.sides_[column][(side > 0).astype(np.intp)]
-        weight = training.weight
-        X = training.rows.table if rows is None else training.rows.take(rows)
-        if weight is None:
-            return X, labels, {}
-        return X, labels, {"sample_weight": weight if rows is None else weight[rows]}
+        table: Any = training.rows
+        if training.weight is not None:
+            params = {**params, "sample_weight": training.weight}
+        if rows is None:
+            return table.table, labels, params
+        return table.take(rows), labels, _check_method_params(table.table, params, indices=rows) if params else {}
 
     @contextmanager
     def _naming(self, column: int) -> Iterator[None]:
@@ -258,34 +365,28 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
         try:
             yield
         except Exception as error:
-            error.add_note(f"This happened in {type(self).__name__}, learning {self._column_name(column)}.")
+            error.add_note(f"This happened in {type(self).__name__}, learning {self._named(column)}.")
             raise
 
-    def _set_rule(self) -> None:
-        linear = linear_columns(self.estimators_)
-        if linear is not None:
-            self.coef_, self.intercept_ = linear.coef, linear.intercept
-        columns = linear or BinaryClassifiers(self.estimators_, self.sides_[:, 1], self.n_jobs)
-        rule = CodebookRule(columns, self.codebook_, *self._reading())
-        self.rule_ = rule.turned() if linear is not None and zero_is_second(self.estimator) else rule
+    def _scored_columns(self) -> LinearRule | BinaryClassifiers:
+        return linear_columns(self.estimators_) or BinaryClassifiers(self.estimators_, self.sides_[:, 1], self.n_jobs)
 
     def _set_rule_or_wait(self) -> None:
         """Predict only when every class has been seen; the others could neither win nor lose."""
-        for name in ("rule_", "coef_", "intercept_", "not_ready_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        for name in {"rule_", "coef_", "intercept_", "not_ready_"} & set(vars(self)):
+            delattr(self, name)
         if self.class_count_.all():
-            self._set_rule()
+            self._set_rule(self._scored_columns())
         else:
             label = shown(self.classes_[int(np.argmin(self.class_count_))])
             self.not_ready_ = f"no rows of class {label} have come yet."
 
-    def _readable(self, X: Any, first: bool) -> Rows:
-        if not isinstance(self.rule_.columns, LinearRule):
-            return self._table(X, first)
-        return super()._readable(X, first)
+    def _rows(self, X: Any) -> Rows:
+        self._ready()
+        linear = isinstance(getattr(self.rule_, "columns", self.rule_), LinearRule)
+        return super()._readable(X, first=False) if linear else self._readable(X, first=False)
 
-    def _table(self, X: Any, first: bool) -> TableRows:
+    def _readable(self, X: Any, first: bool) -> TableRows:
         """``X`` as the binary classifiers get it; the first time its columns are noted, later they are compared."""
         table = TableRows(X)
         if not first and hasattr(self, "n_features_in_") and len(table.table.shape) == 1:
@@ -296,7 +397,8 @@ class CodebookClassifier(MetaEstimatorMixin, RuleClassifier):
         return table
 
 
-class OneVsRest(CodebookClassifier):
+@dataclass(eq=False, repr=False)
+class OneVsRest(CodebookMetaClassifier):
     """Each class against all others, by K binary classifiers; the class of the highest score.
 
     Parameters
@@ -336,16 +438,16 @@ class OneVsRest(CodebookClassifier):
     (19, 10)
     """
 
-    def __init__(self, estimator: Any, vote: bool = False, n_jobs: int | None = None) -> None:
-        self.estimator = estimator
-        self.vote = vote
-        self.n_jobs = n_jobs
+    estimator: Any
+    _: KW_ONLY
+    vote: bool = False
+    n_jobs: int | None = None
 
     @available_if(lambda self: not self.vote and hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """The probabilities that the binary classifiers give their classes, divided by their sum."""
         self._ready()
-        table = self._table(X, first=False).table
+        table = self._readable(X, first=False).table
         of_column = in_same_config(lambda binary: np.asarray(binary.predict_proba(table), dtype=np.float64)[:, 1])
         claims = np.column_stack(side_by_side(of_column, self.estimators_, self.n_jobs))
         if len(self.classes_) == 2:
@@ -357,23 +459,19 @@ class OneVsRest(CodebookClassifier):
     def _make_codebook(self, n_classes: int) -> Codebook:
         return one_vs_rest_default(n_classes) if self.vote else one_vs_rest(n_classes)
 
-    def _reading(self) -> tuple[Decoding, DecodingLoss]:
+    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.vote else "confidence"), "logistic"
 
     def _asks_for_scores(self) -> str:
         return "" if self.vote else "OneVsRest(vote=False)"
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.vote, (bool, np.bool_)):
-            raise ParameterError(f"vote must be True or False, got {self.vote!r}.")
+        check_choice("vote", self.vote, (True, False))
         super()._check_parameters()
 
-    def _column_name(self, column: int) -> str:
-        own = int(np.argmax(self.codebook_.matrix[:, column]))
-        return f"class {shown(self.classes_[own])} against the rest"
 
-
-class OneVsOne(CodebookClassifier):
+@dataclass(eq=False, repr=False)
+class OneVsOne(CodebookMetaClassifier):
     """Each pair of classes by a binary classifier of its own; the class that wins most pairings.
 
     Parameters
@@ -404,36 +502,30 @@ class OneVsOne(CodebookClassifier):
     0
     """
 
-    def __init__(
-        self, estimator: Any, decision: Literal["votes", "confidence"] = "votes", n_jobs: int | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.decision = decision
-        self.n_jobs = n_jobs
+    estimator: Any
+    _: KW_ONLY
+    decision: Literal["votes", "confidence"] = "votes"
+    n_jobs: int | None = None
 
     def _make_codebook(self, n_classes: int) -> Codebook:
         return one_vs_one(n_classes)
 
-    def _reading(self) -> tuple[Decoding, DecodingLoss]:
+    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.decision == "votes" else "confidence"), "logistic"
 
     def _asks_for_scores(self) -> str:
         return "" if self.decision == "votes" else "OneVsOne(decision='confidence')"
 
     def _check_parameters(self) -> None:
-        if self.decision not in ("votes", "confidence"):
-            raise ParameterError(f"decision must be 'votes' or 'confidence', got {self.decision!r}.")
+        check_choice("decision", self.decision, ("votes", "confidence"))
         super()._check_parameters()
 
     def _side_labels(self) -> Array:
         return self.classes_[np.column_stack(np.triu_indices(len(self.classes_), k=1))]
 
-    def _column_name(self, column: int) -> str:
-        first, second = self.sides_[column]
-        return f"class {shown(first)} against class {shown(second)}"
 
-
-class OutputCode(CodebookClassifier):
+@dataclass(eq=False, repr=False)
+class OutputCode(CodebookMetaClassifier):
     """Each class as a string of bits, each bit learned by a binary classifier; the class whose string is closest.
 
     Parameters
@@ -471,25 +563,16 @@ class OutputCode(CodebookClassifier):
     (34, 14.0, 0.95)
     """
 
-    _counted_by = "hamming"
+    estimator: Any
+    _: KW_ONLY
+    code: Any = "dense"
+    decoding: Literal["hamming", "loss"] = "hamming"
+    loss: DecodingLoss = "logistic"
+    length: int | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        code: Any = "dense",
-        decoding: Literal["hamming", "loss"] = "hamming",
-        loss: DecodingLoss = "logistic",
-        length: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.code = code
-        self.decoding = decoding
-        self.loss = loss
-        self.length = length
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _counted_by = "hamming"
 
     def _make_codebook(self, n_classes: int) -> Codebook:
         if isinstance(self.code, str):
@@ -505,7 +588,7 @@ class OutputCode(CodebookClassifier):
             )
         return codebook
 
-    def _reading(self) -> tuple[Decoding, DecodingLoss]:
+    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return self.decoding, self.loss
 
     def _asks_for_scores(self) -> str:
@@ -514,76 +597,14 @@ class OutputCode(CodebookClassifier):
     def _check_parameters(self) -> None:
         if isinstance(self.code, str) and self.code not in ("dense", "sparse", "exhaustive"):
             raise ParameterError(f"code must be 'dense', 'sparse', 'exhaustive' or a table, got {self.code!r}.")
-        if self.decoding not in ("hamming", "loss"):
-            raise ParameterError(f"decoding must be 'hamming' or 'loss', got {self.decoding!r}.")
-        if self.loss not in LOSSES:
-            raise ParameterError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}.")
+        check_choice("decoding", self.decoding, ("hamming", "loss"))
+        check_choice("loss", self.loss, LOSSES)
         if self.length is not None and not (isinstance(self.code, str) and self.code in ("dense", "sparse")):
             raise ParameterError("length is for dense and sparse codes; this one has a length of its own.")
         super()._check_parameters()
 
-    def _column_name(self, column: int) -> str:
-        return f"column {column} of the code"
-
-
-class BinaryProblems(RuleClassifier):
-    """A linear classifier of two classes that takes more of them through a codebook."""
-
-    multiclass: Literal["one-vs-rest", "one-vs-one"]
-    random_state: Any
-    codebook_: Codebook
-    coef_: Array
-    intercept_: Array
-    #: whether a score of exactly 0 is the second class's
-    _zero_is_second: ClassVar[bool] = False
-
-    def _check_parameters(self) -> None:
-        self._check_option("multiclass", tuple(_SCHEMES))
-
-    def _check_option(self, name: str, allowed: tuple[str | None, ...]) -> None:
-        value = getattr(self, name)
-        if not (value is None or isinstance(value, str)) or value not in allowed:
-            options = " or ".join(map(repr, allowed))
-            raise ParameterError(f"{name} must be {options}, got {value!r}.")
-
-    def _seed(self) -> int:
-        """A whole number drawn from ``random_state``."""
-        try:
-            return int(np.random.default_rng(self.random_state).integers(1 << 32))
-        except (TypeError, ValueError) as error:
-            raise ParameterError(
-                "random_state must be None, a whole number of at least 0 or a NumPy generator, got "
-                f"{self.random_state!r}."
-            ) from error
-
-    def _codebook(self) -> Codebook:
-        return _SCHEMES[self.multiclass](len(self.classes_))
-
-    def _set_binary_rule(self, centre: Array, coef: Array, constants: Array) -> None:
-        """Classify by the scores of the binary problems, one row each of ``coef``."""
-        linear = LinearRule(centre, coef, constants)
-        self.coef_, self.intercept_ = linear.coef, linear.intercept
-        if len(self.classes_) == 2:
-            self.rule_ = LinearRule(centre, np.concatenate((0 * coef, coef)), np.append(0.0, constants))
-        elif self.codebook_.matrix.all():  # nobody is left out: each class against the rest
-            self.rule_ = linear
-        else:
-            rule = CodebookRule(linear, self.codebook_, "votes+confidence")
-            self.rule_ = rule.turned() if self._zero_is_second else rule
-
-    @property
-    def _last_wins(self) -> bool:
-        return self._zero_is_second and len(self.classes_) == 2
-
-    def _one_or_each(self, values: list[Any]) -> Any:
-        """The value of the only binary problem, or an array with one for each."""
-        return values[0] if len(self.classes_) == 2 else np.array(values)
-
     def _named(self, column: int) -> str:
-        """How a message calls a binary problem."""
-        first, second = (np.flatnonzero(self.codebook_.matrix[:, column] == side) for side in (-1, 1))
-        against = f"class {shown(self.classes_[first[0]])}" if len(first) == 1 else "the rest"
-        return f"class {shown(self.classes_[second[0]])} against {against}"
+        return f"column {column} of the code"
 
 
 class TableRows(Rows):
@@ -618,20 +639,6 @@ class TableRows(Rows):
 
     def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
         """Left to the classifiers: some read missing values."""
-
-
-@dataclass(frozen=True)
-class LabelledTable:
-    """A table with a class code and a weight for each row."""
-
-    rows: TableRows
-    classes: Array
-    codes: Array
-    weight: Array | None
-
-    def class_weights(self) -> Array:
-        """The weight of each class, its number of rows where there are no weights."""
-        return np.bincount(self.codes, weights=self.weight, minlength=len(self.classes)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -691,22 +698,6 @@ def copies_of(estimator: Any) -> Callable[[], Any]:
         value is None or isinstance(value, (bool, int, float, str)) for value in first.get_params(deep=False).values()
     )
     return partial(copy if plain else clone, first)
-
-
-def forget_rows(estimator: Any) -> None:
-    """Let a model of this package go of its training rows, which here are a copy that nobody else holds."""
-    if isinstance(estimator, RuleClassifier):
-        for name in set(estimator._own_state) & set(vars(estimator)):
-            delattr(estimator, name)
-
-
-def zero_is_second(estimator: Any) -> bool:
-    """Whether a classifier with linear scores gives one of exactly 0 to its second class, as the perceptron does."""
-    return bool(getattr(type(estimator), "_zero_is_second", False))
-
-
-def gives_scores(estimator: Any) -> bool:
-    return hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
 
 
 def linear_columns(estimators: list[Any]) -> LinearRule | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -38,6 +39,7 @@ def _constant_column(smoothing: float) -> tuple[str, str]:
     return "within a class", "Set var_smoothing above 0, or remove it."
 
 
+@dataclass(eq=False, repr=False)
 class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     """Gaussian naive Bayes: normal columns, independent within each class.
 
@@ -67,10 +69,10 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     0.96
     """
 
-    def __init__(self, priors: Any = None, var_smoothing: float = 1e-9, n_jobs: int | None = None) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.n_jobs = n_jobs
+    priors: Any = None
+    _: KW_ONLY
+    var_smoothing: float = 1e-9
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
         check_number("var_smoothing", self.var_smoothing, 0)
@@ -90,6 +92,7 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         return rng.normal(self.means_[k], np.sqrt(self.variances_[k]), (n, self.n_features_in_))
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     """Naive Bayes with a distribution for each column, mixed in one table.
 
@@ -135,19 +138,12 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     array(['a'], dtype='<U1')
     """
 
-    def __init__(
-        self,
-        distributions: Any = "auto",
-        priors: Any = None,
-        alpha: float = 1.0,
-        var_smoothing: float = 1e-9,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.distributions = distributions
-        self.priors = priors
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.n_jobs = n_jobs
+    distributions: Any = "auto"
+    _: KW_ONLY
+    priors: Any = None
+    alpha: float = 1.0
+    var_smoothing: float = 1e-9
+    n_jobs: int | None = None
 
     _reads_class_moments = False
     _lasting = (*MomentClassifier._lasting, "distributions_")

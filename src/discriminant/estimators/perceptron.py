@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.parameters import check_integer, check_number, require
+from ..data.parameters import check_choice, check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, NotReadyError, warn
 from ..margins.perceptron import (
@@ -31,8 +32,9 @@ from ..margins.perceptron import (
     train,
 )
 from ..results import shown
-from .base import all_or_nothing
-from .multiclass import BinaryProblems
+from ..rules import LinearRule
+from .base import StreamingMixin
+from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +51,8 @@ def _keeps_no_rows(model: Any) -> bool:
     return True
 
 
-class Perceptron(BinaryProblems):
+@dataclass(eq=False, repr=False)
+class Perceptron(StreamingMixin, BinaryLearner):
     """Rosenblatt's perceptron: at every mistake, ``w += eta y x`` and ``b += eta y``, until a pass makes none.
 
     Starts at ``w = 0, b = 0`` and goes through the rows in their order, over and over. ``y`` is -1 for the first class
@@ -57,7 +60,7 @@ class Perceptron(BinaryProblems):
     0, ``eta`` scales the weights and changes nothing else.
 
     If the classes can be separated, it stops after at most ``R^2 / gamma^2`` updates: `certificate` computes the bound.
-    If they cannot, it never would: after ``max_epochs`` passes, or when it is found to run in a circle, it warns
+    If they cannot, it never would: after ``max_iter`` passes, or when it is found to run in a circle, it warns
     and keeps the best weights seen at the end of a pass, those with the fewest mistakes counted over all rows. They
     need not be the best of all; weights in the middle of a pass are not tried. Rows sorted by class make for poor
     ends of passes, so ``shuffle=True`` is better then.
@@ -75,7 +78,7 @@ class Perceptron(BinaryProblems):
         What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``.
     eta : float
         Length of a step.
-    max_epochs : int
+    max_iter : int
         Most passes over the rows.
     shuffle : bool
         Visit the rows in a new random order in every pass.
@@ -125,63 +128,36 @@ class Perceptron(BinaryProblems):
     cosine with the direction of the widest margin 1.0000, at least 0.3162
     """
 
-    walks_: list[PerceptronState]
-    _training: LabelledRows
-    _own_state = ("_training",)
+    form: Literal["primal", "dual"] = "primal"
+    _: KW_ONLY
+    rule: Literal["sign", "nonpositive"] = "sign"
+    eta: float = 1.0
+    max_iter: int = 1000
+    shuffle: bool = False
+    average: bool = False
+    trace: bool = False
+    fit_intercept: bool = True
+    multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest"
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _stream_state = "walks_"
     _zero_is_second = True  # sign(0) = 1
 
-    def __init__(
-        self,
-        form: Literal["primal", "dual"] = "primal",
-        rule: Literal["sign", "nonpositive"] = "sign",
-        eta: float = 1.0,
-        max_epochs: int = 1000,
-        shuffle: bool = False,
-        average: bool = False,
-        trace: bool = False,
-        fit_intercept: bool = True,
-        multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.form = form
-        self.rule = rule
-        self.eta = eta
-        self.max_epochs = max_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.trace = trace
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Train from 0 until a pass makes no mistake.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Numbers; float32, float64 and CSR are read where they stand.
         y : array-like of shape (n_rows,)
-            Class labels: strings, integers or booleans.
+            Class labels.
 
         Returns
         -------
         self
         """
-        with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            data = self._training = self._labelled(X, y, None)
-            self.codebook_ = self._codebook()
-            form = self._form(RowBlocks(data.rows))
-            columns = list(range(self.codebook_.n_columns))
-            trained = side_by_side(lambda column: train(form(self._problem(data, column))), columns, self.n_jobs)
-            self._keep(trained)
-            if not (self.converged_ or self.average):
-                self._warn_of_mistakes(trained)
-        return self
+        return super().fit(X, y)
 
     @available_if(_keeps_no_rows)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -195,24 +171,23 @@ class Perceptron(BinaryProblems):
         ----------
         X, y
             As in `fit`.
-        classes : array-like, optional
-            All classes that will ever come, in the first call. Without it they are those of the first ``y``.
+        classes : array-like, default=None
+            All classes that will ever come, in the first call; without it, those of the first ``y``.
 
         Returns
         -------
         self
         """
-        with all_or_nothing(self):
-            self._check_parameters()
-            first = not hasattr(self, "walks_")
-            data = self._labelled(X, y, None, classes, first)
-            if first:
-                self.codebook_ = self._codebook()
-            passed = self._passed(data, [None] * self.codebook_.n_columns if first else self.walks_)
-            self._forget_outcome()
-            self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
-            self._set_rule(np.array([walk.read(self.average) for walk in self.walks_]))
-        return self
+        return super().partial_fit(X, y, classes)
+
+    def _learn_more(self, data: LabelledRows, first: bool) -> None:
+        if first:
+            self.codebook_ = self._make_codebook(len(self.classes_))
+        passed = self._passed(data, [None] * self.codebook_.n_columns if first else self.walks_)
+        for name in {"_training", "mistakes_", "converged_", "alpha_", "trace_"} & set(vars(self)):
+            delattr(self, name)  # only training to the end can tell
+        self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
+        self._set_rule(self._linear([walk.read(self.average) for walk in self.walks_]))
 
     def certificate(self) -> PerceptronCertificate | list[PerceptronCertificate]:
         """The bound on the number of updates beside those made; one for each binary problem of more than two classes.
@@ -234,17 +209,17 @@ class Perceptron(BinaryProblems):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_option("form", ("primal", "dual"))
-        self._check_option("rule", ("sign", "nonpositive"))
+        check_choice("form", self.form, ("primal", "dual"))
+        check_choice("rule", self.rule, ("sign", "nonpositive"))
         check_number("eta", self.eta, 0, open_below=True)
-        check_integer("max_epochs", self.max_epochs, 1)
+        check_integer("max_iter", self.max_iter, 1)
 
     def _settings(self) -> PerceptronSettings:
         return PerceptronSettings(
             nonpositive=self.rule == "nonpositive",
             eta=float(self.eta),
             fit_intercept=bool(self.fit_intercept),
-            max_epochs=int(self.max_epochs),
+            max_iter=int(self.max_iter),
             shuffle=bool(self.shuffle),
             average=bool(self.average),
             trace=bool(self.trace),
@@ -255,6 +230,18 @@ class Perceptron(BinaryProblems):
         """The binary problem of a column of the codebook."""
         chosen, sides = self.codebook_.targets(data.codes, column)
         return TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
+
+    def _solutions(self, data: LabelledRows) -> list[PerceptronRun]:
+        form = self._form(RowBlocks(data.rows))
+        columns = list(range(self.codebook_.n_columns))
+        return side_by_side(lambda column: train(form(self._problem(data, column))), columns, self.n_jobs)
+
+    def _columns_of(self, solutions: list[PerceptronRun]) -> LinearRule:
+        return self._linear([one.weights for one in solutions])
+
+    def _linear(self, weights: list[Array]) -> LinearRule:
+        coef = np.array([one[:-1] for one in weights])
+        return LinearRule(np.zeros(coef.shape[1]), coef, np.array([one[-1] for one in weights]))
 
     def _form(self, table: RowBlocks) -> Callable[[TwoSides], PerceptronForm]:
         """What makes the form in which a binary problem is trained."""
@@ -286,29 +273,19 @@ class Perceptron(BinaryProblems):
             table.refuse_column(int(np.argmin(finite)))
         return passed
 
-    def _keep(self, trained: list[PerceptronRun]) -> None:
-        self._keep_walks([one.reached for one in trained], [one.trace for one in trained])
-        self.mistakes_ = self._one_or_each([one.mistakes for one in trained])
-        self.converged_ = all(one.converged for one in trained)
+    def _keep(self, solutions: list[PerceptronRun], codes: Array) -> None:  # noqa: ARG002
+        self._keep_walks([one.reached for one in solutions], [one.trace for one in solutions])
+        self.mistakes_ = self._one_or_each([one.mistakes for one in solutions])
+        self.converged_ = all(one.converged for one in solutions)
         if self.form == "dual":
-            self.alpha_ = self._one_or_each([one.alpha for one in trained])
-        self._set_rule(np.array([one.weights for one in trained]))
+            self.alpha_ = self._one_or_each([one.alpha for one in solutions])
 
     def _keep_walks(self, walks: list[PerceptronState], traces: list[list[PerceptronUpdate]]) -> None:
-        self.walks_ = walks
+        self.walks_: list[PerceptronState] = walks
         self.n_iter_ = max(walk.epochs for walk in walks)
         self.updates_ = self._one_or_each([walk.updates for walk in walks])
         if self.trace:
             self.trace_ = traces[0] if len(self.classes_) == 2 else traces
-
-    def _set_rule(self, weights: Array) -> None:
-        coef = np.ascontiguousarray(weights[:, :-1])
-        self._set_binary_rule(np.zeros(coef.shape[1]), coef, weights[:, -1].copy())
-
-    def _forget_outcome(self) -> None:
-        """Drop what only training to the end can tell."""
-        for name in {"_training", "mistakes_", "converged_", "alpha_", "trace_"} & set(vars(self)):
-            delattr(self, name)
 
     def _question(self, column: int) -> str:
         """The call that decides whether a binary problem can be solved."""
@@ -316,18 +293,20 @@ class Perceptron(BinaryProblems):
             return "linear_separability(X, y)"
         return f"linear_separability(X, y == {shown(self.classes_[column])})"
 
-    def _warn_of_mistakes(self, trained: list[PerceptronRun]) -> None:
-        failed = [column for column, one in enumerate(trained) if not one.converged]
-        worst = max(failed, key=lambda column: trained[column].mistakes)
-        outcome, circle = trained[worst], ""
+    def _warn_unsolved(self, solutions: list[PerceptronRun]) -> None:
+        failed = [column for column, one in enumerate(solutions) if not one.converged]
+        if not failed or self.average:
+            return
+        worst = max(failed, key=lambda column: solutions[column].mistakes)
+        outcome, circle = solutions[worst], ""
         if outcome.cycle:
             since, again = outcome.cycle
             circle = f"It runs in a circle: passes {since} and {again} ended with the same weights. "
-        problems = f" in {len(failed)} of {len(trained)} binary problems" if len(trained) > 1 else ""
+        problems = f" in {len(failed)} of {len(solutions)} binary problems" if len(solutions) > 1 else ""
         warn(
             f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
             f"{outcome.reached.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. {circle}"
-            f"{self._question(worst)} decides whether they can be separated at all. If so, raise max_epochs, else use "
+            f"{self._question(worst)} decides whether they can be separated at all. If so, raise max_iter, else use "
             "average=True, LogisticRegression or SupportVectorClassifier.",
             ConvergenceWarning,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows
-from ..data.parameters import check_integer, check_number, require
+from ..data.parameters import check_choice, check_integer, check_number, require
 from ..engine import one_blas_thread, side_by_side
 from ..errors import (
     DegenerateDataError,
@@ -36,9 +36,8 @@ from ..multiclass import Codebook
 from ..results import shown
 from ..rules import LinearRule
 from ..solvers.solution import Solution
-from .base import all_or_nothing
-from .logistic import finite_rows, refuse_weightless_classes
-from .multiclass import BinaryProblems
+from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
+from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
 
@@ -57,7 +56,8 @@ def _calibrated(model: Any) -> bool:
     return True
 
 
-class SupportVectorClassifier(BinaryProblems):
+@dataclass(eq=False, repr=False)
+class SupportVectorClassifier(BinaryLearner):
     """Linear support vector machine: the hyperplane with the widest margin.
 
     Soft margin: minimises ``|w|^2 / 2 + C sum_i s_i loss_i`` with the hinge loss ``max(1 - y (w'x + b), 0)`` or its
@@ -121,67 +121,31 @@ class SupportVectorClassifier(BinaryProblems):
     True
     """
 
-    solution_: Any
-    # Of the rows of each binary problem, one after the other: multipliers and slacks; and the class code of each row.
-    _alpha_: Array
-    _slack_: Array
-    _codes_: Array
-    _own_state = ("_training",)
-
-    def __init__(
-        self,
-        margin: Literal["soft", "hard"] = "soft",
-        C: float = 1.0,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        fit_intercept: bool = True,
-        multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest",
-        solver: Literal["auto", "newton", "dual"] = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 5000,
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.margin = margin
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    margin: Literal["soft", "hard"] = "soft"
+    _: KW_ONLY
+    C: float = 1.0
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+    fit_intercept: bool = True
+    multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest"
+    solver: Literal["auto", "newton", "dual"] = "auto"
+    tol: float = 1e-6
+    max_iter: int = 5000
+    calibration: Literal["sigmoid", "isotonic"] | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Numbers; float32, float64 and CSR are read where they stand.
-        y : array-like of shape (n_rows,)
-            Class labels: strings, integers or booleans.
-        sample_weight : array-like of shape (n_rows,), optional
-            Multiplies C: weight 3 counts like three such rows.
-
-        Returns
-        -------
-        self
-        """
         with all_or_nothing(self):
-            self._forget()
-            self._check_parameters()
-            data = self._training = self._labelled(X, y, sample_weight)
-            refuse_weightless_classes(data)
-            self.codebook_ = self._codebook()
-            columns = list(range(self.codebook_.n_columns))
-            with self._sound_rows(data), one_blas_thread():
-                self._keep(side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs))
+            super().fit(X, y, sample_weight)
             if self.calibration is not None:
-                self.calibrated_ = self._calibrated(X, data)
+                self.calibrated_ = self._calibrated(X, self._training)
         return self
+
+    fit.__doc__ = BinaryLearner.fit.__doc__
+
+    @property
+    def _solves_apart(self) -> bool:
+        return self.calibration is None
 
     @available_if(_calibrated)
     def predict_proba(self, X: Any) -> Array:
@@ -264,10 +228,10 @@ class SupportVectorClassifier(BinaryProblems):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_option("margin", ("soft", "hard"))
-        self._check_option("loss", ("hinge", "squared_hinge"))
-        self._check_option("solver", ("auto", "newton", "dual"))
-        self._check_option("calibration", (None, "sigmoid", "isotonic"))
+        check_choice("margin", self.margin, ("soft", "hard"))
+        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        check_choice("solver", self.solver, ("auto", "newton", "dual"))
+        check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
         check_number("C", self.C, 0, open_below=True)
         check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
@@ -287,6 +251,15 @@ class SupportVectorClassifier(BinaryProblems):
         plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
         calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
         return calibrated.fit(X, self.classes_[data.codes], weight)
+
+    def _solutions(self, data: LabelledRows) -> list[MarginFit]:
+        refuse_weightless(class_weights(data), data.classes)
+        columns = list(range(self.codebook_.n_columns))
+        with self._sound_rows(data), one_blas_thread():
+            fits = side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs)
+            if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
+                raise OverflowError("The objective is not a number.")
+        return fits
 
     def _solved(self, data: LabelledRows, column: int) -> MarginFit:
         """The solution of a binary problem; rows of weight 0 take no part in finding it."""
@@ -343,22 +316,21 @@ class SupportVectorClassifier(BinaryProblems):
         first, second = rows[found.rows_first], rows[found.rows_second]
         return replace(found, rows_first=first, rows_second=second, classes=names)
 
-    def _keep(self, fits: list[MarginFit]) -> None:
-        if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
-            raise OverflowError("The objective is not a number.")
-        solutions = [fit.solution for fit in fits]
-        self.solution_ = solutions[0] if len(self.classes_) == 2 else solutions
-        self.n_iter_ = max(max(solution.iterations for solution in solutions), 1)
-        self._alpha_ = np.concatenate([fit.alpha for fit in fits])
-        self._slack_ = np.concatenate([fit.slacks for fit in fits])
-        self._codes_ = self._training.codes
-        centre = fits[0].centre
-        coef = np.array([fit.coef for fit in fits])
-        constants = np.array([fit.constant + fit.coef @ (centre - fit.centre) for fit in fits])
-        self._set_binary_rule(centre, coef, constants)
+    def _columns_of(self, solutions: list[MarginFit]) -> LinearRule:
+        centre = solutions[0].centre
+        constants = np.array([fit.constant + fit.coef @ (centre - fit.centre) for fit in solutions])
+        return LinearRule(centre, np.array([fit.coef for fit in solutions]), constants)
+
+    def _keep(self, solutions: list[MarginFit], codes: Array) -> None:
+        reached = [fit.solution for fit in solutions]
+        self.solution_: Any = reached[0] if len(self.classes_) == 2 else reached
+        self.n_iter_ = max(max(solution.iterations for solution in reached), 1)
+        # Of the rows of each binary problem, one after the other: multipliers and slacks. And the class of each row.
+        self._alpha_ = np.concatenate([fit.alpha for fit in solutions])
+        self._slack_ = np.concatenate([fit.slacks for fit in solutions])
+        self._codes_ = codes
         with np.errstate(divide="ignore"):
-            self.margin_ = self._one_or_each([float(2 / np.linalg.norm(row)) for row in coef])
-        self._warn_of_gaps(solutions)
+            self.margin_ = self._one_or_each([float(2 / np.linalg.norm(row)) for row in self.coef_])
 
     @contextmanager
     def _sound_rows(self, data: LabelledRows) -> Iterator[None]:
@@ -381,11 +353,11 @@ class SupportVectorClassifier(BinaryProblems):
                 ) from error
             raise
 
-    def _warn_of_gaps(self, solutions: list[Solution]) -> None:
-        failed = [column for column, solution in enumerate(solutions) if not solution.converged]
+    def _warn_unsolved(self, solutions: list[MarginFit]) -> None:
+        failed = [column for column, fit in enumerate(solutions) if not fit.solution.converged]
         if failed:
-            worst = max(failed, key=lambda column: solutions[column].excess)
-            solution = solutions[worst]
+            worst = max(failed, key=lambda column: solutions[column].solution.excess)
+            solution = solutions[worst].solution
             warn(
                 f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) in "
                 f"{self._named(worst)}, at most {solution.excess:.1e} above the minimum, relative to it "

@@ -255,7 +255,7 @@ def _path_words(path: LogisticRegressionPath | None, crossed: LogisticRegression
     if crossed is not None:
         rule = "within one standard error of the least" if crossed.rule == "one-se" else "the least"
         words.append(
-            f"Chosen by {crossed.folds}-fold cross-validation: alpha = {crossed.alpha_:.4g} (held-out loss {rule})."
+            f"Chosen by {crossed.n_splits_}-fold cross-validation: alpha = {crossed.alpha_:.4g} (held-out loss {rule})."
         )
     return " ".join(words)
 

@@ -38,7 +38,7 @@ class PerceptronSettings:
     nonpositive: bool
     eta: float = 1.0
     fit_intercept: bool = True
-    max_epochs: int = 1000
+    max_iter: int = 1000
     shuffle: bool = False
     average: bool = False
     trace: bool = False
@@ -314,7 +314,7 @@ def train(form: PerceptronForm) -> PerceptronRun:
     """
     settings, trace, cycle = form.settings, list[PerceptronUpdate](), CycleDetector()
     pocket, fewest = form.kept, _ALL
-    for epoch in range(1, settings.max_epochs + 1):
+    for epoch in range(1, settings.max_iter + 1):
         converged = form.pass_over(epoch, trace) == 0
         if converged:
             pocket, fewest = form.kept, 0
