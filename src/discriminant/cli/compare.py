@@ -11,7 +11,7 @@ import typer
 from ..errors import ParameterError
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, told
-from .models import compared_models
+from .fit import made_model
 from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
@@ -106,6 +106,23 @@ def compared(
         "report": report,
         "fit_command": _fit_command(labelled, models[found.best_model], found.best_model),
     }
+
+
+def compared_models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
+    """The models of a comparison: those asked for, or those that suit the size of the table."""
+    import numpy as np
+
+    from ..estimators.registry import weak_penalty
+    from ..validation.comparison import default_models
+
+    training = labelled.training
+    if asked is None:
+        counts = np.array(list(labelled.class_rows.values()))
+        return default_models(training.X, counts, metric, training.schema)
+    models = {name: made_model(name, labelled) for name in map(str.strip, asked.split(","))}
+    if "logistic" in models:
+        models["logistic"].set_params(alpha=weak_penalty(len(training.y)))
+    return models
 
 
 def _metric(name: str) -> str:

@@ -12,14 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options
-from .compare import compare
 from .console import say, show
-from .describe import describe
-from .evaluate import evaluate
-from .explain import explain
-from .fit import fit
 from .options import command
-from .predict import predict
 
 _TARGET = "diagnosis"
 _COSTS: list[list[Any]] = [[_TARGET, "malignant", "benign"], ["malignant", 0, 10], ["benign", 1, 0]]
@@ -83,20 +77,17 @@ def _write(path: str, rows: list[list[Any]]) -> None:
 
 
 def _journey(files: dict[str, str]) -> None:
+    from . import app
+
     train, test, model, costs = files["train"], files["test"], files["model"], files["costs"]
-    _say_command("describe", train, "--target", _TARGET)
-    describe(train, _TARGET)
-    _say_command("compare", train, "--target", _TARGET, "--report", files["report"])
-    compare(train, _TARGET, report=files["report"], overwrite=True)
-    _say_command("fit", train, "--target", _TARGET, "--set alpha=0.01", "-o", model)
-    fit(train, _TARGET, settings=["alpha=0.01"], output=model, overwrite=True)
-    _say_command("predict", model, test, "--costs", costs, "--proba", "-o", files["predictions"])
-    predict(model, test, output=files["predictions"], costs=costs, proba=True, overwrite=True)
-    _say_command("evaluate", model, test, "--costs", costs)
-    evaluate(model, test, costs=costs)
-    _say_command("explain", model, test, "--row 0", "--costs", costs)
-    explain(model, test, row="0", costs=costs)
-
-
-def _say_command(*words: str) -> None:
-    say(f"\n$ discriminant {' '.join(words)}\n")
+    for words in (
+        ("describe", train, "--target", _TARGET),
+        ("compare", train, "--target", _TARGET, "--report", files["report"], "--overwrite"),
+        ("fit", train, "--target", _TARGET, "--set", "alpha=0.01", "-o", model, "--overwrite"),
+        ("predict", model, test, "--costs", costs, "--proba", "-o", files["predictions"], "--overwrite"),
+        ("evaluate", model, test, "--costs", costs),
+        ("explain", model, test, "--row", "0", "--costs", costs),
+    ):
+        say(f"\n$ discriminant {' '.join(words)}\n")
+        if code := app(words, prog_name="discriminant", standalone_mode=False):
+            raise typer.Exit(code)

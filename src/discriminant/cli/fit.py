@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
+from ..errors import ParameterError
 from . import options
 from .console import Page, check_output, show
 from .options import Labelled, TrainingOptions, command
@@ -17,7 +20,10 @@ Settings = Annotated[
 ]
 
 
+#: Blocks of so many values stay in the cache while their sums and ends are looked for.
 _BLOCK_VALUES = 1 << 16
+#: How values are written in ``--set``.
+_TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
 
 @command
@@ -55,8 +61,6 @@ def fit(
 
 
 def _settings(given: list[str]) -> dict[str, str]:
-    from ..errors import ParameterError
-
     for text in given:
         if "=" not in text:
             raise ParameterError(f"--set takes NAME=VALUE, such as alpha=0.1; got {text!r}.")
@@ -68,7 +72,6 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
     from ..results import jsonable
     from ..storage import save
     from .explain import learned
-    from .models import made_model
 
     training = labelled.training
     model = made_model(name, labelled, settings).fit(labelled.rows, training.y, **labelled.weights)
@@ -124,7 +127,7 @@ def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
     if sp.issparse(X):
         return np.ravel(X.mean(axis=0)), X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     step = max(_BLOCK_VALUES // X.shape[1], 1)
-    blocks = [X[start : start + step] for start in range(0, len(X), step)]  # of which each stays in the cache
+    blocks = [X[start : start + step] for start in range(0, len(X), step)]
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(lambda block: (block.sum(axis=0), block.min(axis=0), block.max(axis=0)), blocks))
     sums, lowest, highest = zip(*found, strict=True)
@@ -146,3 +149,67 @@ def _page(found: dict[str, Any]) -> Page:
         "and discriminant evaluate measure it on rows it has not.",
         *written,
     ]
+
+
+def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = None) -> Any:
+    """A model by its name on the command line, with parameters as they were written there."""
+    from ..estimators.registry import known_name, new_model
+
+    model = new_model(name, labelled.training.schema)
+    classes, parameters = list(labelled.class_rows), list(model.get_params(deep=False))
+    for parameter, text in (settings or {}).items():
+        known_name(parameter, parameters, f"parameter of {name}")
+        model.set_params(**{parameter: _typed(type(model), parameter, text, classes)})
+    return model
+
+
+def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:
+    """The value that the text stands for, by the parameter's type."""
+    hint = get_type_hints(kind.__init__)[name]  # type: ignore[misc]
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for option in options:
+        found, value = _as_option(option, text, classes)
+        if found:
+            return value
+    raise ParameterError(f"--set {name}={text}: expected {' or '.join(map(_in_words, options))}.")
+
+
+def _as_option(option: Any, text: str, classes: Sequence[Any]) -> tuple[bool, Any]:
+    """Whether the text can be read as this type, and its value."""
+    word = text.strip().lower()
+    if option is Any:
+        return True, _guessed(text, classes)
+    if get_origin(option) is Literal:
+        return text in get_args(option) or (word in _NONE and None in get_args(option)), None if word in _NONE else text
+    if option is type(None):
+        return word in _NONE, None
+    if option is bool:
+        return word in (*_TRUE, *_FALSE), word in _TRUE
+    try:
+        return True, option(text)
+    except (TypeError, ValueError):
+        return False, None
+
+
+def _guessed(text: str, classes: Sequence[Any]) -> Any:
+    """JSON where it is JSON, else text; class names in it stand for the classes."""
+    import json
+
+    from ..decision.costs import class_written
+
+    word = text.strip().lower()
+    if word in _NONE:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if isinstance(value, dict):
+        return {class_written(key, classes): entry for key, entry in value.items()}
+    return value if isinstance(value, list) else class_written(value, classes)
+
+
+def _in_words(option: Any) -> str:
+    if get_origin(option) is Literal:
+        return ", ".join(map(repr, get_args(option)))
+    return {bool: "true or false", int: "a whole number", float: "a number", type(None): "none"}.get(option, "a value")

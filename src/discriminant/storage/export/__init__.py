@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
-from ...errors import ParameterError
+from ... import __version__
+from ...errors import ParameterError, Setting
 from ...files import write_whole
-from .coefficients import json_text
+from ...results import jsonable
+from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from .onnx import onnx_file
 from .python import python_module
-from .recipe import recipe
+from .recipe import Recipe, RulePart, recipe
 from .sql import sql_query
 
 _LANGUAGES = ("python", "sql", "json", "onnx")
@@ -76,7 +80,7 @@ def export(
     0
     """
     if to not in _LANGUAGES:
-        raise ParameterError(f"to must be one of {', '.join(map(repr, _LANGUAGES))}, got {to!r}.")
+        raise ParameterError(Setting("to"), f" must be one of {', '.join(map(repr, _LANGUAGES))}, got {to!r}.")
     found = recipe(model, schema)
     written: str | bytes
     if to == "python":
@@ -84,12 +88,52 @@ def export(
     elif to == "sql":
         written = sql_query(found, table, keep)
     elif to == "json":
-        written = json_text(found, model)
+        written = _json_text(found, model)
     else:
         written = onnx_file(found)
     if path is not None:
         write_whole(path, written.encode("utf-8") if isinstance(written, str) else written)
     return written
+
+
+_KINDS: dict[type, str] = {
+    LinearRule: "linear",
+    DiagonalRule: "diagonal",
+    QuadraticRule: "quadratic",
+    LevelRule: "levels",
+}
+
+
+def _json_text(recipe: Recipe, model: Any) -> str:
+    """The text of the JSON object; `export` describes its keys."""
+    described = {
+        "model": recipe.name,
+        "package": __version__,
+        "classes": recipe.classes,
+        "columns": recipe.columns,
+        "inputs": [asdict(given) for given in recipe.inputs],
+        "constants": recipe.constants,
+        "intercept": _intercept(recipe),
+        "parts": [_part(part) for part in recipe.parts],
+        "answer": recipe.answer,
+        "priors": getattr(model, "priors_", None),
+        "means": getattr(model, "means_", None),
+    }
+    return json.dumps(jsonable(described), allow_nan=False, indent=1) + "\n"
+
+
+def _part(part: RulePart) -> dict[str, Any]:
+    rule = part.rule
+    numbers = {name: values for name, values in asdict(rule).items() if name != "constants"}
+    if isinstance(rule, LevelRule):
+        numbers["table"] = rule.table[:-1]
+    return {"kind": _KINDS[type(rule)], "places": list(part.places), **numbers}
+
+
+def _intercept(recipe: Recipe) -> Any:
+    """The constants of a linear model for rows that are not centred."""
+    rules = [part.rule for part in recipe.parts]
+    return rules[0].intercept if len(rules) == 1 and isinstance(rules[0], LinearRule) else None
 
 
 __all__ = ["export"]

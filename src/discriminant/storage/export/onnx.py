@@ -9,8 +9,7 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
-from .inputs import Input
-from .recipe import Part, Recipe
+from .recipe import Input, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
@@ -74,7 +73,7 @@ class _Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, order="C"), name))
         return name
 
-    def scores(self, part: Part) -> str:
+    def scores(self, part: RulePart) -> str:
         """The scores that a part gives the classes."""
         rule = part.rule
         if isinstance(rule, LevelRule):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import __version__
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
-from .recipe import Part, Recipe
+from .recipe import Recipe, RulePart
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "y", "t", "1"), 1), **dict.fromkeys(("false", "no", "n", "f", "0"), 0)}
 _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
@@ -132,7 +132,7 @@ def python_module(recipe: Recipe) -> str:
     return head + "\n" + functions + parts + tail
 
 
-def _part(part: Part) -> str:
+def _part(part: RulePart) -> str:
     rule = part.rule
     numbers: list[Any]
     if isinstance(rule, LinearRule):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from ...estimators.base import PosteriorClassifier, RuleClassifier
 from ...multiclass import CodebookRule
 from ...results import plain
 from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
-from .inputs import Input, inputs_of_schema
+from ...tables.schema import Column, Schema
 
 Array = np.ndarray[Any, Any]
 PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule
@@ -35,7 +35,61 @@ EXPORTABLE = "linear, diagonal and quadratic rules: " + ", ".join(
 
 
 @dataclass(frozen=True)
-class Part:
+class Input:
+    """One column of the model.
+
+    ==========  ==============================================================
+    kind        value
+    ==========  ==============================================================
+    number      the raw value
+    truth       1 for a true raw value, 0 for a false one
+    level       1 where the raw value, as text, is one of ``levels``, else 0
+    other       0 where the raw value, as text, is one of ``levels``, else 1
+    category    the raw value itself, for rules with a table of levels
+    ==========  ==============================================================
+
+    A missing raw value gives ``fill`` instead, and is refused where that is None. Missing are None, NaN, NULL and the
+    texts in ``missing``.
+    """
+
+    column: str
+    kind: Literal["number", "truth", "level", "other", "category"]
+    levels: tuple[str, ...] = ()
+    fill: float | None = None
+    missing: tuple[str, ...] = ()
+
+
+def inputs_of_schema(schema: Any) -> tuple[Input, ...]:
+    """The inputs that a `Schema`, or the dict that it can be written as, makes of raw columns."""
+    known = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
+    if known.width is not None:
+        return tuple(Input(name, "number") for name in known.names)
+    return tuple(made for column in known.used for made in _inputs(column, known))
+
+
+def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
+    """The coded columns of one raw column, in the order of ``column.outputs``."""
+    complete = schema.missing != "indicator"
+    levels = column.levels + column.rare_levels
+    codes = tuple(code for code in schema.missing_codes if code not in levels)
+    none, marked = (None, None) if complete else (0.0, 1.0)
+    if column.kind == "category":
+        for level in column.levels:
+            if level != column.reference:
+                yield Input(column.name, "level", (level,), none, codes)
+        if column.other_column:
+            yield Input(column.name, "other", column.levels, none, codes)
+    else:
+        kind: Any = "truth" if column.kind == "boolean" else "number"
+        yield Input(column.name, kind, (), None if complete else column.mean, codes)
+    if column.missing_column:
+        # What was never seen counts as missing, unless there is a column for other levels.
+        unseen = column.kind == "category" and not column.pooled
+        yield Input(column.name, "other" if unseen else "level", levels if unseen else (), marked, codes)
+
+
+@dataclass(frozen=True)
+class RulePart:
     """A rule for some of the model's columns, without its constants."""
 
     rule: PartRule
@@ -49,7 +103,7 @@ class Recipe:
     name: str
     classes: list[Any]
     inputs: tuple[Input, ...]  #: one for each column of the model
-    parts: tuple[Part, ...]
+    parts: tuple[RulePart, ...]
     constants: Array
     answer: Literal["probability", "score"]
     last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
@@ -101,24 +155,24 @@ def _own_inputs(model: Any, kinds: Sequence[str]) -> tuple[Input, ...]:
     return tuple(Input(str(name), kind) for name, kind in zip(names, kinds, strict=True))  # type: ignore[arg-type]
 
 
-def _one_part(rule: Any, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+def _one_part(rule: Any, model: Any) -> tuple[tuple[RulePart, ...], list[str]]:
     places = tuple(range(model.n_features_in_))
-    return (Part(rule, places),), ["number"] * len(places)
+    return (RulePart(rule, places),), ["number"] * len(places)
 
 
-def _mixed_parts(rule: MixedRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+def _mixed_parts(rule: MixedRule, model: Any) -> tuple[tuple[RulePart, ...], list[str]]:
     plan = model.distributions_
     numbers = np.flatnonzero([kind != "categorical" for kind in plan])
     levels = np.flatnonzero([kind == "categorical" for kind in plan])
     parts = [
-        Part(rule.linear, tuple(numbers[rule.linear_columns].tolist())),
-        Part(rule.normal, tuple(numbers[rule.normal_columns].tolist())),
+        RulePart(rule.linear, tuple(numbers[rule.linear_columns].tolist())),
+        RulePart(rule.normal, tuple(numbers[rule.normal_columns].tolist())),
     ]
-    parts += [Part(own, (int(j),)) for own, j in zip(rule.categorical, levels, strict=True)]
+    parts += [RulePart(own, (int(j),)) for own, j in zip(rule.categorical, levels, strict=True)]
     return tuple(parts), ["category" if kind == "categorical" else "number" for kind in plan]
 
 
-def _coded_parts(rule: CodebookRule, model: Any) -> tuple[tuple[Part, ...], list[str]]:
+def _coded_parts(rule: CodebookRule, model: Any) -> tuple[tuple[RulePart, ...], list[str]]:
     """Binary problems whose scores are only added up are one linear rule."""
     columns, book = rule.columns, rule.codebook
     added = book.n_classes == 2 or rule.decoding == "confidence"
@@ -132,7 +186,7 @@ def _coded_parts(rule: CodebookRule, model: Any) -> tuple[tuple[Part, ...], list
     return _one_part(linear if rule.present is None else linear.spread_over(rule.present), model)
 
 
-_PARTS: dict[type, Callable[[Any, Any], tuple[tuple[Part, ...], list[str]]]] = {
+_PARTS: dict[type, Callable[[Any, Any], tuple[tuple[RulePart, ...], list[str]]]] = {
     LinearRule: _one_part,
     DiagonalRule: _one_part,
     QuadraticRule: _one_part,

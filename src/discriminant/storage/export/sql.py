@@ -15,8 +15,7 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
-from .inputs import Input
-from .recipe import Part, Recipe
+from .recipe import Input, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
@@ -105,7 +104,7 @@ def _among(text: str, values: Sequence[str]) -> list[str]:
     return [f"{text} IN ({', '.join(map(constant, values))})"] if values else []
 
 
-def _sphered(recipe: Recipe, part: Part) -> list[str]:
+def _sphered(recipe: Recipe, part: RulePart) -> list[str]:
     """The steps of a row from each class's mean, on the axes along which they are independent."""
     rule = part.rule
     if not isinstance(rule, QuadraticRule):
@@ -126,7 +125,7 @@ def _score(recipe: Recipe, k: int) -> str:
     return _sum([_number(recipe.constants[k]), *(_of_part(part, k) for part in recipe.parts)])
 
 
-def _of_part(part: Part, k: int) -> str:
+def _of_part(part: RulePart, k: int) -> str:
     rule = part.rule
     if isinstance(rule, LevelRule):
         return _looked_up(rule, part.places[0], k)
