@@ -105,13 +105,18 @@ def percent(value: float | None, places: int = 1) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{100 * value:.{places}f} %"
 
 
-def p_value(p: float | None, places: int = 4) -> str:
-    """A p-value; a very small one as what it is below.
+def p_value(p: float | None, places: int = 4, name: str = "") -> str:
+    """A p-value, or with ``name`` a statement of it; a very small one as what it is below.
 
     >>> p_value(0.0312), p_value(1e-9), p_value(1e-9, places=3)
     ('0.0312', '< 0.0001', '< 0.001')
+    >>> p_value(0.0312, name="p"), p_value(1e-9, name="p")
+    ('p = 0.0312', 'p < 0.0001')
     """
-    return f"< {10.0**-places:.{places}f}" if p is not None and p < 10.0**-places else decimal(p, places)
+    least = 10.0**-places
+    if p is not None and p < least:
+        return f"{name} < {least:.{places}f}".lstrip()
+    return f"{name} = {decimal(p, places)}" if name else decimal(p, places)
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[str]:
@@ -155,7 +160,17 @@ def frame_of(columns: Mapping[str, Any], backend: Any = None) -> Any:
     """Columns as a frame: of ``backend``, else of pandas, polars or pyarrow, whichever is there first."""
     import narwhals.stable.v2 as nw
 
-    return nw.from_dict(dict(columns), backend=backend if backend is not None else _frame_backend()).to_native()
+    chosen: Any = nw.Implementation.from_backend(backend if backend is not None else _frame_backend())
+    values = dict(columns) if chosen.is_pandas() else {name: _of_one_type(column) for name, column in columns.items()}
+    return nw.from_dict(values, backend=chosen).to_native()
+
+
+def _of_one_type(column: Any) -> Any:
+    """A column as frames other than pandas take it: labels of classes beside the word "macro" become text."""
+    is_text = {isinstance(value, str) for value in column if value is not None} if isinstance(column, list) else ()
+    if len(is_text) < 2:
+        return column
+    return [None if value is None else str(value) for value in column]
 
 
 def _frame_backend() -> Any:

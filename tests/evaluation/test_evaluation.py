@@ -21,7 +21,15 @@ from discriminant import LinearDiscriminantAnalysis
 from discriminant.decision import Decision, Posterior
 from discriminant.errors import InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
-from discriminant.evaluation import ConfusionMatrix, Evaluator, evaluate, evaluation_of, roc, wilson_interval
+from discriminant.evaluation import (
+    ConfusionMatrix,
+    Evaluator,
+    compare_auc,
+    evaluate,
+    evaluation_of,
+    roc,
+    wilson_interval,
+)
 
 
 def predictions(n=400, K=3, seed=0):
@@ -507,3 +515,21 @@ def test_a_refused_merge_changes_nothing():
     with pytest.raises(ParameterError, match="different bins"):
         one.merge(other)
     assert one.n_rows == one.confusion.total == 2
+
+
+def test_results_print_and_go_to_frames_json_and_notebooks():
+    rng = np.random.default_rng(0)
+    y, P = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
+    found = evaluation_of(y, posterior=P)
+    two = evaluation_of(y > 0, posterior=P[:, 1] + P[:, 2])
+    results = [
+        found, found.confusion, found.roc, found.precision_recall, found.roc[1], found.roc.micro, found.risk_coverage,
+        found.calibration[0], found.calibration[0].brier(), two.calibration_line, two["accuracy"],
+        two.roc.best_threshold(), compare_auc(y > 0, P[:, 1], P[:, 2]),
+    ]  # fmt: skip
+    for result in results:
+        json.dumps(result.to_dict(), allow_nan=False)
+        assert repr(result) == str(result) != ""
+        assert len(result.to_frame(backend="polars")) > 0
+        assert len(result.to_frame()) > 0
+        assert "<table>" in result._repr_html_()

@@ -560,10 +560,13 @@ class AucComparison(Result):
     z: float
     p_value: float
 
+    def _columns(self) -> dict[str, Any]:
+        return {**super()._columns(), "low": [self.interval.low], "high": [self.interval.high]}
+
     def __str__(self) -> str:
         return (
             f"AUC {self.auc_a:.4f} against {self.auc_b:.4f}: difference {self.difference:.4f} ({self.interval}), "
-            f"z = {self.z:.3f}, p = {p_value(self.p_value)}"
+            f"z = {self.z:.3f}, {p_value(self.p_value, name='p')}"
         )
 
 

@@ -244,6 +244,9 @@ class BestThreshold(Result):
     fpr: float
     interval: Interval
 
+    def _columns(self) -> dict[str, Any]:
+        return {**super()._columns(), "low": [self.interval.low], "high": [self.interval.high]}
+
     def __str__(self) -> str:
         return (
             f"best threshold {self.threshold:.4g} ({self.interval}): expected cost {self.cost:.4g} a row, "
@@ -258,11 +261,6 @@ class ClusteredRows:
     design: SamplingDesign
     is_positive: Array
     place: Array
-
-    def by_cell(self, starts: Array) -> Any:
-        """What each cluster (row) adds to each cell of neighbouring scores, positive cells first, then negative."""
-        cell = np.searchsorted(starts, self.place, side="right") - 1 + len(starts) * ~self.is_positive
-        return self.design.by_cluster(cell, 2 * len(starts))
 
 
 def best_threshold(
@@ -374,8 +372,9 @@ def _row_draws(ranked: RankedScores, starts: Array, rng: np.random.Generator) ->
 
 
 def _cluster_draws(rows: ClusteredRows, starts: Array, rng: np.random.Generator) -> Callable[[], Array]:
-    """Draws as many clusters as there are, each with all its rows."""
-    cells, count = rows.by_cell(starts), rows.design.n_clusters
+    """Draws as many clusters as there are, each with all its rows; the counts of each cell as of `_row_draws`."""
+    cell = np.searchsorted(starts, rows.place, side="right") - 1 + len(starts) * ~rows.is_positive
+    cells, count = rows.design.by_cluster(cell, 2 * len(starts)), rows.design.n_clusters
     return lambda: np.asarray(rng.multinomial(count, np.full(count, 1 / count)) @ cells, dtype=np.float64)
 
 
