@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+
+from .errors import Message
 
 Array = np.ndarray[Any, Any]
 
@@ -269,3 +271,20 @@ def html_table(columns: Mapping[str, Any]) -> str:
 def _cell(value: Any) -> str:
     value = plain(value)
     return "" if value is None else number(value) if isinstance(value, float) else str(value)
+
+
+Severity = Literal["note", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in data: how grave, of what kind, in which column, and in words, with advice as a `Message`."""
+
+    severity: Severity
+    kind: str
+    column: str | None
+    message: str | Message
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values."""
+        return {"severity": self.severity, "kind": self.kind, "column": self.column, "message": str(self.message)}

@@ -172,11 +172,3 @@ def test_a_sign_that_may_mean_missing_stays_a_level_where_it_is_rare():
 def test_rare_is_a_number_of_rows(rare):
     with pytest.raises(ParameterError, match="rare must be a whole number, at least 1"):
         read_training(cabins(), "y", rare=rare)
-
-
-def test_schemas_of_version_1_know_no_rare_levels():
-    values = read_training(cabins(), "y", rare=1).schema.to_dict()
-    old = {**values, "version": 1, "columns": [dict(column) for column in values["columns"]]}
-    for column in old["columns"]:
-        del column["rare_levels"]
-    assert Schema.from_dict(old).names == Schema.from_dict(values).names

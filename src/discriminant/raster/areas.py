@@ -17,8 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from ..data.rows import is_missing
 from ..decision.posteriors import label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
-from ..results import listed, plain, quoted, shown, suggestion
-from ..tables.learning import Finding, Severity
+from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
 from .coordinates import as_crs, densified, same_crs, transform_points
 from .image import Image, apply_affine, extra, open_image

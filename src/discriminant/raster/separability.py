@@ -11,8 +11,7 @@ import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, InputError
 from ..moments.covariance import CholeskyCovariance, factorised
-from ..results import aligned, frame_of, plain, shortened, shown
-from ..tables.learning import Finding
+from ..results import Finding, aligned, frame_of, plain, shortened, shown
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
 from .areas import area_finding
@@ -221,7 +220,7 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
         else:
             findings.append(area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
     if len(usable) < 2:
-        why = " ".join(finding.message for finding in findings)
+        why = " ".join(str(finding.message) for finding in findings)
         raise DegenerateDataError(
             f"Separability needs two classes with a covariance each, got {len(usable)}. {why}".strip()
         )

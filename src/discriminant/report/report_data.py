@@ -13,8 +13,7 @@ from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
 from ..evaluation.evaluation import Evaluation
-from ..results import plain
-from ..tables.learning import Finding
+from ..results import Finding, plain
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.comparison import Comparison

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..results import Finding
 from .coding import EncodingReport
 from .dialect import MISSING_CODES, Dialect
 from .files import SparseBatch, open_table
-from .learning import Finding
 from .schema import Column, Schema, Target
 from .sources import TableReader
 from .training import TrainingTable, read_training

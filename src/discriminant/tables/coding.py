@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as compute
 import scipy.sparse as sp
 
 from ..data.rows import as_frame
-from ..errors import ColumnError, InputError, ParameterError
+from ..errors import ColumnError, InputError, ParameterError, Setting
 from ..results import quoted, suggestion
 from .sources import as_arrow, empty_matrix, is_text
 
@@ -157,8 +159,6 @@ def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any
 
 def arrow_table(batch: Any) -> Any:
     """A frame, table or record batch as a pyarrow table."""
-    import pyarrow as pa
-
     if isinstance(batch, pa.Table):
         return batch
     if isinstance(batch, pa.RecordBatch):
@@ -171,18 +171,17 @@ def arrow_table(batch: Any) -> Any:
 
 def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, EncodingReport]:
     """The used columns in the order of the schema; what else there is or is not goes into the report."""
-    import pyarrow as pa
-
     if absent not in ("refuse", "missing"):
-        raise ParameterError(f"absent must be 'refuse' or 'missing', got {absent!r}.")
+        raise ParameterError(Setting("absent"), f" must be 'refuse' or 'missing', got {absent!r}.")
     names = [column.name for column in schema.used]
     there = set(data.column_names)
     lacking = [name for name in names if name not in there]
     if lacking and absent == "refuse":
         raise ColumnError(
             f"Columns of the training table are not there: {quoted(lacking)}."
-            f"{suggestion(lacking[0], there - set(names))} Add them, or take them as missing with "
-            "absent='missing'."
+            f"{suggestion(lacking[0], there - set(names))} Add them, or take them as missing with ",
+            Setting("absent", "missing"),
+            ".",
         )
     known = {column.name for column in schema.columns} | ({schema.target.name} if schema.target else set())
     report = EncodingReport(
@@ -203,7 +202,9 @@ def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], re
             raise InputError(
                 f"Column {column.name!r} has {np.count_nonzero(missing):,} missing values, the first in row "
                 f"{int(np.argmax(missing))}, and missing values are refused. Fill them in, leave the column out, or "
-                "choose missing='indicator'."
+                "choose ",
+                Setting("missing", "indicator"),
+                ".",
             )
         kept &= ~missing
     return kept
@@ -332,8 +333,6 @@ def refuse_infinite(name: str, numbers: Array, first_row: int = 0) -> None:
 
 def as_floats(column: Column, values: Any, codes: Sequence[str]) -> Array:
     """An arrow column as numbers, NaN where missing; a view where it can be one."""
-    import pyarrow as pa
-
     kind = values.type
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
@@ -358,8 +357,6 @@ def _with_nan(values: Any) -> Array:
 
 def is_numeric(kind: Any) -> bool:
     """Whether an arrow type holds numbers."""
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
@@ -401,8 +398,6 @@ def distinct_texts(values: Any) -> tuple[list[str], Array]:
 
     Numbers are written as text without a needless ``.0``.
     """
-    import pyarrow as pa
-
     whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(whole, pa.ChunkedArray):  # dictionaries of their own in each chunk stay apart
         whole = whole.unify_dictionaries().combine_chunks()
@@ -413,9 +408,6 @@ def distinct_texts(values: Any) -> tuple[list[str], Array]:
 
 
 def _plain_text(values: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
     if pa.types.is_floating(values.type):
         values = compute.if_else(compute.is_nan(values), None, values)
     try:

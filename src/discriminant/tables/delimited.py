@@ -27,9 +27,13 @@ from pathlib import Path
 from threading import Lock, get_native_id, local
 from typing import Any
 
-from ..errors import InputError, ParameterError
+import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.csv as arrow_csv
+
+from ..errors import InputError, ParameterError, Part, Setting
 from .dialect import Dialect, is_number, squeezed, text_records
-from .sources import InputFile, TableReader, is_text, small_pages
+from .sources import ColumnOptions, InputFile, TableReader, is_text, small_pages
 
 _PIECE_BYTES = 1 << 22
 _LOOK_BYTES = 1 << 16
@@ -57,8 +61,6 @@ class FileChunks:
     @property
     def worthwhile(self) -> bool:
         """Whether files can be read by pieces here, and there is more than one piece for each thread."""
-        import pyarrow as pa
-
         return hasattr(os, "preadv") and self._size > pa.cpu_count() * _PIECE_BYTES
 
     def parsed(self, parse: Callable[[Any, bool], Any]) -> Iterator[Any]:
@@ -66,8 +68,6 @@ class FileChunks:
 
         The first piece is parsed alone: it may tell how to read the others.
         """
-        import pyarrow as pa
-
         threads = pa.cpu_count()
         with _opened(self.path) as file, ThreadPoolExecutor(threads, initializer=_stand_back) as pool:
             (first, *others) = pairwise(self._borders(file))
@@ -97,8 +97,6 @@ class FileChunks:
         return self._size
 
     def _one(self, file: int, start: int, stop: int, parse: Callable[[Any, bool], Any]) -> Any:
-        import pyarrow as pa
-
         size = stop - start
         buffer = self._buffer(size)
         text = memoryview(buffer)[:size]
@@ -142,8 +140,6 @@ def joined(parts: list[Any]) -> Any:
     A column may be empty in one piece, of whole numbers in the next and of decimals in the third. Where one piece has
     text and another none, what is written there is lost, though it may mean something beside the text.
     """
-    import pyarrow as pa
-
     fields = []
     for column, name in enumerate(parts[0].schema.names):
         kinds = {part.schema.types[column] for part in parts}
@@ -153,8 +149,6 @@ def joined(parts: list[Any]) -> Any:
 
 
 def _common(kinds: set[Any]) -> Any:
-    import pyarrow as pa
-
     if all(str(kind) in _NUMBERS for kind in kinds):
         return max(kinds, key=lambda kind: _NUMBERS.index(str(kind)))
     if all(is_text(kind) for kind in kinds):
@@ -163,8 +157,6 @@ def _common(kinds: set[Any]) -> Any:
 
 
 def _cast(part: Any, schema: Any) -> Any:
-    import pyarrow as pa
-
     columns = [
         column if column.type == field.type else column.cast(field.type, safe=False)
         for column, field in zip(part.columns, schema, strict=True)
@@ -199,21 +191,40 @@ class ReadSettings:
     contradictions: int = 0
 
 
+class RaggedRows:
+    """Rows with another number of values than the others: how many one reading met, and the first of them.
+
+    Arrow may hold on to it for a while after reading, and must not hold on to the table with it.
+    """
+
+    def __init__(self, treated: str) -> None:
+        self.treated = "error" if treated == "refuse" else treated
+        self.count = 0
+        self.first: Any = None
+        self._counting = Lock()
+
+    def __call__(self, row: Any) -> str:
+        with self._counting:
+            self.count += 1
+            self.first = self.first or row
+        return self.treated
+
+
 class DelimitedReader(TableReader):
     """A text table whose dialect is known."""
 
+    source: InputFile
+
     def __init__(
-        self, source: InputFile, dialect: Dialect, target: Any, columns: Any, types: Any, on_ragged: str, fixed: bool
+        self, source: InputFile, dialect: Dialect, columns: ColumnOptions, on_ragged: str, fixed: bool
     ) -> None:
         if on_ragged not in ("refuse", "skip"):
-            raise ParameterError(f"on_ragged must be 'refuse' or 'skip', got {on_ragged!r}.")
-        super().__init__(source.label, dialect.names, target, columns, types)
-        self.source = source
+            raise ParameterError(Setting("on_ragged"), f" must be 'refuse' or 'skip', got {on_ragged!r}.")
+        super().__init__(source.label, dialect.names, columns, source)
         self.dialect: Dialect = dialect
         self.on_ragged = on_ragged
         self._fixed_encoding = fixed
-        self._ragged: list[Any] = []
-        self._counting = Lock()
+        self._ragged = RaggedRows(on_ragged)
         self._first_plan = ReadSettings(
             encoding=dialect.encoding,
             block_bytes=min(max(_BLOCK_BYTES, 8 * _BLOCK_ROWS * len(dialect.names)), _MOST_BLOCK_BYTES),
@@ -224,8 +235,6 @@ class DelimitedReader(TableReader):
         self._plan = self._first_plan
 
     def _read(self) -> Any:
-        import pyarrow.csv as arrow_csv
-
         self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
         try:
             return joined(list(self._parsed_pieces()))
@@ -248,8 +257,6 @@ class DelimitedReader(TableReader):
 
     def _stream(self) -> Iterator[Any]:
         """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
-        import pyarrow.csv as arrow_csv
-
         self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
         out = 0
         try:
@@ -281,8 +288,6 @@ class DelimitedReader(TableReader):
 
     def _parsed_pieces(self, alike: bool = False) -> Iterator[Any]:
         """The table in pieces, all with the types of the first if ``alike``; `CannotSplit` if that cannot be."""
-        import pyarrow.csv as arrow_csv
-
         pieces = FileChunks(self.source.path, self.dialect.quote)
         plain = self._plan.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
         if not plain or self._plan.line_breaks or not pieces.worthwhile:
@@ -304,23 +309,17 @@ class DelimitedReader(TableReader):
 
         yield from pieces.parsed(parse)
 
-    def _fingerprint(self) -> str:
-        return self.source.sha256()
-
-    def _why_empty(self) -> str:
+    def _why_empty(self) -> tuple[Part, ...]:
         if self.skipped:
-            return f"{self.label} has no row left: all {self.skipped:,} are ragged. Check the delimiter and the quotes."
-        return (
-            f"{self.label} has a header but no rows. Give at least one row, or header=False if the first line is one."
-        )
+            said = f"{self.label} has no row left: all {self.skipped:,} are ragged. Check the delimiter and the quotes."
+            return (said,)
+        said = f"{self.label} has a header but no rows. Give at least one row, or "
+        return said, Setting("header", False), " if the first line is one."
 
     def _attempt(
         self, read: Any, text: Any = None, first: bool = True, types: Any = None, memory_pool: Any = None
     ) -> Any:
         """What ``read`` makes of the file, or of a piece of its text; ``types`` are more types of columns."""
-        import pyarrow as pa
-        import pyarrow.csv as arrow_csv
-
         dialect, plan = self.dialect, self._plan
         codes = list(dialect.missing)
         return read(
@@ -337,7 +336,7 @@ class DelimitedReader(TableReader):
                 delimiter=dialect.delimiter,
                 quote_char=dialect.quote or False,
                 newlines_in_values=plan.line_breaks,
-                invalid_row_handler=self._note_ragged,
+                invalid_row_handler=self._ragged,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 null_values=[*codes, *(f" {code}" for code in codes)],
@@ -350,26 +349,21 @@ class DelimitedReader(TableReader):
             memory_pool=memory_pool,
         )
 
+    @property
+    def skipped(self) -> int:
+        return self._ragged.count
+
     def _forget_rows(self) -> None:
         """A reading begins: no row has been left out yet."""
-        self.skipped, self._ragged = 0, []
+        self._ragged = RaggedRows(self.on_ragged)
 
     def _bytes(self) -> Any:
         if self.dialect.runs:
             return _squeezed_stream(self.source.open(), self._plan.encoding)
         return self.source.open() if self.source.compression else str(self.source.path)
 
-    def _note_ragged(self, row: Any) -> str:
-        with self._counting:
-            self.skipped += 1
-            if not self._ragged:
-                self._ragged.append(row)
-        return "error" if self.on_ragged == "refuse" else "skip"
-
     def _holds_bytes(self, schema: Any) -> bool:
         """Whether a column is left as bytes because they are not of the encoding."""
-        import pyarrow as pa
-
         types = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
         return any(pa.types.is_binary(kind) for kind in types)
 
@@ -382,9 +376,6 @@ class DelimitedReader(TableReader):
 
         Looking for it afterwards is cheaper than having blocks cut with an eye on quotes.
         """
-        import pyarrow as pa
-        import pyarrow.compute as compute
-
         if not self._blocks_may_be_cut:
             return False
         signs = f"[\n\r{re.escape(str(self.dialect.quote))}]"
@@ -403,9 +394,9 @@ class DelimitedReader(TableReader):
             self._change_encoding()
         elif "straddling" in reason:
             self._enlarge_blocks(error)
-        elif (self._ragged or "newlines_in_values" in reason) and self._blocks_may_be_cut:
+        elif (self._ragged.count or "newlines_in_values" in reason) and self._blocks_may_be_cut:
             self._plan = replace(self._plan, line_breaks=True)
-        elif self._ragged and self.on_ragged == "refuse":
+        elif self._ragged.count and self.on_ragged == "refuse":
             raise self._ragged_error() from error
         elif (found := _CONTRADICTION.search(reason)) is not None:
             self._widen(self._column_of(int(found[1])), found[2], found[3] or "", error)
@@ -416,8 +407,9 @@ class DelimitedReader(TableReader):
         """A block has to hold a whole row."""
         if self._plan.block_bytes == _MOST_BLOCK_BYTES:
             raise InputError(
-                f"{self.label} has a row of more than {_MOST_BLOCK_BYTES >> 20} megabytes. Is a quote left open? Give "
-                "quote='' if quotes mean nothing here."
+                f"{self.label} has a row of more than {_MOST_BLOCK_BYTES >> 20} megabytes. Is a quote left open? Give ",
+                Setting("quote", ""),
+                " if quotes mean nothing here.",
             ) from error
         larger = min(8 * self._plan.block_bytes, _MOST_BLOCK_BYTES)
         self._plan = replace(self._plan, block_bytes=larger, line_breaks=self.dialect.quote is not None)
@@ -440,7 +432,7 @@ class DelimitedReader(TableReader):
         if name in self.types or kind == "string":
             raise InputError(
                 f"Column {name!r} of {self.label} should be a number, but holds {value!r}. Correct the value, add it "
-                f"to missing=, or declare the column a category."
+                "to the missing values, or declare the column a category."
             ) from error
         number = kind in ("null", "int64") and is_number(value)
         types = self._plan.types | {name: "double" if number else "string"}
@@ -452,12 +444,14 @@ class DelimitedReader(TableReader):
 
     def _ragged_error(self) -> InputError:
         """The error that names the first line with another number of values."""
-        expected, (first, *_) = len(self.dialect.names), self._ragged
+        expected, first = len(self.dialect.names), self._ragged.first
         where, found, text = self._ragged_line(expected) or ("A line", first.actual_columns, first.text)
         return InputError(
             f"{where} of {self.label} has {found} value{'s' if found != 1 else ''}, expected {expected}: "
             f"{text[:80]!r}. Check the delimiter ({self.dialect.delimiter!r}) and the quotes, or leave such "
-            "lines out with on_ragged='skip'."
+            "lines out with ",
+            Setting("on_ragged", "skip"),
+            ".",
         )
 
     def _ragged_line(self, expected: int) -> tuple[str, int, str] | None:
@@ -480,23 +474,17 @@ class DelimitedReader(TableReader):
 
 def _types_of(schema: Any) -> dict[str, Any]:
     """The types by name; a column without a value has none yet."""
-    import pyarrow as pa
-
     return {field.name: field.type for field in schema if field.type != pa.null()}
 
 
 def _settled(schema: Any) -> dict[str, str]:
     """The types of a first block by name, so that a second reading makes the same of it."""
-    import pyarrow as pa
-
     plain = {pa.int64(): "int64", pa.float64(): "double", pa.bool_(): "bool", pa.null(): "null"}
     return {name: plain[kind] for name, kind in zip(schema.names, schema.types, strict=True) if kind in plain}
 
 
 def _squeezed_stream(stream: Any, encoding: str) -> Any:
     """The stream in UTF-8 with one space between values and none at the ends of lines."""
-    import pyarrow as pa
-
     return pa.PythonFile(_Squeezed(io.TextIOWrapper(stream, encoding, newline="")), "r")
 
 

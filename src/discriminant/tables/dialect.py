@@ -8,11 +8,11 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
-from ..errors import InputError, ParameterError
+from ..errors import InputError, ParameterError, Setting
 from .sources import refuse_same_names
 
 #: What stands for a missing value in a text file unless told otherwise.
@@ -93,33 +93,83 @@ class Dialect:
         )
 
 
+@dataclass(frozen=True)
+class DialectOptions:
+    """How a text table is said to be written; what is None is found out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    quote: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        delimiter, quote = self.delimiter, self.quote
+        if delimiter is not None and not (_is_sign(delimiter) and delimiter != '"'):
+            raise ParameterError(
+                Setting("delimiter"), f" must be one plain character such as ',', ';' or '\\t', got {delimiter!r}."
+            )
+        if self.header not in (None, True, False):
+            raise ParameterError(Setting("header"), f" must be True, False or None (find out), got {self.header!r}.")
+        if quote is not None and quote != "" and not _is_sign(quote):
+            raise ParameterError(Setting("quote"), f" must be one plain character, or '' for none, got {quote!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(Setting("decimal"), f" must be '.' or ',', got {self.decimal!r}.")
+        if delimiter is not None and delimiter in (quote, self.decimal):
+            raise ParameterError(f"{delimiter!r} cannot be the delimiter and the quote or decimal sign as well.")
+        if self.missing is not None and not all(isinstance(code, str) for code in self.missing):
+            raise ParameterError(
+                Setting("missing"), f" must list the texts that stand for a missing value, got {self.missing!r}."
+            )
+
+    @property
+    def given(self) -> list[str]:
+        """The names of those that are not to be found out."""
+        return [each.name for each in fields(self) if getattr(self, each.name) is not None]
+
+    @property
+    def missing_codes(self) -> tuple[str, ...]:
+        """What stands for a missing value; nothing at all always does."""
+        if self.missing is None:
+            return MISSING_CODES
+        codes = [self.missing] if isinstance(self.missing, str) else self.missing
+        return tuple(dict.fromkeys(["", *codes]))
+
+    def refuse_for(self, what: str) -> None:
+        """Raise a `ParameterError` if anything is given: it does not apply to what is no text."""
+        if self.given:
+            raise ParameterError(
+                Setting(self.given[0]), f"= tells how text is written; it does not apply to {what}. Leave it out."
+            )
+
+
+def _is_sign(value: Any) -> bool:
+    return isinstance(value, str) and len(value.encode()) == 1 and value not in "\r\n"
+
+
 def find_dialect(
     sample: bytes,
     whole: bool = True,
+    asked: DialectOptions | None = None,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-    quote: str | None = None,
-    decimal: str | None = None,
-    missing: Sequence[str] | None = None,
     known: Collection[str] = (),
     label: str = "The table",
 ) -> Dialect:
-    """The dialect of a text table, from its first bytes; what is given is taken as given.
+    """The dialect of a text table, from its first bytes; what is asked for is taken as given.
 
     ``whole`` says that the sample is the whole text; ``known`` are names that the header has, if there is one.
     """
-    _check_asked(delimiter, header, quote, decimal)
-    codes = _missing_codes(missing)
-    encoding, text = decoded(sample, whole, encoding, label)
+    asked = asked or DialectOptions()
+    codes, delimiter, decimal = asked.missing_codes, asked.delimiter, asked.decimal
+    encoding, text = decoded(sample, whole, asked.encoding, label)
     _refuse_binary(text, label)
-    quote = _found_quote(text) if quote is None else (quote or None)
+    quote = _found_quote(text) if asked.quote is None else (asked.quote or None)
     if delimiter is None:
         delimiter = _found_delimiter(text, whole, quote)
     runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
     records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
-    header = _has_header(records, codes, known) if header is None else header
+    header = _has_header(records, codes, known) if asked.header is None else asked.header
     names = _names(records[0], header, label)
     rows = records[1:] if header else records
     values = {value.strip() for row in rows for value in row}
@@ -140,30 +190,6 @@ def find_dialect(
     )
 
 
-def _check_asked(delimiter: Any, header: Any, quote: Any, decimal: Any) -> None:
-    if delimiter is not None and (
-        not isinstance(delimiter, str) or len(delimiter.encode()) != 1 or delimiter in '\r\n"'
-    ):
-        raise ParameterError(f"delimiter must be one plain character such as ',', ';' or '\\t', got {delimiter!r}.")
-    if header not in (None, True, False):
-        raise ParameterError(f"header must be True, False or None (find out), got {header!r}.")
-    if quote is not None and (not isinstance(quote, str) or len(quote.encode()) > 1 or quote in ("\r", "\n")):
-        raise ParameterError(f"quote must be one plain character, or '' for none, got {quote!r}.")
-    if decimal not in (None, ".", ","):
-        raise ParameterError(f"decimal must be '.' or ',', got {decimal!r}.")
-    if delimiter is not None and delimiter in (quote, decimal):
-        raise ParameterError(f"{delimiter!r} cannot be the delimiter and the quote or decimal sign as well.")
-
-
-def _missing_codes(missing: Any) -> tuple[str, ...]:
-    if missing is None:
-        return MISSING_CODES
-    codes = [missing] if isinstance(missing, str) else list(missing)
-    if not all(isinstance(code, str) for code in codes):
-        raise ParameterError(f"missing must list the texts that stand for a missing value, got {missing!r}.")
-    return tuple(dict.fromkeys(["", *codes]))
-
-
 def decoded(sample: bytes, whole: bool, encoding: str | None, label: str) -> tuple[str, str]:
     """The encoding and the text of the sample; the last character may be cut if the sample is not whole."""
     tried = [encoding] if encoding is not None else [_marked_encoding(sample), "utf-8", "cp1252", "latin-1"]
@@ -171,7 +197,9 @@ def decoded(sample: bytes, whole: bool, encoding: str | None, label: str) -> tup
         try:
             return name, codecs.getincrementaldecoder(name)().decode(sample, whole)
         except LookupError as error:
-            raise ParameterError(f"encoding {name!r} is not known. Use for example 'utf-8' or 'cp1252'.") from error
+            raise ParameterError(
+                Setting("encoding"), f" {name!r} is not known. Use for example 'utf-8' or 'cp1252'."
+            ) from error
         except (UnicodeError, TypeError, AttributeError, ValueError) as error:
             if encoding is not None:
                 raise InputError(f"{label} is not written in {encoding}: {error}. Give another encoding.") from error
@@ -293,8 +321,9 @@ def _records(text: str, whole: bool, delimiter: str, quote: str | None, runs: bo
     except csv.Error as error:
         if len(records) < 2:
             raise InputError(
-                f"The first lines of {label} cannot be cut into values: {error}. Is a quote left open? Give quote='' "
-                "if quotes mean nothing here."
+                f"The first lines of {label} cannot be cut into values: {error}. Is a quote left open? Give ",
+                Setting("quote", ""),
+                " if quotes mean nothing here.",
             ) from error
     if not whole and len(records) > 1:
         del records[-1]

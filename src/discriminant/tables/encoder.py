@@ -13,9 +13,9 @@ from ..data.labels import encode_labels
 from ..data.parameters import check_integer
 from ..data.rows import as_table
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, ParameterError, warn
-from ..results import suggestion
+from ..results import Finding, suggestion
 from .dialect import MISSING_CODES
-from .learning import ColumnLearner, Finding
+from .learning import ColumnLearner
 from .schema import Policy, Schema
 from .sources import DECLARED_KINDS, as_arrow
 

@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.rows import as_frame
-from ..errors import ColumnError, InputError, ParameterError
+from ..errors import ColumnError, InputError, ParameterError, Part
 from .delimited import DelimitedReader
-from .dialect import find_dialect
-from .sources import ArrowReader, FrameReader, InputFile, ParquetReader, TableReader, as_arrow, open_source
+from .dialect import DialectOptions, find_dialect
+from .sources import (
+    ArrowReader,
+    ColumnOptions,
+    FrameReader,
+    InputFile,
+    ParquetReader,
+    TableReader,
+    as_arrow,
+    open_source,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -51,47 +61,32 @@ def looks_like_svmlight(sample: bytes) -> bool:
 class SvmlightReader(TableReader):
     """An SVMlight file; its columns are numbered, and its labels are the target."""
 
-    def __init__(self, source: InputFile, target: Any, columns: Any, types: Any) -> None:
-        if columns is not None or types:
+    def __init__(self, source: InputFile, columns: ColumnOptions) -> None:
+        if columns.columns is not None or columns.types:
             raise ParameterError("SVMlight columns have numbers, not names: columns= and types= do not apply.")
-        if target is not None:
+        if columns.target is not None:
             raise ColumnError(
                 f"{source.label} is SVMlight text, whose labels stand first in each line: leave the target out, got "
-                f"{target!r}."
+                f"{columns.target!r}."
             )
-        super().__init__(source.label, (), None, None, None)
-        self.source = source
+        super().__init__(source.label, (), columns, source)
+        self._file = source
 
-    def read(self) -> SparseBatch:
+    def _read(self) -> SparseBatch:
         """All rows as a CSR matrix with labels; the width is that of the highest column number."""
-        import scipy.sparse as sp
-
-        parts = list(self._stream())
-        width = max((part.X.shape[1] for part in parts), default=0)
+        parts = list(self._stream()) or [SparseBatch(sp.csr_matrix((0, 0)), np.empty(0))]
+        width = max(part.X.shape[1] for part in parts)
         for part in parts:
             part.X.resize(part.num_rows, width)
-        if not sum(part.num_rows for part in parts):
-            raise InputError(self._why_empty())
-        rows = SparseBatch(sp.vstack([part.X for part in parts], "csr"), np.concatenate([part.y for part in parts]))
-        self.n_rows = rows.num_rows
-        return rows
+        return SparseBatch(sp.vstack([part.X for part in parts], "csr"), np.concatenate([part.y for part in parts]))
 
-    def batches(self, rows: int = 65536) -> Iterator[SparseBatch]:
-        """The rows in order, at most ``rows`` at a time, each part as wide as its highest column number."""
-        count = 0
-        for part in self._stream():
-            for start in range(0, part.num_rows, rows):
-                yield part.slice(start, rows)
-            count += part.num_rows
-        self.n_rows = count
-        if not count:
-            raise InputError(self._why_empty())
-
-    def _read(self) -> Any:
-        return self.read()
+    def _cut(self, parts: Iterator[SparseBatch], rows: int) -> Iterator[SparseBatch]:
+        """At most ``rows`` rows at a time, each part as wide as its highest column number."""
+        for part in parts:
+            yield from (part.slice(start, rows) for start in range(0, part.num_rows, rows))
 
     def _stream(self) -> Iterator[SparseBatch]:
-        with self.source.plainly("read as SVMlight"), self.source.open() as stream:
+        with self._file.plainly("read as SVMlight"), self._file.open() as stream:
             rest, line = b"", 1
             while part := stream.read(_PART_BYTES):
                 whole, rest = _cut_at_last_line(rest + part)
@@ -101,11 +96,8 @@ class SvmlightReader(TableReader):
             if rest.strip():
                 yield _parsed(rest, line, self.label)
 
-    def _fingerprint(self) -> str:
-        return self.source.sha256()
-
-    def _why_empty(self) -> str:
-        return f"{self.label} has no rows. Give at least one line with a label and column:value pairs."
+    def _why_empty(self) -> tuple[Part, ...]:
+        return (f"{self.label} has no rows. Give at least one line with a label and column:value pairs.",)
 
 
 def _cut_at_last_line(text: bytes) -> tuple[bytes, bytes]:
@@ -193,46 +185,28 @@ def open_table(
     >>> table.read()["dose"].to_pylist()
     [0.5, 1.25]
     """
-    written = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "header": header,
-        "quote": quote,
-        "decimal": decimal,
-        "missing": missing,
-    }
+    dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing)
+    wanted = ColumnOptions(target, columns, {} if types is None else types)
     frame = None if isinstance(source, (str, bytes, os.PathLike)) else as_frame(source)
     if frame is not None:
-        _refuse_writing(written, "a frame")
-        return FrameReader(as_arrow(frame), target, columns, types)
+        dialect.refuse_for("a frame")
+        return FrameReader(as_arrow(frame), wanted)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(
             f"A table is read from a file, standard input ('-') or a frame, got {type(source).__name__}. Make it a "
             "pandas, polars or pyarrow frame first."
         )
-    place = open_source(source)
-    if place.format in ("parquet", "arrow"):
-        _refuse_writing(written, place.format)
-        kind = ParquetReader if place.format == "parquet" else ArrowReader
-        return kind(place, target, columns, types)
-    return _open_text(place, target, columns, types, on_ragged, written)
+    return _open_file(open_source(source), wanted, dialect, on_ragged)
 
 
-def _open_text(
-    place: InputFile, target: Any, columns: Any, types: Any, on_ragged: str, written: dict[str, Any]
-) -> TableReader:
-    sample, whole = place.sample()
-    told = any(value is not None for value in written.values())
-    unknown_ending = place.path.suffix.lower() not in (".csv", ".tsv", ".tab")
-    if place.format == "svmlight" or (unknown_ending and not told and looks_like_svmlight(sample)):
-        _refuse_writing(written, "SVMlight")
-        return SvmlightReader(place, target, columns, types)
-    known = {str(name) for name in (target, *(columns or ()), *(types or ())) if name is not None}
-    dialect = find_dialect(sample, whole, **written, known=known, label=place.label)
-    return DelimitedReader(place, dialect, target, columns, types, on_ragged, written["encoding"] is not None)
-
-
-def _refuse_writing(written: dict[str, Any], what: str) -> None:
-    given = [name for name, value in written.items() if value is not None]
-    if given:
-        raise ParameterError(f"{given[0]}= tells how text is written; it does not apply to {what}. Leave it out.")
+def _open_file(file: InputFile, columns: ColumnOptions, dialect: DialectOptions, on_ragged: str) -> TableReader:
+    if file.format in ("parquet", "arrow"):
+        dialect.refuse_for(file.format)
+        return ParquetReader(file, columns) if file.format == "parquet" else ArrowReader(file, columns)
+    sample, whole = file.sample()
+    known_ending = file.path.suffix.lower() in (".csv", ".tsv", ".tab")
+    if file.format == "svmlight" or (not (known_ending or dialect.given) and looks_like_svmlight(sample)):
+        dialect.refuse_for("SVMlight")
+        return SvmlightReader(file, columns)
+    found = find_dialect(sample, whole, dialect, known={*columns.wanted, *columns.types}, label=file.label)
+    return DelimitedReader(file, found, columns, on_ragged, fixed=dialect.encoding is not None)

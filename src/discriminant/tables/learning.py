@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..data.labels import encode_labels
 from ..errors import ColumnError, InputError, LabelError
-from ..results import quoted, shown
+from ..results import Finding, Severity, quoted, shown
 from .coding import MISSING_PLACE, OTHER, as_floats, distinct_texts, is_numeric, level_index, refuse_infinite, total
 from .dialect import is_number
 from .schema import Column, Policy, Target, missing_texts
@@ -22,7 +23,6 @@ from .sources import is_text
 
 Array = np.ndarray[Any, Any]
 
-Severity = Literal["note", "warning"]
 
 #: Below this many rows a column may tell the classes apart by chance.
 _FEWEST_ROWS = 20
@@ -31,20 +31,6 @@ _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4})"
     r"([T ]\d{1,2}:\d{2}.*)?"
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing found in a table: how grave, in which column, of what kind, in plain words."""
-
-    severity: Severity
-    kind: str
-    column: str | None
-    message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as plain values."""
-        return asdict(self)
 
 
 def numbers_are_identifier(name: str, values: Array) -> bool:
@@ -162,8 +148,6 @@ class ColumnLearner:
 
     def _kind(self, name: str) -> str:
         """What the column is by declaration, else by its type, else by its values."""
-        import pyarrow as pa
-
         kind = self.data[name].type
         if name in self.types:
             return self.types[name]
@@ -248,8 +232,6 @@ class ColumnLearner:
         return differing
 
     def _whole(self, name: str) -> bool:
-        import pyarrow as pa
-
         return bool(pa.types.is_integer(self.data[name].type))
 
     def _values(self, column: Column) -> Array:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from ..data.labels import encode_labels
 from ..data.rows import Rows, as_rows
@@ -57,8 +58,6 @@ class Target:
 
 def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Sequence[Any] = ()) -> tuple[Array, Array]:
     """The labels of the rows that have one, as text, whole numbers or booleans, and which rows those are."""
-    import pyarrow as pa
-
     kind = values.type
     if is_text(kind) or pa.types.is_null(kind):
         return _text_labels(values, codes, classes)
@@ -71,8 +70,6 @@ def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Seq
 
 def _typed(values: Any, numbers: Array, present: Array) -> Array:
     """Numbers as their owner meant them: whole ones are integers, also where gaps made them floats."""
-    import pyarrow as pa
-
     if pa.types.is_boolean(values.type):
         return numbers[present].astype(bool)
     if pa.types.is_integer(values.type):
@@ -109,8 +106,7 @@ Kind = Literal["number", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = ("indicator", "drop", "refuse")
 
-#: Version 2 keeps the names of rare levels.
-_VERSIONS = (1, 2)
+_VERSION = 2
 #: Coded columns are a sparse matrix when there are more than this many,
 _WIDE = 1000
 #: and at most this share of the values can differ from 0.
@@ -305,16 +301,16 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values that JSON can hold."""
-        return {"version": _VERSIONS[-1], **asdict(self)}
+        return {"version": _VERSION, **asdict(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """The schema of which `to_dict` gave these values."""
         try:
-            if values["version"] not in _VERSIONS:
+            if values["version"] != _VERSION:
                 raise InputError(
-                    f"This schema has version {values['version']!r}; expected up to {_VERSIONS[-1]}. Upgrade "
-                    "discriminant, or learn it anew."
+                    f"This schema has version {values['version']!r}; expected {_VERSION}. Upgrade discriminant, or "
+                    "learn it anew."
                 )
             columns = tuple(_column(column) for column in values["columns"])
             target = values["target"] and Target(**{**values["target"], "classes": tuple(values["target"]["classes"])})

@@ -6,6 +6,7 @@ The format of a file is told by its first bytes. Parquet, Arrow and frames are r
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 import sys
@@ -15,14 +16,16 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..data.parameters import check_integer
-from ..errors import ColumnError, DiscriminantError, InputError, ParameterError
+from ..errors import ColumnError, DiscriminantError, InputError, ParameterError, Part, Setting
 from ..results import quoted, suggestion
 
 if TYPE_CHECKING:
@@ -84,7 +87,7 @@ class InputFile:
             self._head = file.read(64)
         if not self._head:
             raise InputError(f"{label} is empty: 0 bytes. Give a table with a header and rows.")
-        self.found = _content(self._head)
+        self.found = next((name for magic, name in _BY_CONTENT if self._head.startswith(magic)), None)
         self.format = self._agreed_format()
 
     @property
@@ -93,8 +96,6 @@ class InputFile:
 
     def open(self) -> Any:
         """The bytes, decompressed, as a stream that pyarrow reads without Python in between."""
-        import pyarrow as pa
-
         return pa.input_stream(str(self.path), compression=self.compression)
 
     def sample(self) -> tuple[bytes, bool]:
@@ -148,11 +149,6 @@ class InputFile:
         return self.found
 
 
-def _content(head: bytes) -> str | None:
-    """The format that these first bytes are typical of, or None for text."""
-    return next((name for magic, name in _BY_CONTENT if head.startswith(magic)), None)
-
-
 def open_source(source: Any) -> InputFile:
     """The file of this name, standard input for ``-``, or what a binary stream holds."""
     if hasattr(source, "read"):
@@ -203,15 +199,11 @@ _LARGE_BYTES = 1 << 26
 
 def small_pages() -> Any:
     """An arrow memory pool that takes pages of the usual size."""
-    import pyarrow as pa
-
     return pa.system_memory_pool()
 
 
 def empty_matrix(n_rows: int, n_columns: int) -> Array:
     """A matrix of float64 in C order whose values are to be written."""
-    import pyarrow as pa
-
     n_bytes = 8 * n_rows * n_columns
     if n_bytes < _LARGE_BYTES:
         return np.empty((n_rows, n_columns))
@@ -222,6 +214,38 @@ def empty_matrix(n_rows: int, n_columns: int) -> Array:
 #: What a column can be declared to be.
 DECLARED_KINDS = ("number", "category", "boolean")
 _PARQUET_ROWS = 65536
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Which columns of a table are wanted, and what is said about them: the class column, and what others are."""
+
+    target: str | None = None
+    columns: Sequence[str] | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.columns is not None and (isinstance(self.columns, str) or not isinstance(self.columns, Iterable)):
+            raise ParameterError(Setting("columns"), f" must be a list of column names, got {self.columns!r}.")
+        check_types(self.types)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The columns that were named, with the target."""
+        return (*(self.columns or ()), *([] if self.target is None else [self.target]))
+
+
+def check_types(types: Any) -> None:
+    """Refuse what does not say what columns are."""
+    if not isinstance(types, Mapping):
+        raise ParameterError(
+            Setting("types"), f" must say what columns are, such as {{'zip': 'category'}}, got {types!r}."
+        )
+    for name, kind in types.items():
+        if kind not in DECLARED_KINDS:
+            raise ParameterError(
+                Setting("types"), f": column {name!r} can be one of {', '.join(DECLARED_KINDS)}, got {kind!r}."
+            )
 
 
 class TableReader(ABC):
@@ -241,21 +265,29 @@ class TableReader(ABC):
         How the text is written, for text tables.
     n_rows : int or None
         The number of rows, where it is known: for a text table, after it has been read.
-    skipped : int
-        Ragged rows left out while reading.
     """
 
     dialect: Dialect | None = None
     n_rows: int | None = None
-    skipped: int = 0
 
-    def __init__(self, label: str, names: Sequence[str], target: Any, columns: Any, types: Any) -> None:
+    def __init__(
+        self, label: str, names: Sequence[str], columns: ColumnOptions, source: InputFile | None = None
+    ) -> None:
         self.label = label
-        self.columns = _chosen(names, columns, target, label)
-        self.target = None if target is None else self.known(target)
-        self.types = _declared(types)
-        for name in self.types:
+        self.source = source
+        self.columns = tuple(names)
+        refuse_same_names(names, label)
+        for name in (*columns.wanted, *columns.types):
             self.known(name)
+        self.target = columns.target
+        self.types = dict(columns.types)
+        if columns.columns is not None:
+            self.columns = tuple(name for name in names if name in columns.wanted)
+
+    @property
+    def skipped(self) -> int:
+        """Ragged rows left out while reading."""
+        return 0
 
     def known(self, name: str, what: str = "column") -> str:
         """The name itself, or a `ColumnError` with those that come near."""
@@ -269,26 +301,23 @@ class TableReader(ABC):
     def read(self) -> Any:
         """All rows as a pyarrow table; text of text files is as written, also where it stands for missing."""
         data = self._read()
-        self.n_rows = data.num_rows
-        if not data.num_rows:
-            raise InputError(self._why_empty())
+        self._count(data.num_rows)
         return data
 
     def batches(self, rows: int = 65536) -> Iterator[Any]:
         """The rows as pyarrow tables of ``rows`` rows each, the last one shorter, in constant memory."""
         check_integer("rows", rows, 1)
         count = 0
-        for batch in _recut(self._stream(), rows):
+        for batch in self._cut(self._stream(), rows):
             count += batch.num_rows
             yield batch
-        self.n_rows = count
-        if not count:
-            raise InputError(self._why_empty())
+        self._count(count)
 
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 of the file, or of the columns of a frame."""
-        return self._fingerprint()
+        assert self.source is not None
+        return self.source.sha256()
 
     @abstractmethod
     def _read(self) -> Any:
@@ -298,80 +327,89 @@ class TableReader(ABC):
     def _stream(self) -> Iterator[Any]:
         """The rows as pyarrow tables or record batches of any size."""
 
-    @abstractmethod
-    def _fingerprint(self) -> str:
-        """A hash of all there is."""
+    def _cut(self, parts: Iterator[Any], rows: int) -> Iterator[Any]:
+        """The same rows in tables of ``rows`` rows; where the types change on the way, a shorter one ends before."""
+        rest: Any = None
+        for part in parts:
+            table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
+            if rest is not None and rest.schema != table.schema:
+                yield rest
+                rest = None
+            whole = table if rest is None else pa.concat_tables([rest, table])
+            full = whole.num_rows - whole.num_rows % rows
+            yield from (whole.slice(start, rows) for start in range(0, full, rows))
+            rest = whole.slice(full) if full < whole.num_rows else None
+        if rest is not None:
+            yield rest
 
-    def _why_empty(self) -> str:
-        return f"{self.label} has columns but no rows. Give at least one row."
+    def _count(self, n_rows: int) -> None:
+        """Remember the number of rows, once all are read."""
+        self.n_rows = n_rows
+        if not n_rows:
+            raise InputError(*self._why_empty())
+
+    def _why_empty(self) -> tuple[Part, ...]:
+        return (f"{self.label} has columns but no rows. Give at least one row.",)
 
 
 class ParquetReader(TableReader):
     """A Parquet file."""
 
-    def __init__(self, source: InputFile, target: Any, columns: Any, types: Any) -> None:
+    def __init__(self, source: InputFile, columns: ColumnOptions) -> None:
         import pyarrow.parquet as parquet
 
-        self.source = source
-        with source.plainly("read as Parquet"):
+        self._reading = partial(source.plainly, "read as Parquet")
+        with self._reading():
             self._file = parquet.ParquetFile(str(source.path), memory_map=True)
             names = self._file.schema_arrow.names
-        super().__init__(source.label, names, target, columns, types)
+        super().__init__(source.label, names, columns, source)
         self.n_rows = self._file.metadata.num_rows
 
     def _read(self) -> Any:
-        with self.source.plainly("read as Parquet"):
+        with self._reading():
             return self._file.read(columns=list(self.columns))
 
     def _stream(self) -> Iterator[Any]:
-        with self.source.plainly("read as Parquet"):
+        with self._reading():
             yield from self._file.iter_batches(batch_size=_PARQUET_ROWS, columns=list(self.columns))
-
-    def _fingerprint(self) -> str:
-        return self.source.sha256()
 
 
 class ArrowReader(TableReader):
     """An Arrow (IPC) or Feather file, or an Arrow stream."""
 
-    def __init__(self, source: InputFile, target: Any, columns: Any, types: Any) -> None:
-        self.source = source
-        with source.plainly("read as Arrow"):
+    def __init__(self, source: InputFile, columns: ColumnOptions) -> None:
+        self._reading = partial(source.plainly, "read as Arrow")
+        self._path = str(source.path)
+        with self._reading():
             names = self._open().schema.names
-        super().__init__(source.label, names, target, columns, types)
+        super().__init__(source.label, names, columns, source)
 
     def _open(self) -> Any:
-        import pyarrow as pa
-
-        file = pa.memory_map(str(self.source.path))
+        file = pa.memory_map(self._path)
         streamed = file.read(4) == b"\xff\xff\xff\xff"
         file.seek(0)
         return pa.ipc.open_stream(file) if streamed else pa.ipc.open_file(file)
 
     def _read(self) -> Any:
-        with self.source.plainly("read as Arrow"):
+        with self._reading():
             data = self._open().read_all().select(list(self.columns))
             data.validate()
             return data
 
     def _stream(self) -> Iterator[Any]:
-        with self.source.plainly("read as Arrow"):
+        with self._reading():
             reader = self._open()
             count = getattr(reader, "num_record_batches", None)
-            batches = reader if count is None else map(reader.get_batch, range(count))
-            for batch in batches:
+            for batch in reader if count is None else map(reader.get_batch, range(count)):
                 batch.validate()
                 yield batch.select(list(self.columns))
-
-    def _fingerprint(self) -> str:
-        return self.source.sha256()
 
 
 class FrameReader(TableReader):
     """A frame that is in memory already."""
 
-    def __init__(self, data: Any, target: Any, columns: Any, types: Any, label: str = "<frame>") -> None:
-        super().__init__(label, data.column_names, target, columns, types)
+    def __init__(self, data: Any, columns: ColumnOptions) -> None:
+        super().__init__("<frame>", data.column_names, columns)
         self._data = data.select(list(self.columns))
         self.n_rows = data.num_rows
 
@@ -381,106 +419,38 @@ class FrameReader(TableReader):
     def _stream(self) -> Iterator[Any]:
         yield self._data
 
-    def _fingerprint(self) -> str:
-        import pyarrow as pa
-
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the columns as Arrow writes them."""
         sink = _HashSink()
         with pa.PythonFile(sink, "w") as file, pa.ipc.new_stream(file, self._data.schema) as writer:
             writer.write_table(self._data)
         return sink.digest.hexdigest()
 
 
-class _HashSink:
+class _HashSink(io.RawIOBase):
     """A file that only remembers the hash of what is written to it."""
-
-    closed = False
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
 
     def write(self, data: Any) -> int:
         self.digest.update(data)
         return len(data)
 
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def close(self) -> None:
-        self.closed = True
-
 
 def is_text(kind: Any) -> bool:
     """Whether an arrow type is text, as it is or by codes."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         return True
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _chosen(names: Sequence[str], columns: Any, target: Any, label: str) -> tuple[str, ...]:
-    """The columns to read, in the order of the table; the target is among them."""
-    refuse_same_names(names, label)
-    if columns is None:
-        return tuple(names)
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise ParameterError(f"columns must be a list of column names, got {columns!r}.")
-    wanted = [*columns, *([] if target is None else [target])]
-    absent = [name for name in columns if name not in names]
-    if absent:
-        raise ColumnError(
-            f"{label} has no column {absent[0]!r}.{suggestion(str(absent[0]), names)} Columns: {quoted(names, 20)}."
-        )
-    return tuple(name for name in names if name in wanted)
-
-
-def _declared(types: Any) -> dict[str, str]:
-    if types is None:
-        return {}
-    if not isinstance(types, Mapping):
-        raise ParameterError(f"types must say what columns are, such as {{'zip': 'category'}}, got {types!r}.")
-    for name, kind in types.items():
-        if kind not in DECLARED_KINDS:
-            raise ParameterError(f"types: column {name!r} can be one of {DECLARED_KINDS}, got {kind!r}.")
-    return dict(types)
-
-
-def _recut(parts: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same rows in tables of ``rows`` rows; where the types change on the way, a shorter one ends before."""
-    import pyarrow as pa
-
-    held: list[Any] = []
-    for part in parts:
-        piece = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
-        if held and held[0].schema != piece.schema:
-            yield from _cut(held, rows, everything=True)
-            held = []
-        held.append(piece)
-        if sum(table.num_rows for table in held) >= rows:
-            yield from _cut(held, rows, everything=False)
-    yield from _cut(held, rows, everything=True)
-
-
-def _cut(held: list[Any], rows: int, everything: bool) -> Iterator[Any]:
-    """Cut tables of ``rows`` rows off what is held, and keep the rest there unless everything has to go."""
-    import pyarrow as pa
-
-    if not held:
-        return
-    whole = pa.concat_tables(held)
-    start = 0
-    while whole.num_rows - start >= rows:
-        yield whole.slice(start, rows)
-        start += rows
-    held[:] = [whole.slice(start)] if start < whole.num_rows else []
-    if everything and held:
-        yield held.pop()
-
-
 def as_arrow(frame: Any) -> Any:
     """A narwhals frame as a pyarrow table, column by column where nothing has to be copied."""
-    import pyarrow as pa
-
     try:
         data = frame.to_arrow()
     except (pa.ArrowException, ValueError, TypeError) as error:

@@ -12,10 +12,11 @@ from ..data.labels import check_weights
 from ..data.parameters import check_integer
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, ParameterError, WeightError
+from ..results import Finding
 from .coding import complete_rows
 from .dialect import MISSING_CODES
 from .files import SvmlightReader, open_table
-from .learning import ColumnLearner, Finding, learn_target
+from .learning import ColumnLearner, learn_target
 from .schema import POLICIES, Column, Policy, Schema, raw_labels, whole_labels
 from .sources import TableReader
 
