@@ -567,13 +567,15 @@ def _add_errors(made: Figure, rows: list[dict[str, Any]], key: str, name: str, k
     )  # fmt: skip
 
 
-def comparison(result: Comparison) -> Figure:
+def comparison(result: Comparison, sentence: bool = True) -> Figure:
     """The models by their mean score with intervals, the best on top; small dots are the splits.
 
     Parameters
     ----------
     result : Comparison
         Of `discriminant.validation.comparison.compare`.
+    sentence : bool
+        Whether the subtitle says which differences are real.
 
     Returns
     -------
@@ -597,8 +599,8 @@ def comparison(result: Comparison) -> Figure:
     names = list(result.ranking)
     made = theme.figure(
         f"Models compared by {metric_name(result.metric)}",
-        f"{theme.written(result.sentence)} Intervals: {100 * result.level:g} %, each model by itself; whether two "
-        "differ is judged split by split.",
+        f"{theme.written(result.sentence) + ' ' if sentence else ''}Intervals: {100 * result.level:g} %, each model by "
+        "itself; whether two differ is judged split by split.",
         height=220 + 44 * len(names),
     )
     _add_splits(made, result, names)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ import scipy.sparse as sp
 from ..data.labels import LabelledRows
 from ..data.rows import as_rows
 from ..engine import reduce
-from ..errors import DiscriminantError
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import Roc, Rocs
+from ..inference.likelihood import Coefficient
 from ..moments import ClassMoments
 from ..validation.comparison import BASELINE, Comparison
 from .page import (
     SHARES,
-    Drawing,
     between,
     count,
     decimal,
@@ -104,28 +105,6 @@ def word(metric: str) -> str:
 SHOWN_COLUMNS = 20
 
 
-@dataclass(frozen=True)
-class ClassLine:
-    """A class and how many rows are of it."""
-
-    label: str
-    rows: str
-    share: str
-    width: float  #: of its bar, as a share of the longest
-
-
-@dataclass(frozen=True)
-class ColumnLine:
-    """A column and what is known about it: in words where a schema tells, else its mean and standard deviation."""
-
-    name: str
-    kind: str = "number"
-    missing: str = "0"
-    words: str = ""
-    mean: str = ""
-    deviation: str = ""
-
-
 def data_section(data: ReportData) -> dict[str, Any]:
     """What the section on the data shows."""
     rows = data.rows
@@ -142,36 +121,37 @@ def data_section(data: ReportData) -> dict[str, Any]:
         "findings": findings,
         "known": rows is not None,
         "checked": rows is not None and rows.schema is not None,
-        "in_words": any(line.words for line in lines),
+        "in_words": any(line["words"] for line in lines),
     }
 
 
-def class_lines(data: ReportData) -> list[ClassLine]:
-    """Each class with its rows, in the order of the classes."""
+def class_lines(data: ReportData) -> list[dict[str, Any]]:
+    """Each class with its rows, in the order of the classes; the width of its bar is a share of the longest."""
     weight = data.class_rows
     total, most = float(weight.sum()), float(weight.max())
     return [
-        ClassLine(str(label), count(n), percent(n / total), n / most)
+        {"label": str(label), "rows": count(n), "share": percent(n / total), "width": n / most}
         for label, n in zip(data.classes, weight.tolist(), strict=True)
     ]
 
 
-def _columns(rows: TrainingRows) -> list[ColumnLine]:
+def _columns(rows: TrainingRows) -> list[dict[str, str]]:
+    """What is known about each column: in words where a schema tells, else its mean and standard deviation."""
     if rows.schema is not None and rows.schema.columns:
         return [_described(column) for column in rows.schema.columns]
     means, deviations = column_moments(rows)
     return [
-        ColumnLine(name, mean=decimal(mean), deviation=decimal(deviation))
+        {"name": name, "words": "", "mean": decimal(mean), "deviation": decimal(deviation)}
         for name, mean, deviation in zip(rows.names, means.tolist(), deviations.tolist(), strict=True)
     ]
 
 
-def _described(column: Any) -> ColumnLine:
-    words = column.describe().removeprefix(f"{column.name}: ")
+def _described(column: Any) -> dict[str, str]:
+    words = column.words
     if column.dropped is None and column.kind == "number":
-        words = f"mean {decimal(column.mean)}" if not column.missing else words.removeprefix("number; ")
+        words = column.missing_words or f"mean {decimal(column.mean)}"
     kind = {"boolean": "0 or 1"}.get(column.kind, column.kind)
-    return ColumnLine(column.name, kind, count(column.missing), words)
+    return {"name": column.name, "kind": kind, "missing": count(column.missing), "words": words}
 
 
 def column_moments(rows: TrainingRows) -> tuple[Array, Array]:
@@ -182,26 +162,12 @@ def column_moments(rows: TrainingRows) -> tuple[Array, Array]:
     return found.mean[0], np.sqrt(found.scatter[0] / found.weight[0])
 
 
-@dataclass(frozen=True)
-class ModelLine:
-    """A model, its scores, and how it stands against the best."""
-
-    name: str
-    scores: list[tuple[str, str]]  #: value and interval of each measure
-    difference: str
-    interval: str
-    p_value: str
-    verdict: str
-    winner: bool
-
-
 def models_section(data: ReportData) -> dict[str, Any]:
     """What the section on the models shows."""
     comparison = data.comparison
     if comparison is None:
         return {"compared": False}
     crossed = comparison.cross_validation
-    drawn = drawing("plot-comparison", _comparison_figure, comparison)
     return {
         "compared": True,
         "metric": word(comparison.metric),
@@ -211,15 +177,14 @@ def models_section(data: ReportData) -> dict[str, Any]:
         "n_splits": crossed.n_splits,
         "sentence": comparison.sentence,
         "notes": crossed.notes,
-        # The page says the sentence above the figure: its caption need not repeat it.
-        "drawing": replace(drawn, explanation=drawn.explanation.replace(comparison.sentence, "").strip()),
+        "drawing": drawing("plot-comparison", _comparison_figure, comparison),
     }
 
 
 def _comparison_figure(comparison: Comparison) -> Any:
     from ..figures import comparison as comparison_figure
 
-    figure = comparison_figure(comparison)
+    figure = comparison_figure(comparison, sentence=False)  # the page says it above the figure
     crossed = comparison.cross_validation
     scores = np.concatenate([crossed.scores(name, comparison.metric) for name in crossed.models])
     if np.ptp(scores) < 1e-9:  # plotly finds no ticks between numbers that differ by rounding alone
@@ -227,26 +192,25 @@ def _comparison_figure(comparison: Comparison) -> Any:
     return figure
 
 
-def _line(comparison: Comparison, name: str, winner: str) -> ModelLine:
-    crossed, level = comparison.cross_validation, comparison.level
-    scores = []
-    for metric in crossed.metrics:
-        low, high = crossed.interval(name, metric, level)
-        scores.append((measured(metric, crossed.mean(name, metric)), between(metric, low, high)))
-    if name == comparison.best:
-        return ModelLine(name, scores, "", "", "", "best", name == winner)
-    pair, metric = comparison.difference(name, comparison.best), comparison.metric
+def _line(comparison: Comparison, name: str, winner: str) -> dict[str, Any]:
+    """A model, its scores with their intervals, and how it stands against the best."""
+    crossed, metric, best = comparison.cross_validation, comparison.metric, comparison.best
+    scores = [
+        (measured(one, crossed.mean(name, one)), between(one, *crossed.interval(name, one, comparison.level)))
+        for one in crossed.metrics
+    ]
+    line = {"name": name, "scores": scores, "winner": name == winner}
+    if name == best:
+        return line | {"difference": "", "interval": "", "p_value": "", "verdict": "best"}
+    pair = comparison.difference(name, best)
     sign = 1 if pair.first == name else -1
     low, high = sorted((sign * pair.low, sign * pair.high))
-    return ModelLine(
-        name,
-        scores,
-        _difference(metric, sign * pair.difference),
-        f"{_difference(metric, low)} to {_difference(metric, high)}",
-        significance(pair.p_adjusted),
-        "worse" if comparison.is_real(name, comparison.best) else "cannot be told apart",
-        name == winner,
-    )
+    return line | {
+        "difference": _difference(metric, sign * pair.difference),
+        "interval": f"{_difference(metric, low)} to {_difference(metric, high)}",
+        "p_value": significance(pair.p_adjusted),
+        "verdict": "worse" if comparison.is_real(name, best) else "cannot be told apart",
+    }
 
 
 def _difference(metric: str, value: float) -> str:
@@ -268,64 +232,34 @@ def rivals(comparison: Comparison, winner: str) -> list[str]:
 
 #: Terms that are listed, the largest effects first.
 SHOWN_TERMS = 30
-_INTERCEPTS = {"intercept", "(intercept)", "Intercept"}
-
-
-@dataclass(frozen=True)
-class Term:
-    """The effect of a column on the score of a class."""
-
-    outcome: str
-    name: str
-    estimate: float
-    size: float  #: what terms are sorted by
-    low: float = math.nan
-    high: float = math.nan
-    p_value: float = math.nan
-    standardised: float = math.nan
-
-    @property
-    def cells(self) -> dict[str, str]:
-        """The numbers as they are printed."""
-        known = not math.isnan(self.low)
-        return {
-            "estimate": decimal(self.estimate),
-            "interval": f"{decimal(self.low)} to {decimal(self.high)}" if known else "",
-            "odds": decimal(_exp(self.estimate)),
-            "odds_interval": f"{decimal(_exp(self.low))} to {decimal(_exp(self.high))}" if known else "",
-            "p_value": significance(self.p_value),
-            "standardised": decimal(self.standardised),
-        }
 
 
 def coefficients_section(data: ReportData) -> dict[str, Any]:
     """What the section on the coefficients shows."""
+    from ..figures import coefficients
+
     if data.model is None:
         return {"terms": [], "reason": "No fitted model was given to the report."}
-    model = _linear(data.model)
+    model = next((one for one in (data.model, getattr(data.model, "estimator_", None)) if hasattr(one, "coef_")), None)
     if model is None:
         return {"terms": [], "reason": _without_coefficients(data.winner)}
-    terms, reason = _inferred(model, data)
-    inferred = bool(terms)
-    terms = terms or _plain(model, data)
-    ranked = sorted(terms, key=lambda term: -term.size)
+    n_columns = np.shape(model.coef_)[-1]
+    rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
+    table = coefficient_table(model, None if rows is None else rows.names, data.evaluation.level)
+    unit = np.full(n_columns, np.nan) if rows is None or table.has_errors else column_moments(rows)[1]
+    effects = [row for row in table.rows if row.term != INTERCEPT]
+    ranked = sorted(zip(effects, cycle(unit.tolist()), strict=False), key=lambda pair: -_size(*pair))
     return {
-        "terms": ranked[:SHOWN_TERMS],
+        "terms": [_term(row, deviation) for row, deviation in ranked[:SHOWN_TERMS]],
         "left_out": max(len(ranked) - SHOWN_TERMS, 0),
-        "inferred": inferred,
-        "with_odds": inferred or _scores_are_log_odds(model),
-        "with_outcomes": len({term.outcome for term in terms}) > 1,
-        "with_standardised": any(not math.isnan(term.standardised) for term in terms),
-        "about": quoted(terms[0].outcome) if terms else "",
-        "reason": reason,
-        "drawing": _drawing(model, data),
+        "inferred": table.has_errors,
+        "with_odds": table.log_odds,
+        "with_outcomes": len(table.outcomes) > 1,
+        "with_standardised": not np.isnan(unit).all(),
+        "about": quoted(effects[0].outcome) if effects else "",
+        "reason": _no_errors(model, table),
+        "drawing": drawing("plot-coefficients", coefficients, table),
     }
-
-
-def _linear(model: Any) -> Any:
-    """The model, or the one within it that decides, if it has coefficients; else None."""
-    inner = (model, getattr(model, "estimator_", None))
-    return next((one for one in inner if hasattr(one, "coef_")), None)
 
 
 def _without_coefficients(name: str) -> str:
@@ -335,99 +269,39 @@ def _without_coefficients(name: str) -> str:
     )
 
 
-def _scores_are_log_odds(model: Any) -> bool:
-    """Whether the exponential of a coefficient multiplies the odds of the second of two classes."""
-    return hasattr(model, "predict_proba") and len(np.atleast_2d(model.coef_)) == 1
+def _no_errors(model: Any, table: CoefficientTable) -> str:
+    """Why there are no standard errors; empty where there are some."""
+    if table.has_errors:
+        return ""
+    if hasattr(model, "summary"):
+        return f"There are no intervals: {table.reason}"
+    return "This kind of model estimates its coefficients without standard errors."
 
 
-def _inferred(model: Any, data: ReportData) -> tuple[list[Term], str]:
-    """The terms with standard errors, or why there are none."""
-    if not hasattr(model, "summary"):
-        return [], "This kind of model estimates its coefficients without standard errors."
-    try:
-        rows = model.summary(level=data.evaluation.level).rows
-    except DiscriminantError as error:
-        return [], f"There are no intervals: {error}"
-    names = _display_names(model, data)
-    terms = [
-        Term(
-            str(row.outcome),
-            names.get(row.term, row.term),
-            row.estimate,
-            _size(row),
-            row.low,
-            row.high,
-            row.p_value,
-        )
-        for row in rows
-        if row.term not in _INTERCEPTS
-    ]
-    return terms, ""
+def _term(row: Coefficient, deviation: float) -> dict[str, str]:
+    """The effect of a column on the score of a class, as it is printed."""
+    known = not math.isnan(row.low)
+    with np.errstate(over="ignore"):
+        low, high = np.exp([row.low, row.high]).tolist()
+    return {
+        "name": row.term,
+        "outcome": str(row.outcome),
+        "estimate": decimal(row.estimate),
+        "interval": f"{decimal(row.low)} to {decimal(row.high)}" if known else "",
+        "odds": decimal(row.odds_ratio),
+        "odds_interval": f"{decimal(low)} to {decimal(high)}" if known else "",
+        "p_value": significance(row.p_value),
+        "standardised": decimal(row.estimate * deviation),
+    }
 
 
-def _size(row: Any) -> float:
-    """An estimate in standard errors; infinite ones have none, and come first."""
+def _size(row: Coefficient, deviation: float = math.nan) -> float:
+    """An effect in standard errors, or per standard deviation of its column; infinite ones come first."""
     if math.isinf(row.estimate):
         return math.inf
-    return abs(row.z) if math.isfinite(row.z) else 0.0
-
-
-def _display_names(model: Any, data: ReportData) -> dict[str, str]:
-    """The columns' own names, for a model that was fitted to numbers without names."""
-    if data.rows is None or hasattr(model, "feature_names_in_"):
-        return {}
-    return {f"x{j}": name for j, name in enumerate(data.rows.names)}
-
-
-def _plain(model: Any, data: ReportData) -> list[Term]:
-    values = np.atleast_2d(model.coef_)
-    names = _names(model, data, values.shape[1])
-    deviations = _deviations(data, values.shape[1])
-    classes = [str(label) for label in data.classes]
-    outcomes = classes[1:] if len(values) == 1 else classes
-    terms = []
-    for outcome, row in zip(outcomes, values, strict=False):
-        for name, value, deviation in zip(names, row.tolist(), deviations.tolist(), strict=True):
-            size = abs(value) if math.isnan(deviation) else abs(value * deviation)
-            terms.append(Term(outcome, name, value, size, standardised=value * deviation))
-    return terms
-
-
-def _names(model: Any, data: ReportData, n_columns: int) -> list[str]:
-    if data.rows is not None and len(data.rows.names) == n_columns:
-        return list(data.rows.names)
-    return [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])]
-
-
-def _deviations(data: ReportData, n_columns: int) -> Array:
-    if data.rows is None or len(data.rows.names) != n_columns:
-        return np.full(n_columns, np.nan)
-    return column_moments(data.rows)[1]
-
-
-def _drawing(model: Any, data: ReportData) -> Drawing:
-    from ..figures import coefficients
-
-    return drawing("plot-coefficients", coefficients, _named(model, data), level=data.evaluation.level)
-
-
-def _named(model: Any, data: ReportData) -> Any:
-    """The model as one that was fitted to named columns.
-
-    Its attributes are shared, not copied as `copy` would: what a stored model leaves out, its rows, is needed here.
-    """
-    if hasattr(model, "feature_names_in_"):
-        return model
-    named = object.__new__(type(model))
-    vars(named).update(vars(model))
-    names = _names(model, data, np.atleast_2d(model.coef_).shape[1])
-    named.feature_names_in_ = np.array(names, dtype=object)
-    return named
-
-
-def _exp(value: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.exp(value))
+    if not math.isnan(row.std_error):
+        return abs(row.z) if math.isfinite(row.z) else 0.0
+    return abs(row.estimate) if math.isnan(deviation) else abs(row.estimate * deviation)
 
 
 #: Remarks of an evaluation that other parts of the report make themselves.
@@ -593,13 +467,13 @@ def _regions_figure(data: ReportData) -> Any:
 
 def reproduction_section(data: ReportData) -> dict[str, Any]:
     """What the section on reproduction shows."""
-    facts = [("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
-    if data.rows is not None:
-        facts.append(("Fingerprint of the rows", f"sha256:{fingerprint(data.rows)}"))
+    facts = []
     if data.comparison is not None:
         facts.append(("Splits", f"{data.comparison.cross_validation.n_splits}, the same for every model"))
     facts.append(("Random state", repr(data.random_state)))
     return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "fingerprint": None if data.rows is None else f"sha256:{fingerprint(data.rows)}",
         "command": data.command,
         "facts": facts,
         "versions": versions(),

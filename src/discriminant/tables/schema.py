@@ -171,11 +171,16 @@ class Column:
 
     def describe(self) -> str:
         """One line that says what was decided."""
+        return f"{self.name}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        """What was decided, without the name."""
         if self.dropped is not None:
-            return f"{self.name}: left out, {self.dropped}"
+            return f"left out, {self.dropped}"
         number = "0 or 1" if self.kind == "boolean" else "number"
         kind = self._describe_levels() if self.kind == "category" else number
-        return f"{self.name}: {kind}{self._describe_missing()}"
+        return "; ".join(filter(None, (kind, self.missing_words)))
 
     def _describe_levels(self) -> str:
         if not self.levels:
@@ -184,14 +189,16 @@ class Column:
         rarer = f"{self.pooled:,} rarer one{'s' if self.pooled > 1 else ''}"
         return f"category with {levels}{f', {rarer} as {OTHER}' * bool(self.pooled)}, compared with {self.reference!r}"
 
-    def _describe_missing(self) -> str:
+    @property
+    def missing_words(self) -> str:
+        """How many values are missing, and what stands for them; empty where none is."""
         if not self.missing:
             return ""
         if self.kind == "category":
             treated = "a level of their own" if self.missing_column else f"read as {self.reference!r}"
         else:
             treated = f"filled with the mean {self.mean:.6g}" + (" and marked" if self.missing_column else "")
-        return f"; {self.missing:,} missing values, {treated}"
+        return f"{self.missing:,} missing values, {treated}"
 
 
 @dataclass(frozen=True)
