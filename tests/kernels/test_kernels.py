@@ -1,0 +1,197 @@
+"""Kernels are the NumPy formulas of their docstrings."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from discriminant.kernels import coordinate, counting, losses, moments, scores
+
+RNG = np.random.default_rng(0)
+N, P, K = 60, 5, 3
+X = RNG.normal(size=(N, P)) + 10
+CODES = RNG.integers(0, K, N)
+WEIGHT = RNG.uniform(0, 2, N)
+CSR = sp.csr_matrix(X * (RNG.random((N, P)) < 0.4))
+MEANS = np.stack([np.average(X[k == CODES], axis=0, weights=WEIGHT[k == CODES]) for k in range(K)])
+CSR_PARTS = CSR.data, CSR.indices, CSR.indptr
+
+
+class TestMoments:
+    def test_class_means(self):
+        totals, means = np.zeros(K + 1), np.full((K + 1, P), 7.0)
+        moments.class_means(X, CODES, WEIGHT, totals, means)
+        assert_allclose(means[:K], MEANS, rtol=1e-13)
+        assert_allclose(totals, np.bincount(CODES, WEIGHT, K + 1), rtol=1e-13)
+        assert_array_equal(means[K], 7.0)  # a class without rows is left alone
+
+    def test_centred_rows(self):
+        out, expected = np.empty_like(X), np.sqrt(WEIGHT)[:, None] * (X - MEANS[CODES])
+        moments.centred_rows(X, CODES, WEIGHT, MEANS, out)
+        assert_allclose(out, expected, rtol=1e-14, atol=1e-14)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(CODES))[:-1]))
+        moments.centred_rows_by_group(X, CODES, WEIGHT, MEANS, 1, starts, out)
+        assert_allclose(out, expected[np.argsort(CODES, kind="stable")], rtol=1e-14, atol=1e-14)
+
+    def test_class_squares(self):
+        squares = np.zeros((K, P))
+        moments.class_squares(X, CODES, WEIGHT, MEANS, squares)
+        expected = [WEIGHT[k == CODES] @ (X[k == CODES] - MEANS[k]) ** 2 for k in range(K)]
+        assert_allclose(squares, expected, rtol=1e-12)
+
+    def test_csr_sums_and_squares_leave_out_the_zeros(self):
+        totals, sums, stored = np.zeros(K), np.zeros((K, P)), np.zeros((K, P))
+        moments.csr_class_sums(*CSR_PARTS, CODES, WEIGHT, totals, sums, stored)
+        squares, left = np.zeros((K, P)), np.zeros((K, P))
+        moments.csr_class_squares(*CSR_PARTS, CODES, WEIGHT, MEANS, squares, left)
+        dense, there = CSR.toarray(), CSR.toarray() != 0
+        for k in range(K):
+            own, w = k == CODES, WEIGHT[k == CODES]
+            assert_allclose(totals[k], w.sum())
+            assert_allclose(sums[k], w @ dense[own])
+            assert_allclose(stored[k], w @ there[own])
+            assert_allclose(squares[k], w @ (there[own] * (dense[own] - MEANS[k]) ** 2))
+            assert_allclose(left[k], w @ (there[own] * (dense[own] - MEANS[k])))
+
+    def test_centre_and_spread_of_columns_far_from_zero(self):
+        centre, spread = np.empty(P), np.empty(P)
+        moments.centre_and_spread(X + 1e8, centre, spread)
+        assert_allclose(centre, (X + 1e8).mean(axis=0), rtol=1e-15)
+        assert_allclose(spread, (X + 1e8 - 1e8).std(axis=0), rtol=1e-9)
+
+    def test_standardise(self):
+        out, sign = np.empty((N, P + 1)), RNG.choice([-1.0, 1.0], N)
+        moments.standardise(X, MEANS[0], MEANS[1], sign, out)
+        assert_allclose(out, sign[:, None] * np.column_stack([(X - MEANS[0]) / MEANS[1], np.ones(N)]), rtol=1e-14)
+
+
+class TestScores:
+    @pytest.mark.parametrize("n_scores", [1, 3])
+    def test_products_of_csr_rows(self, n_scores):
+        coef, factor = RNG.normal(size=(P, n_scores)), RNG.normal(size=(N, n_scores))
+        out, products, squares = np.empty((N, n_scores)), np.ones((P, n_scores)), np.ones((P, n_scores))
+        scores.csr_scores(*CSR_PARTS, coef, out)
+        scores.csr_add_products(*CSR_PARTS, factor, products)
+        scores.csr_add_squares(*CSR_PARTS, factor, squares)
+        assert_allclose(out, CSR @ coef, rtol=1e-12, atol=1e-12)
+        assert_allclose(products, 1 + CSR.T @ factor, rtol=1e-12, atol=1e-12)
+        assert_allclose(squares, 1 + CSR.multiply(CSR).T @ factor, rtol=1e-12, atol=1e-12)
+
+    def test_gaussian_scores(self):
+        out, precisions, constants = np.empty((N, K)), RNG.uniform(0.1, 1, (K, P)), RNG.normal(size=K)
+        scores.diagonal_scores(X, MEANS, precisions, constants, out)
+        assert_allclose(out, constants - ((X[:, None] - MEANS) ** 2 * precisions).sum(axis=2), rtol=1e-12)
+        sphered = RNG.normal(size=(N, K * P))
+        scores.squared_length_scores(sphered, MEANS, constants, out)
+        assert_allclose(out, constants - 0.5 * ((sphered.reshape(N, K, P) - MEANS) ** 2).sum(axis=2), rtol=1e-12)
+
+    @pytest.mark.parametrize(("spoilt", "sound"), [(0.0, True), (np.nan, False), (np.inf, False)])
+    def test_best_classes_and_softmax(self, spoilt, sound):
+        values = RNG.normal(size=(N, K))
+        values[7, 1] = spoilt
+        best, shifted = np.empty(N, dtype=np.int64), values.copy()
+        assert scores.best_classes(values, best) == sound
+        assert scores.subtract_row_maximum(shifted) == sound
+        if sound:
+            assert_array_equal(best, values.argmax(axis=1))
+            assert_array_equal(shifted, values - values.max(axis=1, keepdims=True))
+            scores.divide_rows_by_sum(np.exp(shifted, out=shifted))
+            assert_allclose(shifted, np.exp(values) / np.exp(values).sum(axis=1, keepdims=True), rtol=1e-13)
+
+
+class TestLosses:
+    @pytest.mark.parametrize("loss", [losses.LOGISTIC, losses.SQUARED_HINGE, losses.SMOOTHED_HINGE])
+    @pytest.mark.parametrize("flat", [0.0, 0.1])
+    def test_a_pass_sums_what_the_rows_have(self, loss, flat):
+        centre, coef, offset, codes = MEANS[0], RNG.normal(size=P), RNG.normal(size=N), CODES % 2
+        sign, centred = 2.0 * codes - 1, X - centre
+        margin = sign * (centred @ coef + 0.3 + offset)
+        value, slope, curvature = np.empty((3, N))
+        losses.values_and_slopes(loss, 0.5, margin, value, slope)
+        losses.curvatures(loss, 0.5, margin, curvature)
+        inputs = loss, 0.5, X, centre, coef, 0.3, codes, WEIGHT, offset
+        gradient, again, scaled = np.zeros(P), np.zeros(P), np.empty((N, P + 1))
+        total, slopes = losses.add_gradient(*inputs, gradient)
+        *same, kept = losses.add_newton(*inputs, again, flat, scaled)
+        assert_allclose([total, slopes], [WEIGHT @ value, WEIGHT @ (sign * slope)], rtol=1e-12)
+        assert_allclose(gradient, (WEIGHT * sign * slope) @ centred, rtol=1e-12)
+        assert_allclose([*same, *again], [total, slopes, *gradient], rtol=1e-12)
+        bent = curvature > flat
+        rows = np.column_stack([centred, np.ones(N)])[bent] * np.sqrt(WEIGHT * curvature)[bent, None]
+        assert kept == bent.sum()
+        assert_allclose(scaled[:kept], rows, rtol=1e-12, atol=1e-14)
+
+    def test_nothing_overflows(self):
+        values, slopes = np.empty((2, 4))
+        losses.values_and_slopes(losses.LOGISTIC, 0.0, np.array([-1e3, -40.0, 40.0, 1e3]), values, slopes)
+        assert_allclose(values, [1e3, 40.0, np.exp(-40), 0.0], rtol=1e-15)
+        assert_allclose(slopes, [-1.0, -1.0, -np.exp(-40), 0.0], rtol=1e-15)
+        losses.values_and_slopes(losses.SMOOTHED_HINGE, 1e-3, np.array([-1e9, 1.0, 1e9]), *np.empty((2, 3)))
+
+
+class TestCoordinate:
+    def test_gather(self):
+        columns, factor, out = np.array([3, 0, P]), RNG.normal(size=N), np.empty((N, 3))
+        coordinate.gather(X, columns, MEANS[0], MEANS[1], factor, out)
+        standard = np.column_stack([(X - MEANS[0]) / MEANS[1], np.ones(N)])
+        assert_allclose(out, factor[:, None] * standard[:, columns], rtol=1e-13, atol=1e-14)
+
+    def test_csr_gram(self):
+        row_of, column_of = np.array([-1, 0, -1, 1, -1, 2]), np.array([0, 1, -1, 2, 3, 4])
+        out = np.zeros((3, 5))
+        coordinate.csr_add_gram(*CSR_PARTS, WEIGHT, row_of, column_of, out)
+        design = np.column_stack([CSR.toarray(), np.ones(N)])
+        gram = design.T @ (WEIGHT[:, None] * design)
+        assert_allclose(out, gram[np.ix_(row_of >= 0, column_of >= 0)], rtol=1e-12)
+
+    def test_logistic_losses_of_several_points(self):
+        points, codes = RNG.normal(size=(N, 4)), CODES % 2
+        values, slopes, sign = np.zeros(4), np.empty((N, 4)), 2.0 * codes - 1
+        coordinate.logistic(points, codes, WEIGHT, values, slopes)
+        margin = sign[:, None] * points
+        assert_allclose(values, WEIGHT @ np.log1p(np.exp(-margin)), rtol=1e-12)
+        assert_allclose(slopes, -(WEIGHT * sign)[:, None] / (1 + np.exp(margin)), rtol=1e-12)
+
+    @pytest.mark.parametrize("strength", [0.0, 0.3, 100.0])
+    def test_the_quadratic_ends_where_the_subgradient_vanishes(self, strength):
+        root = RNG.normal(size=(20, 8))
+        matrix, ridge, l1 = root.T @ root / 20, RNG.uniform(0, 0.1, 8), np.full(8, strength)
+        origin, slope = RNG.normal(size=8), RNG.normal(size=8)
+        x, gradient = RNG.normal(size=8), slope.copy()
+        coordinate.minimise_quadratic(matrix, ridge, l1, origin, gradient, x, 1e-16, 0.0, 10_000)
+        assert_allclose(gradient, slope + (matrix + np.diag(ridge)) @ (x - origin), rtol=1e-8, atol=1e-8)
+        assert (np.abs(gradient[x == 0]) <= l1[x == 0] + 1e-7).all()
+        assert_allclose(gradient[x != 0], -(l1 * np.sign(x))[x != 0], atol=1e-6)
+
+
+class TestCounting:
+    def test_pairs(self):
+        first, second, out = RNG.integers(-1, 3, 103), RNG.integers(-1, 3, 103), np.zeros((4, 4, 4), dtype=np.int64)
+        counting.count_pairs(first, second, -1, out)
+        expected = np.zeros((4, 4), dtype=np.int64)
+        np.add.at(expected, (first + 1, second + 1), 1)
+        assert_array_equal(out.sum(axis=0), expected)
+
+    def test_merged_scores_and_placements(self):
+        positives, negatives = np.sort(RNG.integers(0, 9, 30) / 2.0), np.sort(RNG.integers(0, 8, 40) / 2.0)
+        values, positive, negative = np.empty((3, 70))
+        count = counting.merge_scores(positives, negatives, values, positive, negative)
+        distinct = np.unique(np.concatenate((positives, negatives)))[::-1]
+        assert_array_equal(values[:count], distinct)
+        assert_array_equal(positive[:count], [(positives == v).sum() for v in distinct])
+        assert_array_equal(negative[:count], [(negatives == v).sum() for v in distinct])
+        of_positive, of_negative = np.empty((2, count))
+        counting.placements(positive[:count], negative[:count], of_positive, of_negative)
+        below = [(negatives < v).mean() + (negatives == v).mean() / 2 for v in distinct]
+        above = [(positives > v).mean() + (positives == v).mean() / 2 for v in distinct]
+        assert_allclose(of_positive, below, atol=1e-14)
+        assert_allclose(of_negative, above, atol=1e-14)
+
+    def test_bins(self):
+        posterior, out = RNG.dirichlet(np.ones(K), N), np.zeros((K, 4, 5))
+        counting.bin_posterior(posterior, CODES, WEIGHT, out)
+        for k in range(K):
+            p, y = posterior[:, k], (k == CODES).astype(float)
+            for b in range(4):
+                w = WEIGHT * ((p * 4).astype(int) == b)
+                assert_allclose(out[k, b], [w.sum(), w @ p, w @ y, w @ p**2, w @ (p * y)], atol=1e-13)

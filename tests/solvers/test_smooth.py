@@ -1,0 +1,215 @@
+"""Solvers of smooth objectives reach one optimum, and what they report is true of the point they return."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import discriminant
+from discriminant.data import labelled_rows
+from discriminant.errors import ParameterError
+from discriminant.losses import Logistic, Softmax, SquaredHinge
+from discriminant.objective import ElasticNet, Objective
+from discriminant.solvers import GradientDescent, Solution, StochasticGradient
+from discriminant.solvers.choose import SOLVERS, choose_solver, named_solver
+from discriminant.solvers.descent import LBFGSMemory, line_search, moment_preconditioner
+from discriminant.solvers.gradient import split_rows
+from discriminant.solvers.newton import conjugate_gradients
+
+SMOOTH = [name for name in SOLVERS if name != "coordinate"]
+
+
+def objective_of(n=400, p=5, K=2, alpha=0.01, l1_ratio=0.0, loss=None, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 5
+    scores = X @ rng.normal(size=(p, K)) / p
+    y = np.argmax(scores - scores.mean(axis=0) + rng.gumbel(size=scores.shape), axis=1)
+    loss = loss or (Logistic() if K == 2 else Softmax())
+    return Objective(labelled_rows(X, y), loss, ElasticNet(alpha, l1_ratio))
+
+
+def solve(objective, solver, tol=1e-9, max_iter=500, **more):
+    return named_solver(solver, objective)(objective, np.zeros(objective.shape), tol, max_iter, **more)
+
+
+@pytest.mark.parametrize("solver", SMOOTH)
+@pytest.mark.parametrize("K", [2, 3])
+def test_all_reach_one_optimum(solver, K):
+    objective = objective_of(K=K)
+    found, best = solve(objective, solver, max_iter=2_000), solve(objective, "newton", 1e-14)
+    assert found.converged
+    assert_allclose(found.theta, best.theta, atol=1e-3)
+    assert 0 <= found.objective - best.objective + 1e-15 <= 1e-8 * best.objective
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "newton-cg"])
+def test_a_loss_with_kinks_in_its_slope_is_minimised_too(solver):
+    objective = objective_of(loss=SquaredHinge())
+    assert solve(objective, solver).gradient_norm < 1e-4
+
+
+@pytest.mark.parametrize("solver", SMOOTH)
+@pytest.mark.parametrize("max_iter", [1, 500])
+@pytest.mark.parametrize("trace", [False, True])
+def test_a_solution_describes_the_point_it_returns(solver, max_iter, trace):
+    objective = objective_of()
+    found = solve(objective, solver, max_iter=max_iter, trace=trace)
+    value, gradient = objective.value_and_gradient(found.theta)
+    assert found.objective == value
+    assert found.gradient_norm == np.abs(gradient).max()
+    assert not found.estimated
+    assert 1 <= found.iterations <= max_iter
+    assert found.converged == (found.reason == "optimal")
+    if trace:
+        assert_array_equal(found.trace[-1].theta, found.theta)
+        assert len(found.trace) == found.iterations + 1
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_last_step_on_large_data_is_predicted_and_says_so(K):
+    objective = objective_of(210_000, 10, K)
+    found = solve(objective, "newton", 1e-8)
+    assert found.converged
+    assert found.estimated
+    assert "estimated" in str(found)
+    value, gradient = objective.value_and_gradient(found.theta)
+    assert found.objective == pytest.approx(value, rel=1e-8)
+    # The gradient itself is tiny there; its prediction must not promise more than there is.
+    assert np.abs(gradient).max() <= 10 * found.gradient_norm + 1e-12
+    assert found.passes < 4
+
+
+def test_samples_count_as_iterations():
+    objective = objective_of(70_000, 4)
+    found = solve(objective, "newton")
+    assert found.iterations > 3
+    assert found.passes < found.iterations
+
+
+def test_steps_on_samples_and_on_all_rows_have_one_budget():
+    found = solve(objective_of(70_000, 4), "newton", max_iter=2)
+    assert found.iterations == 2
+    assert found.reason == "max_iter"
+
+
+def test_separated_classes_have_no_minimum():
+    X = np.linspace(-1, 1, 20)[:, None]
+    objective = Objective(labelled_rows(X, X[:, 0] > 0), Logistic())
+    for solver in ("newton", "lbfgs", "newton-cg"):
+        assert solve(objective, solver).reason == "vanishing loss"
+
+
+def test_stopping_early_returns_the_best_point_and_its_values():
+    learn, held = split_rows(objective_of(60, 12, alpha=0.0), 0.3, 0)
+    solver = StochasticGradient(batch=8, patience=3)
+    found = solver.minimise(learn, np.zeros(learn.shape), 1e-12, 200, trace=True, rng=0, held_out=held)
+    assert found.reason == "early stopping"
+    assert found.objective == learn.value_and_gradient(found.theta)[0]
+    losses = [held.value_and_gradient(point.theta)[0] for point in found.trace]
+    assert losses.index(min(losses)) == found.iterations - 3
+    assert_array_equal(found.theta, found.trace[found.iterations - 3].theta)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "decaying", "square-root"])
+@pytest.mark.parametrize("corrected", [True, False])
+def test_stochastic_gradients_come_close(schedule, corrected):
+    objective = objective_of(alpha=0.1)
+    found = solve(objective, StochasticGradient(schedule=schedule, corrected=corrected, epochs=40, rate=0.3), rng=0)
+    cloud = 1e-2 if corrected or schedule != "constant" else 3e-2  # uncorrected constant steps never come to rest
+    assert found.objective <= solve(objective, "newton").objective * (1 + cloud)
+
+
+@pytest.mark.parametrize("steps", ["constant", "decaying"])
+def test_given_step_lengths_descend(steps):
+    objective = objective_of(alpha=0.1)
+    found = solve(objective, GradientDescent(steps=steps, rate=0.5), max_iter=50, trace=True)
+    assert (np.diff([point.value for point in found.trace]) < 1e-12).all()
+
+
+class TestLineSearch:
+    @staticmethod
+    def search(function, start, slope, direction):
+        return line_search(lambda x: (float(function(x)),), start, float(function(start)), direction, slope * direction)
+
+    def test_a_full_step_is_taken_where_it_descends(self):
+        assert self.search(np.square, 3.0, 6.0, 3.0) == (0.0, (0.0,))
+
+    def test_a_step_too_long_is_shortened(self):
+        new, (value,) = self.search(np.square, 3.0, 6.0, 300.0)
+        assert value < 9
+        assert abs(new) < 3
+
+    def test_infinity_and_undefined_values_are_not_accepted(self):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            new, (value,) = self.search(lambda x: -np.log(x) + x, 3.0, 2 / 3, 100.0)
+        assert 0 < new < 3
+        assert np.isfinite(value)
+
+    def test_at_a_minimum_there_is_nothing_to_gain(self):
+        assert self.search(lambda x: 1 + (x - 1e-9) ** 2, 1e-9, 1e-30, 5.0) is None
+
+
+def test_the_memory_fulfils_the_secant_equation():
+    rng, memory = np.random.default_rng(0), LBFGSMemory()
+    root = rng.normal(size=(6, 6))
+    hessian = root @ root.T
+    for _ in range(20):
+        step = rng.normal(size=6)
+        memory.learn(step, hessian @ step)
+    assert_allclose(memory.direction(hessian @ step, np.copy), step, rtol=1e-8)
+    memory.learn(step, -step)  # no curvature: not remembered
+    assert_allclose(memory.direction(hessian @ step, np.copy), step, rtol=1e-8)
+    assert len(memory.pairs) == 12
+
+
+def test_conjugate_gradients_solve_newtons_system():
+    objective = objective_of(K=3)
+    theta = np.random.default_rng(0).normal(size=objective.shape)
+    _, gradient, hessian = objective.value_gradient_hessian(theta)
+    precondition = moment_preconditioner(objective, theta)
+    found = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 1e-10)
+    assert_allclose(found.ravel(), np.linalg.solve(hessian, gradient.ravel()), rtol=1e-6, atol=1e-9)
+
+
+def test_the_preconditioner_is_the_inverse_hessian_of_the_model_without_coefficients():
+    objective = objective_of(alpha=0.1)
+    hessian = objective.value_gradient_hessian(np.zeros(objective.shape))[2]
+    share = np.bincount(objective.data.codes) / objective.data.n_rows
+    gradient = np.random.default_rng(0).normal(size=objective.shape)
+    ridge = np.diag(objective.ridge.ravel())
+    scaled = (hessian - ridge) * (share[0] * share[1] / 0.25) + ridge  # at 0 all probabilities are 1/2
+    found = moment_preconditioner(objective, np.zeros(objective.shape))(gradient)
+    assert_allclose(scaled @ found.ravel(), gradient.ravel(), rtol=0.05, atol=0.05)
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("given", "chosen"),
+        [
+            ({}, "newton"),
+            ({"l1_ratio": 0.5}, "coordinate"),
+            ({"n": 30, "p": 610}, "lbfgs"),
+            ({"n": 30, "p": 2_001}, "lbfgs"),
+        ],
+    )
+    def test_auto(self, given, chosen):
+        assert choose_solver(objective_of(**given)) == chosen
+
+    def test_names_and_penalties_that_do_not_fit_are_refused(self):
+        with pytest.raises(ParameterError, match="Unknown solver 'sag'"):
+            named_solver("sag", objective_of())
+        with pytest.raises(ParameterError, match="cannot do the penalty 'elastic net'"):
+            named_solver("newton", objective_of(l1_ratio=0.5))
+
+    def test_solver_objects_are_public(self):
+        model = discriminant.LogisticRegression(solver=discriminant.solvers.GradientDescent(), alpha=0.1, max_iter=300)
+        rng = np.random.default_rng(0)
+        model.fit(rng.normal(size=(60, 2)), np.arange(60) % 2)
+        assert isinstance(model.solution_, Solution)
+        assert model.solution_.solver == "gradient"
+
+
+def test_a_solution_prints_and_goes_to_frames():
+    found = solve(objective_of(), "newton")
+    assert str(found).startswith("Solver newton: optimal after ")
+    assert found.to_frame().shape[0] == 1
+    assert found.to_dict()["reason"] == "optimal"
