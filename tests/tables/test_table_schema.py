@@ -241,7 +241,7 @@ def test_rare_levels_are_pooled():
     assert len(column.levels) == 50
     assert column.pooled == 31
     assert column.reference == "common"
-    assert "31 rarest (93 rows) count as (other)" in said(training, "many levels").message
+    assert "31 rarest (93 rows) count as (other)" in str(said(training, "many levels").message)
     assert training.X[:, training.schema.names.index("many=(other)")].sum() == 93
 
 
@@ -431,7 +431,7 @@ def test_a_few_words_among_numbers_are_told(tmp_path):
     (tmp_path / "t.csv").write_text("n,y\n" + "".join(lines))
     finding = said(read_training(tmp_path / "t.csv", "y"), "almost numbers")
     assert finding.severity == "warning"
-    assert "'unknown'. If these mean missing, read the table with missing=['unknown']" in finding.message
+    assert "'unknown'. If these mean missing, read the table with missing=['unknown']" in str(finding.message)
     table = open_table(tmp_path / "t.csv", missing=["unknown"])
     assert read_training(table, "y", rare=1).schema.names == ("n", "n=(missing)")
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import scipy.sparse as sp
 
+from ..data.parameters import check_choice
 from ..data.rows import as_frame
-from ..errors import ColumnError, InputError, ParameterError, Setting
+from ..errors import ColumnError, InputError, Setting
 from ..results import quoted, suggestion
 from .sources import as_arrow, empty_matrix, is_text
 
@@ -171,8 +172,7 @@ def arrow_table(batch: Any) -> Any:
 
 def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, EncodingReport]:
     """The used columns in the order of the schema; what else there is or is not goes into the report."""
-    if absent not in ("refuse", "missing"):
-        raise ParameterError(Setting("absent"), f" must be 'refuse' or 'missing', got {absent!r}.")
+    check_choice("absent", absent, ("refuse", "missing"))
     names = [column.name for column in schema.used]
     there = set(data.column_names)
     lacking = [name for name in names if name not in there]

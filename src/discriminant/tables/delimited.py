@@ -31,7 +31,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 
-from ..errors import InputError, ParameterError, Part, Setting
+from ..data.parameters import check_choice
+from ..errors import InputError, Part, Setting
 from .dialect import Dialect, is_number, squeezed, text_records
 from .sources import ColumnOptions, InputFile, TableReader, is_text, small_pages
 
@@ -218,8 +219,7 @@ class DelimitedReader(TableReader):
     def __init__(
         self, source: InputFile, dialect: Dialect, columns: ColumnOptions, on_ragged: str, fixed: bool
     ) -> None:
-        if on_ragged not in ("refuse", "skip"):
-            raise ParameterError(Setting("on_ragged"), f" must be 'refuse' or 'skip', got {on_ragged!r}.")
+        check_choice("on_ragged", on_ragged, ("refuse", "skip"))
         super().__init__(source.label, dialect.names, columns, source)
         self.dialect: Dialect = dialect
         self.on_ragged = on_ragged

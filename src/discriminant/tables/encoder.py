@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any, Self, cast
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.labels import encode_labels
-from ..data.parameters import check_integer
+from ..data.parameters import check_choice
 from ..data.rows import as_table
-from ..errors import ColumnError, DiscriminantWarning, DtypeError, ParameterError, warn
+from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
 from .dialect import MISSING_CODES
-from .learning import ColumnLearner
+from .learning import ColumnLearner, LearningOptions
 from .schema import Policy, Schema
-from .sources import DECLARED_KINDS, as_arrow
+from .sources import as_arrow
 
 Array = np.ndarray[Any, Any]
 
@@ -94,13 +95,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        check_choice("missing", self.missing, ("indicator", "refuse"))
+        policy = cast("Policy", self.missing)
+        options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare)
         data = _arrow_of(X)
         classes = None if y is None or _continuous(y) else encode_labels(y, data.num_rows)[1]
-        types, policy = dict(self.types or {}), cast("Policy", self.missing)
-        learner = ColumnLearner(data, (), types, policy, self.max_levels, self.rare, classes)
+        learner = ColumnLearner(data, (), options, classes)
         self._refuse_unknown(data.column_names)
-        columns = learner.learn(data.column_names, list(self.drop or ()))
+        columns = learner.learn(data.column_names)
         schema = Schema(columns, None, policy, MISSING_CODES)
         if self.missing == "refuse":
             schema.encode_batch(data)
@@ -134,15 +136,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._refuse_other_names(list(input_features))
         return np.array(self.schema_.names, dtype=object)
 
-    def _check_parameters(self) -> None:
-        if self.missing not in ("indicator", "refuse"):
-            raise ParameterError(f"missing must be 'indicator' or 'refuse', got {self.missing!r}.")
-        check_integer("max_levels", self.max_levels, 2)
-        check_integer("rare", self.rare, 1)
-        for name, kind in dict(self.types or {}).items():
-            if kind not in DECLARED_KINDS:
-                raise ParameterError(f"types: column {name!r} can be one of {DECLARED_KINDS}, got {kind!r}.")
-
     def _refuse_unknown(self, names: list[str]) -> None:
         for name in (*(self.drop or ()), *(self.types or ())):
             if name not in names:
@@ -169,8 +162,6 @@ def _continuous(y: Any) -> bool:
 
 def _arrow_of(X: Any) -> Any:
     """A frame, array or list of rows as a pyarrow table."""
-    import pyarrow as pa
-
     if sp.issparse(X):
         raise DtypeError("Sparse data was passed, and a table of columns is needed. Use X.toarray().")
     table = as_table(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.labels import encode_labels
-from ..errors import ColumnError, InputError, LabelError
+from ..data.parameters import check_choice, check_integer
+from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting
 from ..results import Finding, Severity, quoted, shown
 from .coding import MISSING_PLACE, OTHER, as_floats, distinct_texts, is_numeric, level_index, refuse_infinite, total
 from .dialect import is_number
-from .schema import Column, Policy, Target, missing_texts
-from .sources import is_text
+from .schema import POLICIES, Column, Policy, Target, missing_texts
+from .sources import check_types, is_text
 
 Array = np.ndarray[Any, Any]
 
@@ -99,38 +100,58 @@ _MOST_CLASSES = 20
 _FEWEST_ROWS_PER_CLASS = 5
 
 
+@dataclass(frozen=True)
+class LearningOptions:
+    """How columns are to be treated, see `read_training`.
+
+    What fewer than ``rare`` rows have is not learned from: a level of one row tells that row, not its class; maximum
+    likelihood gives it an infinite coefficient, and where cross-validation holds the row out its column does not vary.
+    """
+
+    missing: Policy = "indicator"
+    drop: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    max_levels: int = 50
+    rare: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("missing", self.missing, POLICIES)
+        if isinstance(self.drop, str) or not isinstance(self.drop, Sequence):
+            raise ParameterError(Setting("drop"), f" must be a list of column names, got {self.drop!r}.")
+        check_types(self.types)
+        check_integer("max_levels", self.max_levels, 2)
+        check_integer("rare", self.rare, 1)
+
+
 @dataclass
 class ColumnLearner:
     """Decides about the columns of one table, one after the other.
 
-    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known. What fewer
-    than ``rare`` rows have is not learned from: a level of one row tells that row, not its class; maximum likelihood
-    gives it an infinite coefficient, and where cross-validation holds the row out its column does not vary.
+    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known.
     """
 
     data: Any
     codes: Sequence[str]
-    types: dict[str, str]
-    missing: Policy
-    max_levels: int
-    rare: int = 1
+    options: LearningOptions
     classes: Array | None = None
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._least = max(min(self.rare, self.data.num_rows // _FREQUENT), 1)
-        self._rest: dict[str, _Rest] = {}
+        self.types = self.options.types
+        self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
+        self._rest: dict[str, _RareLevels] = {}
 
-    def learn(self, names: Sequence[str], unwanted: Sequence[str]) -> tuple[Column, ...]:
+    def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
-        columns = self._learned(names, unwanted)
+        columns = self._learned(names)
         if self._least > 1 and not any(column.outputs for column in columns):
             self._least, self.findings = 1, []  # rare things are better than nothing
-            columns = self._learned(names, unwanted)
+            columns = self._learned(names)
         self._refuse_nothing(columns)
         return columns
 
-    def _learned(self, names: Sequence[str], unwanted: Sequence[str]) -> tuple[Column, ...]:
+    def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
+        unwanted = [name for name in names if name in self.options.drop]
         kinds = {name: self._kind(name) for name in names if name not in unwanted}
         self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
         self._span, self._rest = self._spans(kinds), {}
@@ -143,8 +164,8 @@ class ColumnLearner:
             columns[name] = Column(name, "text", dropped="as asked")
         return tuple(columns[name] for name in names)
 
-    def _say(self, severity: Severity, kind: str, name: str, message: str) -> None:
-        self.findings.append(Finding(severity, kind, name, message))
+    def _say(self, severity: Severity, kind: str, name: str, *message: Part) -> None:
+        self.findings.append(Finding(severity, kind, name, Message(*message) if len(message) > 1 else str(message[0])))
 
     def _kind(self, name: str) -> str:
         """What the column is by declaration, else by its type, else by its values."""
@@ -161,7 +182,9 @@ class ColumnLearner:
             return "date"
         if not is_text(kind):
             raise ColumnError(
-                f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with drop=."
+                f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with ",
+                Setting("drop"),
+                ".",
             )
         return "date" if looks_like_dates(self._some_levels(name)) else "category"
 
@@ -175,9 +198,11 @@ class ColumnLearner:
     def _refuse_dates(self, names: list[str]) -> None:
         if names:
             raise ColumnError(
-                f"Dates or times cannot be weighed as they are: {quoted(names)}. Leave the columns out (drop=[...], on "
-                "the command line --drop), turn them into numbers such as days since a fixed day, or declare them "
-                "categories with types=."
+                f"Dates or times cannot be weighed as they are: {quoted(names)}. Leave the columns out with ",
+                Setting("drop"),
+                ", turn them into numbers such as days since a fixed day, or declare them categories with ",
+                Setting("types"),
+                ".",
             )
 
     def _column(self, name: str, kind: str) -> Column:
@@ -192,7 +217,7 @@ class ColumnLearner:
         self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
         return replace(column, dropped=reason)
 
-    def _spans(self, kinds: dict[str, str]) -> dict[str, _Span]:
+    def _spans(self, kinds: dict[str, str]) -> dict[str, _Range]:
         """The spans of the columns of numbers; those of long columns are found side by side."""
         numbers = [
             Column(name, kind)  # type: ignore[arg-type]
@@ -249,12 +274,12 @@ class ColumnLearner:
         distinct = len(counts)
         if name not in self.types and distinct > 2 and distinct > _DISTINCT * counts.total():
             return self._row_names(column, list(counts))
-        self._say_if_almost_numbers(name, counts)
+        self._say_if_almost_numbers(name, list(counts))
         self._say_mostly_missing(column)
         return self._with_levels(column, counts)
 
     def _row_names(self, column: Column, texts: list[str]) -> Column:
-        self._say_if_almost_numbers(column.name, Counter(texts[:_LOOKED_AT_LEVELS]))
+        self._say_if_almost_numbers(column.name, texts)
         words = np.mean([text.count(" ") for text in texts[:_LOOKED_AT_LEVELS]])
         what = "free text" if words > 4 else "an identifier"
         reason = f"nearly every row has a value of its own ({what}: {quoted(texts, 2)})"
@@ -282,10 +307,10 @@ class ColumnLearner:
         reference that missing values are compared with.
         """
         by_size = sorted(counts, key=lambda level: (-counts[level], level))
-        kept = [level for level in by_size[: self.max_levels] if counts[level] >= self._least]
+        kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._least]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
         n_rows = sum(counts[level] for level in rest)
-        self._rest[column.name] = _Rest(len(rest), n_rows, len(by_size))
+        self._rest[column.name] = _RareLevels(len(rest), n_rows, len(by_size))
         pooled = len(rest) if n_rows >= self._least else 0
         if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
             kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
@@ -304,17 +329,17 @@ class ColumnLearner:
             elif rest.levels:
                 self._say_rest(column, rest)
 
-    def _all_rare(self, rest: _Rest) -> str:
+    def _all_rare(self, rest: _RareLevels) -> str:
         return f"none of its {rest.of:,} levels has {self._least} rows" if rest.of > 1 else "nearly all are missing"
 
-    def _say_rest(self, column: Column, rest: _Rest) -> None:
+    def _say_rest(self, column: Column, rest: _RareLevels) -> None:
         where = OTHER if column.pooled else repr(column.reference)
-        if len(column.levels) == self.max_levels:
+        if len(column.levels) == self.options.max_levels:
             said = (
                 f"Column {column.name!r} has {rest.of:,} levels; the {rest.levels:,} rarest ({rest.rows:,} rows) count "
-                f"as {where}. Raise max_levels to keep them apart, or group them by meaning."
             )
-            self._say("warning", "many levels", column.name, said)
+            advice = (Setting("max_levels"), " to keep them apart, or group them by meaning.")
+            self._say("warning", "many levels", column.name, f"{said}as {where}. Raise ", *advice)
             return
         if not column.levels:
             said = f"{self._all_rare(rest)}; they count as one, {where}"
@@ -327,34 +352,25 @@ class ColumnLearner:
             )
         self._say("note", "rare levels", column.name, f"Column {column.name!r}: {said}.")
 
-    def _say_if_almost_numbers(self, name: str, counts: Counter[str]) -> None:
+    def _say_if_almost_numbers(self, name: str, levels: list[str]) -> None:
         """Tell of a few words that make a column of numbers a column of text."""
-        levels = list(counts)[:_LOOKED_AT_LEVELS]
+        levels = levels[:_LOOKED_AT_LEVELS]
         words = [level for level in levels if not is_number(level)]
         if name in self.types or not words or len(words) > 0.2 * len(levels) or len(levels) < 5:
             return
         thousands = all(is_number(word.replace(",", "").replace(".", "").replace(" ", "")) for word in words)
-        remedy = (
-            "They may have signs between thousands: write them without."
-            if thousands
-            else f"If these mean missing, read the table with missing={words[:3]!r}."
-        )
-        self._say(
-            "warning",
-            "almost numbers",
-            name,
-            f"Column {name!r} is read as text because some values are not numbers: {quoted(words, 3)}. {remedy}",
-        )
+        said = f"Column {name!r} is read as text because some values are not numbers: {quoted(words, 3)}. "
+        remedy: tuple[Part, ...] = ("If these mean missing, read the table with ", Setting("missing", words[:3]), ".")
+        if thousands:
+            remedy = ("They may have signs between thousands: write them without.",)
+        self._say("warning", "almost numbers", name, said, *remedy)
 
     def _say_mostly_missing(self, column: Column) -> None:
         share = column.missing / max(self.data.num_rows, 1)
         if share > _MOSTLY_MISSING:
+            said = f"Column {column.name!r} is missing in {share:.0%} of the rows"
             self._say(
-                "warning",
-                "mostly missing",
-                column.name,
-                f"Column {column.name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it was "
-                "recorded.",
+                "warning", "mostly missing", column.name, f"{said}: what it tells is mostly whether it was recorded."
             )
 
     @cached_property
@@ -391,7 +407,7 @@ class ColumnLearner:
 
     def _mark_missing(self, columns: dict[str, Column]) -> None:
         """Give missing values a column of their own, unless one before them is missing in the same rows."""
-        if self.missing != "indicator":
+        if self.options.missing != "indicator":
             return
         marked: dict[bytes, str] = {}
         for name, column in columns.items():
@@ -418,18 +434,13 @@ class ColumnLearner:
             return
         sample, sample_classes = self.data.take(self._sample), self.classes[self._sample]
         for name, column in columns.items():
-            if (
-                column.dropped is None
-                and tells_classes_apart(self._comparable(column, sample), sample_classes, column.kind != "category")
-                and tells_classes_apart(self._comparable(column, self.data), self.classes, column.kind != "category")
+            if column.dropped is None and all(
+                tells_classes_apart(self._comparable(column, data), classes, column.kind != "category")
+                for data, classes in ((sample, sample_classes), (self.data, self.classes))
             ):
-                self._say(
-                    "warning",
-                    "leak",
-                    name,
-                    f"Column {name!r} alone tells the classes apart without error. If it is known only after the "
-                    "outcome, or made from it, leave it out with drop=.",
-                )
+                said = f"Column {name!r} alone tells the classes apart without error. If it is known only after the "
+                advice = (f"{said}outcome, or made from it, leave it out with ", Setting("drop"), ".")
+                self._say("warning", "leak", name, *advice)
 
     def _refuse_nothing(self, columns: Sequence[Column]) -> None:
         if all(column.dropped is not None for column in columns):
@@ -443,7 +454,7 @@ class ColumnLearner:
 
 
 @dataclass(frozen=True)
-class _Rest:
+class _RareLevels:
     """Levels of a column that have no coded column of their own: how many, their rows, and of how many levels."""
 
     levels: int
@@ -452,7 +463,7 @@ class _Rest:
 
 
 @dataclass(frozen=True)
-class _Span:
+class _Range:
     """Where the values of a column of numbers lie; NaN where there is none."""
 
     missing: int
@@ -461,18 +472,18 @@ class _Span:
     mean: float
 
 
-def _span(name: str, values: Array) -> _Span:
+def _span(name: str, values: Array) -> _Range:
     whole = total(values)
     if np.isfinite(whole):
-        return _Span(0, float(values.min()), float(values.max()), whole / values.size)
+        return _Range(0, float(values.min()), float(values.max()), whole / values.size)
     refuse_infinite(name, values)
     present = values[~np.isnan(values)]
     if not present.size:
-        return _Span(values.size, np.nan, np.nan, np.nan)
+        return _Range(values.size, np.nan, np.nan, np.nan)
     lowest, highest = float(present.min()), float(present.max())
     largest = max(highest, -lowest)  # the sum may overflow where the mean does not
     mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
-    return _Span(values.size - present.size, lowest, highest, float(mean))
+    return _Range(values.size - present.size, lowest, highest, float(mean))
 
 
 def learn_target(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..data.labels import check_weights
-from ..data.parameters import check_integer
 from ..data.rows import Rows
-from ..errors import ColumnError, InputError, ParameterError, WeightError
+from ..errors import ColumnError, InputError, ParameterError, Setting, WeightError
 from ..results import Finding
 from .coding import complete_rows
 from .dialect import MISSING_CODES
 from .files import SvmlightReader, open_table
-from .learning import ColumnLearner, learn_target
-from .schema import POLICIES, Column, Policy, Schema, raw_labels, whole_labels
+from .learning import ColumnLearner, LearningOptions, learn_target
+from .schema import Column, Policy, Schema, raw_labels, whole_labels
 from .sources import TableReader
 
 Array = np.ndarray[Any, Any]
@@ -115,99 +114,75 @@ def read_training(
     >>> training.y
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
-    _check_parameters(missing, drop, max_levels, rare)
+    options = LearningOptions(missing, drop, {} if types is None else types, max_levels, rare)
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
-        types = None
     if isinstance(table, SvmlightReader):
         return _sparse_training(table, target, weights, groups)
-    target = _target_of(table, target)
-    roles = [name for name in (target, weights, groups) if name is not None]
-    for name in (*roles, *drop, *(types or ())):
-        table.known(name, "target" if name == target else "column")
-    if len(set(roles)) < len(roles) or target in drop:
-        raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
-    declared = table.types | dict(types or {})
-    return _Training(table, target, missing, tuple(drop), declared, max_levels, rare).coded(weights, groups)
+    return _Training(table, target, weights, groups, options).coded()
 
 
-def _check_parameters(missing: Any, drop: Any, max_levels: Any, rare: Any) -> None:
-    if missing not in POLICIES:
-        raise ParameterError(f"missing must be one of {POLICIES}, got {missing!r}.")
-    if isinstance(drop, str) or not isinstance(drop, Sequence):
-        raise ParameterError(f"drop must be a list of column names, got {drop!r}.")
-    check_integer("max_levels", max_levels, 2)
-    check_integer("rare", rare, 1)
-
-
-def _target_of(table: TableReader, target: str | None) -> str:
-    target = target if target is not None else table.target
-    if target is None:
-        raise ColumnError(f"Name the target, the column of classes. Columns: {', '.join(table.columns[:20])}.")
-    return target
-
-
-@dataclass
 class _Training:
     """A table on its way to rows and labels."""
 
-    table: TableReader
-    target: str
-    missing: Policy
-    drop: tuple[str, ...]
-    types: dict[str, str]
-    max_levels: int
-    rare: int
+    def __init__(self, table: TableReader, target: Any, weights: Any, groups: Any, options: LearningOptions) -> None:
+        self.table = table
+        target = table.target if target is None else target
+        if target is None:
+            columns = f", the column of classes. Columns: {', '.join(table.columns[:20])}."
+            raise ColumnError("Name the ", Setting("target"), columns)
+        self.target, self.weights, self.groups = target, weights, groups
+        self.roles = [name for name in (target, weights, groups) if name is not None]
+        for name in (*self.roles, *options.drop, *options.types):
+            table.known(name, "target" if name == target else "column")
+        if len(set(self.roles)) < len(self.roles) or target in options.drop:
+            raise ParameterError(
+                f"Target, weights and groups must be different columns that are not dropped, got {self.roles}."
+            )
+        self.options = replace(options, types={**table.types, **options.types})
+        self.codes = () if table.dialect is None else table.dialect.missing
 
-    def coded(self, weights: str | None, groups: str | None) -> TrainingTable:
+    def coded(self) -> TrainingTable:
         data = self.table.read()
         n_rows = data.num_rows
-        codes = () if self.table.dialect is None else self.table.dialect.missing
-        labels, present = raw_labels(data[self.target], self.target, codes)
+        labels, present = raw_labels(data[self.target], self.target, self.codes)
         rows = np.flatnonzero(present)
         data = data if rows.size == n_rows else data.filter(present)
         target, classes, findings = learn_target(labels, self.target, self.table.label, n_rows - rows.size)
-        names = [name for name in data.column_names if name not in (self.target, weights, groups)]
-        columns, found = self._learn(data, names, codes, classes)
-        if self.missing != "indicator":
-            kept = self._complete(data, columns, codes)
-            if not kept.all():
-                n_missing = int(np.count_nonzero(~kept))
-                data, rows = data.filter(kept), rows[kept]
-                findings.append(_said_incomplete(n_missing))
-                target, classes, again = learn_target(labels[kept], self.target, self.table.label)
-                findings += again
-                columns, found = self._learn(data, names, codes, classes)
-        schema = Schema(columns, target, self.missing, codes or MISSING_CODES)
+        columns, found = self._learn(data, classes)
+        kept = self._complete(data, columns)
+        if not kept.all():
+            said = f"{np.count_nonzero(~kept):,} rows with missing values were left out."
+            data, rows = data.filter(kept), rows[kept]
+            target, classes, again = learn_target(labels[kept], self.target, self.table.label)
+            findings += [Finding("warning", "rows missing", None, said), *again]
+            columns, found = self._learn(data, classes)
+        schema = Schema(columns, target, self.options.missing, self.codes or MISSING_CODES)
         return TrainingTable(
             X=schema.encode_batch(data)[0],
             y=np.array(target.classes)[classes],
             codes=classes,
             schema=schema,
             findings=(*findings, *found),
-            weights=None if weights is None else _weights(data[weights], weights),
-            groups=None if groups is None else _groups(data[groups], groups, codes),
+            weights=None if self.weights is None else _weights(data[self.weights], self.weights),
+            groups=None if self.groups is None else _groups(data[self.groups], self.groups, self.codes),
             row_numbers=rows,
             n_dropped=n_rows - rows.size,
         )
 
-    def _learn(
-        self, data: Any, names: list[str], codes: Sequence[str], classes: Array
-    ) -> tuple[tuple[Column, ...], list[Finding]]:
-        learner = ColumnLearner(data, codes, self.types, self.missing, self.max_levels, self.rare, classes)
-        return learner.learn(names, [name for name in self.drop if name in names]), learner.findings
+    def _learn(self, data: Any, classes: Array) -> tuple[tuple[Column, ...], list[Finding]]:
+        learner = ColumnLearner(data, self.codes, self.options, classes)
+        return learner.learn([name for name in data.column_names if name not in self.roles]), learner.findings
 
-    def _complete(self, data: Any, columns: Sequence[Column], codes: Sequence[str]) -> Array:
-        """Which rows miss nothing in the columns that are used."""
-        used = [column for column in columns if column.dropped is None and column.missing]
-        kept = complete_rows(used, data, codes, self.missing == "refuse")
+    def _complete(self, data: Any, columns: Sequence[Column]) -> Array:
+        """Which rows miss nothing in the columns that are used, where it matters."""
+        matters = self.options.missing != "indicator"
+        used = [column for column in columns if matters and column.dropped is None and column.missing]
+        kept = complete_rows(used, data, self.codes, self.options.missing == "refuse")
         if not kept.any():
-            raise InputError(f"Every row of {self.table.label} misses some value. Choose missing='indicator'.")
+            misses = f"Every row of {self.table.label} misses some value. Choose "
+            raise InputError(misses, Setting("missing", "indicator"), ".")
         return kept
-
-
-def _said_incomplete(n_missing: int) -> Finding:
-    return Finding("warning", "rows missing", None, f"{n_missing:,} rows with missing values were left out.")
 
 
 def _weights(values: Any, name: str) -> Array:
