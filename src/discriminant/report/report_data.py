@@ -76,6 +76,15 @@ class ReportData:
         name = None if self.rows is None else self.rows.target
         return "the class" if name is None else f"“{name}”"
 
+    @property
+    def accuracy(self) -> tuple[float, float, float]:
+        """The winner's accuracy with its interval: by cross-validation, if models were compared."""
+        if self.comparison is None:
+            found = self.evaluation["accuracy"]
+            return found.value, found.low, found.high
+        validation = self.comparison.cross_validation
+        return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
+
     @cached_property
     def class_rows(self) -> Array:
         """The rows of each class, or the sums of their weights: in training, where that is known."""
@@ -138,16 +147,8 @@ def _training_rows(training: Any) -> TrainingRows | None:
     if training is None:
         return None
     if isinstance(training, TrainingTable):
-        return TrainingRows(
-            training.X,
-            training.y,
-            training.schema.names,
-            training.weights,
-            training.groups,
-            training.schema,
-            training.findings,
-            training.n_dropped,
-        )
+        shared = ("X", "y", "weights", "groups", "schema", "findings", "n_dropped")
+        return TrainingRows(names=training.schema.names, **{name: getattr(training, name) for name in shared})
     if not isinstance(training, tuple) or len(training) not in (2, 3):
         raise ParameterError(
             f"training must be what read_training() returns, (X, y) or (X, y, names), got {type(training).__name__}."

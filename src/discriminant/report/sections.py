@@ -167,16 +167,16 @@ def models_section(data: ReportData) -> dict[str, Any]:
     comparison = data.comparison
     if comparison is None:
         return {"compared": False}
-    crossed = comparison.cross_validation
+    validation = comparison.cross_validation
     return {
         "compared": True,
         "metric": word(comparison.metric),
-        "metrics": list(crossed.metrics),
+        "metrics": list(validation.metrics),
         "lines": [_line(comparison, name, data.winner) for name in comparison.ranking],
         "level": f"{100 * comparison.level:g} %",
-        "n_splits": crossed.n_splits,
+        "n_splits": validation.n_splits,
         "sentence": comparison.sentence,
-        "notes": crossed.notes,
+        "notes": validation.notes,
         "drawing": drawing("plot-comparison", _comparison_figure, comparison),
     }
 
@@ -185,8 +185,8 @@ def _comparison_figure(comparison: Comparison) -> Any:
     from ..figures import comparison as comparison_figure
 
     figure = comparison_figure(comparison, sentence=False)  # the page says it above the figure
-    crossed = comparison.cross_validation
-    scores = np.concatenate([crossed.scores(name, comparison.metric) for name in crossed.models])
+    validation = comparison.cross_validation
+    scores = np.concatenate([validation.scores(name, comparison.metric) for name in validation.models])
     if np.ptp(scores) < 1e-9:  # plotly finds no ticks between numbers that differ by rounding alone
         figure.update_xaxes(range=[scores[0] - 0.05, scores[0] + 0.05])
     return figure
@@ -194,10 +194,10 @@ def _comparison_figure(comparison: Comparison) -> Any:
 
 def _line(comparison: Comparison, name: str, winner: str) -> dict[str, Any]:
     """A model, its scores with their intervals, and how it stands against the best."""
-    crossed, metric, best = comparison.cross_validation, comparison.metric, comparison.best
+    validation, metric, best = comparison.cross_validation, comparison.metric, comparison.best
     scores = [
-        (measured(one, crossed.mean(name, one)), between(one, *crossed.interval(name, one, comparison.level)))
-        for one in crossed.metrics
+        (measured(one, validation.mean(name, one)), between(one, *validation.interval(name, one, comparison.level)))
+        for one in validation.metrics
     ]
     line = {"name": name, "scores": scores, "winner": name == winner}
     if name == best:

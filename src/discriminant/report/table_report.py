@@ -61,23 +61,19 @@ def _either(data: ReportData) -> str:
 
 
 def _result(data: ReportData) -> list[str]:
-    comparison = data.comparison
+    comparison, winner = data.comparison, data.winner
+    accuracy, *ends = data.accuracy
+    interval = between("accuracy", *ends)
+    level = data.evaluation.level if comparison is None else comparison.level
+    sure = f" ({100 * level:g} % interval {interval})" if interval else ""
     if comparison is None:
-        accuracy = data.evaluation["accuracy"]
-        interval = between("accuracy", accuracy.low, accuracy.high)
-        sure = f" ({100 * data.evaluation.level:g} % interval {interval})" if interval else ""
         return [
-            f"{data.winner} gave the right class to {percent(accuracy.value)} of {data.evaluated_on}{sure}.",
+            f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.",
             _always_the_largest(data),
         ]
-    crossed, winner = comparison.cross_validation, data.winner
     if not is_better(comparison, winner, BASELINE):
         return [_nothing_learned(data)]
-    low, high = crossed.interval(winner, "accuracy", comparison.level)
-    found = (
-        f"the right class for {percent(crossed.mean(winner))} of rows it has not seen ({100 * comparison.level:g} % "
-        f"interval {between('accuracy', low, high)})"
-    )
+    found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
     n_models = len(comparison.ranking) - 1
     first = (
         f"{winner} did best of {several(n_models, 'model')}" if winner == comparison.best else f"{winner} was chosen"
@@ -155,26 +151,16 @@ def _costs(data: ReportData) -> str:
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
-    keys = [_accuracy_key(data)]
+    found = {"accuracy": data.accuracy}
     for metric in ("auc", "balanced_accuracy", "log_loss", "cost", "cost_least_risk"):
         if metric in data.evaluation:
-            found = data.evaluation[metric]
-            if not math.isnan(found.value):
-                keys.append(_key(metric, measured(metric, found.value), between(metric, found.low, found.high)))
-    return keys
-
-
-def _accuracy_key(data: ReportData) -> dict[str, str]:
-    if data.comparison is not None:
-        crossed = data.comparison.cross_validation
-        low, high = crossed.interval(data.winner, "accuracy", data.comparison.level)
-        return _key("accuracy", percent(crossed.mean(data.winner)), between("accuracy", low, high))
-    found = data.evaluation["accuracy"]
-    return _key("accuracy", percent(found.value), between("accuracy", found.low, found.high))
-
-
-def _key(metric: str, value: str, interval: str) -> dict[str, str]:
-    return {"metric": metric, "value": value, "interval": interval}
+            estimate = data.evaluation[metric]
+            found[metric] = estimate.value, estimate.low, estimate.high
+    return [
+        {"metric": metric, "value": measured(metric, value), "interval": between(metric, *ends)}
+        for metric, (value, *ends) in found.items()
+        if not math.isnan(value)
+    ]
 
 
 #: A class with fewer rows than this is called poor.
@@ -197,9 +183,9 @@ def _noise(data: ReportData) -> list[str]:
     if comparison is None:
         return ["Only one model was evaluated: whether another would do better was not asked."]
     words = [_order_sentence(comparison, winner)]
-    crossed = comparison.cross_validation
-    for metric in crossed.metrics:
-        values = {name: crossed.mean(name, metric) for name in crossed.models}
+    validation = comparison.cross_validation
+    for metric in validation.metrics:
+        values = {name: validation.mean(name, metric) for name in validation.models}
         known = {name: value for name, value in values.items() if not math.isnan(value)}
         best = (max if METRICS[metric] else min)(known, key=lambda name: known[name])
         if best not in (winner, BASELINE):
@@ -274,9 +260,8 @@ def _more_rows(data: ReportData) -> list[str]:
     rows = data.class_rows
     poor = [(label, n) for label, n in zip(data.classes, rows.tolist(), strict=True) if n < _FEW_ROWS]
     if poor:
-        named = listed([f"{quoted(label)} ({count(n)})" for label, n in poor[:5]])
-        more = f" and {len(poor) - 5} more" if len(poor) > 5 else ""
-        words.append(f"Few rows are of {named}{more}: what is said of so rare a class may change with a few more rows.")
+        named = listed((f"{quoted(label)} ({count(n)})" for label, n in poor), most=5)
+        words.append(f"Few rows are of {named}: what is said of so rare a class may change with a few more rows.")
     return words
 
 
@@ -293,22 +278,13 @@ def _curve_sentence(data: ReportData) -> str:
 
 
 def _known_accuracy(data: ReportData) -> str:
-    low, high = _accuracy_interval(data)
+    _, low, high = data.accuracy
     if math.isnan(low):
         return ""
     return (
         f"The accuracy is known to lie between {percent(low)} and {percent(high)}; four times as many rows would "
         "about halve that width. "
     )
-
-
-def _accuracy_interval(data: ReportData) -> tuple[float, float]:
-    if data.comparison is None:
-        found = data.evaluation["accuracy"]
-        return found.low, found.high
-    crossed = data.comparison.cross_validation
-    low, high = crossed.interval(data.winner, "accuracy", data.comparison.level)
-    return low, high
 
 
 def _learning_drawing(data: ReportData) -> Drawing | None:

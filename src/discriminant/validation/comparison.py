@@ -137,6 +137,7 @@ def _shrunken_difference(b: int, c: int, n: int, level: float) -> tuple[float, f
 
 
 BASELINE = "baseline"  #: the name of what always predicts the most frequent class
+_INTERVAL_AND_TEST = ("difference", "low", "high", "p_value")
 #: Posteriors of all models are kept up to this many numbers (128 MB), those of one model up to four times as many.
 _MOST_KEPT = 1 << 24
 #: By default a comparison includes a support vector machine up to this many values,
@@ -242,7 +243,7 @@ class Comparison(Result):
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
         if len(top) == 2:
             return f"{listed(list(map(_called, top)))} cannot be told apart ({self._words(self.difference(*top))})."
-        statement = f"{_called(self.best)} has the best {self._metric_name} ({value})"
+        statement = f"{_called(self.best)} has the best {metric_name(self.metric)} ({value})"
         if len(top) == 1:
             return f"{statement}."
         farthest = top[-1]
@@ -276,10 +277,6 @@ class Comparison(Result):
         return f"{100 * value:.1f}" + ((" points" if points else " %") if unit else "")
 
     @property
-    def _metric_name(self) -> str:
-        return metric_name(self.metric)
-
-    @property
     def best_model(self) -> str:
         """The model with the best mean score, the baseline excepted."""
         return next(name for name in self.ranking if name != BASELINE)
@@ -305,20 +302,15 @@ class Comparison(Result):
         )
 
     def _rows(self) -> list[dict[str, Any]]:
-        names = ("first", "second", "difference", "low", "high", "p_value", "p_adjusted")
+        names = ("first", "second", *_INTERVAL_AND_TEST, "p_adjusted")
         rows = [{name: getattr(pair, name) for name in names} for pair in self.differences]
         for row, pair in zip(rows, self.differences, strict=True):
             if pair.holdout is not None:
-                row |= {
-                    "holdout_difference": pair.holdout.difference,
-                    "holdout_low": pair.holdout.low,
-                    "holdout_high": pair.holdout.high,
-                    "holdout_p_value": pair.holdout.p_value,
-                }
+                row |= {f"holdout_{name}": getattr(pair.holdout, name) for name in _INTERVAL_AND_TEST}
         return rows
 
     def __str__(self) -> str:
-        head = [f"{self._metric_name} of", "minus", "difference", f"{100 * self.level:g} % interval", "p (Holm)"]
+        head = [f"{metric_name(self.metric)} of", "minus", "difference", f"{100 * self.level:g} % interval", "p (Holm)"]
         with_holdout = any(pair.holdout is not None for pair in self.differences)
         rows = [head + (["p (McNemar, hold-out)"] if with_holdout else [])]
         for pair in self.differences:
