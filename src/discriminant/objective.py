@@ -67,9 +67,6 @@ class ElasticNet:
             return "none"
         return {0.0: "l2", 1.0: "l1"}.get(self.l1_ratio, "elastic net")
 
-    def value(self, coef: Array) -> float:
-        return 0.5 * self.l2 * float(np.vdot(coef, coef)) + self.l1 * float(np.abs(coef).sum())
-
 
 NO_PENALTY = ElasticNet()
 
@@ -167,6 +164,11 @@ class Objective:
         ridge[:, : self.n_columns] = self.penalty.l2 / self.standardised.scale**2
         return ridge
 
+    @property
+    def parameter_scale(self) -> Array:
+        """Scale of the column of each parameter in ``theta.ravel()``; 1 for intercepts."""
+        return np.tile(np.append(self.standardised.scale, 1.0)[: self.shape[1]], self.n_functions)
+
     def every(self, step: int) -> Objective:
         """The objective of every ``step``-th row, on the same scale."""
         offset = None if self.offset is None else self.offset[::step]
@@ -197,9 +199,8 @@ class Objective:
     def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
         """f, gradient and Hessian, a square matrix over ``theta.ravel()``."""
         total = self.reduce(_Hessian(self, *self.linear(theta)))
-        scale = np.append(self.standardised.scale, 1.0)[: self.shape[1]]
-        hessian = total.hessian / self.total_weight / np.tile(scale, self.n_functions)
-        hessian /= np.tile(scale, self.n_functions)[:, None]
+        hessian = total.hessian / self.total_weight / self.parameter_scale
+        hessian /= self.parameter_scale[:, None]
         hessian[np.diag_indices(len(hessian))] += self.ridge.ravel()
         value = self._value(total.value, theta)
         return value, self._gradient(total.products, total.sums, theta), hessian

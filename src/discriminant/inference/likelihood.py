@@ -60,8 +60,7 @@ def sandwich_covariance(
         objective, *objective.linear(theta), None if groups is None else groups[1], count, importance
     )
     total = reduce(objective.data, statistic, objective.n_jobs)
-    scale = np.append(objective.standardised.scale, 1.0)[: objective.shape[1]]
-    scale = np.tile(scale, objective.n_functions)
+    scale = objective.parameter_scale
     if groups is None:
         meat = total.outer / np.outer(scale, scale)
     else:

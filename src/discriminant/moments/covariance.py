@@ -13,7 +13,7 @@ Chen, Wiesel, Eldar & Hero (2010), or by held-out likelihood. All of it is algeb
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from ..rules import DiagonalRule, LinearRule, QuadraticRule
 
 if TYPE_CHECKING:
     from .folds import FoldMoments
-    from .statistic import ClassMoments, Moments
+    from .statistic import Moments
 
 Array = np.ndarray[Any, Any]
 
@@ -313,24 +313,19 @@ def cross_validated(folds: FoldMoments, per_class: bool) -> tuple[float, Array]:
     return float(SHRINKAGE_GRID[int(np.argmin(losses))]), losses
 
 
-def _scatters(train: Any, held: Any, per_class: bool) -> Iterable[tuple[Scatter, float, Scatter, float]]:
+def _scatters(train: Any, held: Any, per_class: bool) -> Iterator[tuple[Scatter, float, Scatter, float]]:
     """Training scatter with its divisor, held-out scatter about the training means with its weight."""
     known = train.present & held.present
     steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
     if per_class:
-        yield from _class_scatters(train.at("class"), held.at("class"), steps)
+        train, held = train.at("class"), held.at("class")
+        for k in np.flatnonzero(held.present & (train.weight > 1)):
+            unseen = held.of_class(int(k)).plus(steps[k : k + 1])
+            yield train.of_class(int(k)), float(train.weight[k]) - 1, unseen, float(held.weight[k])
         return
     divisor = train.total_weight - np.count_nonzero(train.present)
     if divisor > 0 and held.total_weight > 0:
         yield train.within(), divisor, held.within().plus(steps), held.total_weight
-
-
-def _class_scatters(
-    train: ClassMoments, held: ClassMoments, steps: Array
-) -> Iterator[tuple[Scatter, float, Scatter, float]]:
-    for k in np.flatnonzero(held.present & (train.weight > 1)):
-        unseen = held.of_class(int(k)).plus(steps[k : k + 1])
-        yield train.of_class(int(k)), float(train.weight[k]) - 1, unseen, float(held.weight[k])
 
 
 def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float) -> Array:

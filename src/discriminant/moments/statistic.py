@@ -373,10 +373,8 @@ class ThinMoments(Moments):
     ) -> None:
         self.shape = (n_classes, n_columns)
         self.kind: tuple[Any, ...] = (grain, fourth, pools)  # what they become once they outnumber the columns
-        self.X = np.empty((0, n_columns))
-        self.codes = np.empty(0, dtype=np.int32)
-        self.row_weight = np.empty(0)
-        self._sum_up()
+        self.X, self.codes, self.row_weight = np.empty((0, n_columns)), np.empty(0, dtype=np.int32), np.empty(0)
+        self._append(self.X, self.codes, self.row_weight)
 
     def fresh(self) -> Self:
         """An empty statistic of the same kind."""
@@ -392,17 +390,16 @@ class ThinMoments(Moments):
         self._append(other.X, other.codes, other.row_weight)
 
     def at(self, grain: Grain) -> Moments:
-        if grain == "diagonal":
-            return self.dense(grain)
-        same = copy.copy(self)
-        same.kind = (grain, *self.kind[1:])
-        return same
+        return self.dense(grain) if grain == "diagonal" else self._of_kind(grain, *self.kind[1:])
 
     def without_fourth(self) -> ThinMoments:
         """The same moments, not to keep those of fourth order later."""
-        plain = copy.copy(self)
-        plain.kind = (self.kind[0], False, self.kind[2])
-        return plain
+        return self._of_kind(self.kind[0], False, self.kind[2])
+
+    def _of_kind(self, *kind: Any) -> ThinMoments:
+        same = copy.copy(self)
+        same.kind = kind
+        return same
 
     def part(self, f: int) -> ThinMoments:
         """The moments of pool ``f`` by themselves."""
@@ -437,12 +434,10 @@ class ThinMoments(Moments):
         return ThinScatter(np.sqrt(self.row_weight)[:, None] * centred)
 
     def of_class(self, k: int) -> ThinScatter:
-        own = self.codes == k
-        return ThinScatter(np.sqrt(self.row_weight[own])[:, None] * self._centred()[own])
+        return ThinScatter(self.within().root[self.codes == k])
 
     def column_scatter(self) -> Array:
-        root = self.within().root
-        return np.einsum("ij,ij->j", root, root)
+        return self.within().diagonal()
 
     def mean_fourth_power(self) -> float:
         centred = self._centred()
@@ -464,9 +459,6 @@ class ThinMoments(Moments):
         self.X = np.concatenate((self.X, X))
         self.codes = np.concatenate((self.codes, codes))
         self.row_weight = np.concatenate((self.row_weight, weight))
-        self._sum_up()
-
-    def _sum_up(self) -> None:
         self.counts = np.bincount(self.codes, minlength=self.shape[0])
         self.weight, self.mean = np.zeros(self.shape[0]), np.zeros(self.shape)
         kernels.class_means(self.X, self.codes, self.row_weight, self.weight, self.mean)

@@ -4,7 +4,6 @@
 problem                                                 ``"auto"``
 ======================================================  ===========
 an L1 part in the penalty                               coordinate
-more than 2,000 columns                                 lbfgs
 up to 600 parameters ((K - 1) (p + 1))                  newton
 more parameters                                         lbfgs
 early stopping asked for                                sgd

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, Setting
 from ..objective import Objective
 from . import coordinate, descent, newton
 from .gradient import GradientDescent, StochasticGradient
@@ -16,9 +16,8 @@ from .solution import Solution
 Array = np.ndarray[Any, Any]
 Minimise = Callable[..., Solution]
 
+#: Beyond this many parameters a Hessian costs more than the passes it saves.
 _MOST_NEWTON_PARAMETERS = 600
-_MOST_DENSE_COLUMNS = 2_000
-
 
 SOLVERS: dict[str, Minimise] = {
     "newton": newton.minimise,
@@ -28,15 +27,12 @@ SOLVERS: dict[str, Minimise] = {
     "gradient": GradientDescent().minimise,
     "sgd": StochasticGradient().minimise,
 }
-_WITH_L1 = ("coordinate",)
 
 
 def choose_solver(objective: Objective) -> str:
-    """The name of the solver that fits the problem; see the table above."""
+    """The name of the solver that fits the problem; see the table of the package."""
     if objective.penalty.l1 > 0:
         return "coordinate"
-    if objective.n_columns > _MOST_DENSE_COLUMNS:
-        return "lbfgs"
     return "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
 
 
@@ -47,9 +43,7 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
     name = choose_solver(objective) if solver == "auto" else solver
     if name not in SOLVERS:
         raise ParameterError(f"Unknown solver {solver!r}. Solvers: 'auto', {', '.join(map(repr, SOLVERS))}.")
-    if objective.penalty.l1 > 0 and name not in _WITH_L1:
-        able = ", ".join(map(repr, _WITH_L1))
-        raise ParameterError(
-            f"solver={name!r} cannot do the penalty {objective.penalty.name!r} (l1_ratio > 0). Use {able} or 'auto'."
-        )
+    if objective.penalty.l1 > 0 and name != "coordinate":
+        able = f" cannot do the penalty {objective.penalty.name!r} (l1_ratio > 0). Use 'coordinate' or 'auto'."
+        raise ParameterError(Setting("solver", name), able)
     return SOLVERS[name]

@@ -41,16 +41,14 @@ class GradientDescent:
         precondition = moment_preconditioner(objective, theta)
         while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
             if self.steps != "line-search":
-                run.jump(run.theta - self._rate(run.iteration) * run.gradient)
+                age = 1.0 if self.steps == "constant" else 1 + run.iteration / 10
+                run.jump(run.theta - self.rate / age * run.gradient)
                 continue
             moved = run.move(length * run.gradient)
             if moved is None:
                 break
             length = _matching_length(*moved, length)
         return run.solution()
-
-    def _rate(self, t: int) -> float:
-        return self.rate if self.steps == "constant" else self.rate / (1 + t / 10)
 
 
 def _matching_length(step: Array, change: Array, before: float) -> float:
@@ -118,10 +116,8 @@ class StochasticGradient:
 
     def rate_at(self, t: int, n_batches: int) -> float:
         """Length of the t-th step."""
-        age = 1 + t / n_batches
-        return {"constant": self.rate, "decaying": self.rate / age, "square-root": self.rate / np.sqrt(age)}[
-            self.schedule
-        ]
+        power = {"constant": 0.0, "decaying": 1.0, "square-root": 0.5}[self.schedule]
+        return self.rate / (1 + t / n_batches) ** power
 
 
 def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterator[tuple[Block, Array | None]]:

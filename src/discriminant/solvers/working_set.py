@@ -158,9 +158,12 @@ class _Gram(Pass):
 
     def __init__(self, objective: Objective, coef: Array, intercept: Array, rows: Array, members: Array) -> None:
         self.rows, self.members, shape = rows, members, objective.shape
-        #: Place of each parameter in the matrix, -1 where it has none.
-        self.row_of = np.where(rows, np.cumsum(rows) - 1, -1).reshape(shape)
-        self.column_of = np.where(members, np.cumsum(members) - 1, -1).reshape(shape)
+        absent = ((0, 0), (0, objective.n_columns + 1 - shape[1]))
+        #: Place of each parameter in the matrix, -1 where it has none; with a column for intercepts in any case.
+        self.row_of, self.column_of = (
+            np.pad(np.where(mask, np.cumsum(mask) - 1, -1).reshape(shape), absent, constant_values=-1)
+            for mask in (rows, members)
+        )
         self.columns = np.flatnonzero(members.reshape(shape).any(axis=0))
         super().__init__(objective, coef, intercept)
 
@@ -212,25 +215,19 @@ class _Gram(Pass):
                 self.matrix[here] += (mine * factor[:, a, b, None]).T @ others
 
     def _add_sparse(self, X: Any, factor: Array) -> None:
-        for a, row_of in enumerate(self._padded(self.row_of)):
-            for b, column_of in enumerate(self._padded(self.column_of)):
+        for a, row_of in enumerate(self.row_of):
+            for b, column_of in enumerate(self.column_of):
                 weight = np.ascontiguousarray(factor[:, a, b])
                 kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
 
     def finished(self) -> Array:
         """The matrix in standardised columns, divided by the total weight."""
         if _stored_entries(self.objective) is not None:
-            scale = np.append(self.standard.scale, 1.0)[: self.objective.shape[1]]
-            scale = np.broadcast_to(scale, self.objective.shape).ravel()
+            scale = self.objective.parameter_scale
             self.matrix /= scale[self.rows][:, None]
             self.matrix /= scale[self.members]
         self.matrix /= self.objective.total_weight
         return self.matrix
-
-    def _padded(self, places: Array) -> Array:
-        """Places with one for the intercept, even where there is none."""
-        short = self.objective.n_columns + 1 - places.shape[1]
-        return np.pad(places, ((0, 0), (0, short)), constant_values=-1)
 
 
 def _stored_entries(objective: Objective) -> int | None:
