@@ -25,7 +25,6 @@ there are none. If the sample is not separated, neither is the whole, which sett
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -118,24 +117,18 @@ def detect_separation(X: Array, codes: Array, n_classes: int, fit_intercept: boo
     """
     X, codes = np.asarray(X, dtype=np.float64), np.asarray(codes)
     design = standard_design(X, fit_intercept)
-    margins = _Margins(design.columns, design.doubt, codes, n_classes)
-    direction, opened = _recession(margins)
-    span = _null_space(margins, np.flatnonzero(~opened))
-    if direction is None or not _holds(margins, opened, span, direction):
+    cone = _recession_cone(_Margins(design, codes, n_classes))
+    if cone is None:
         shape = (1 if n_classes == 2 else n_classes, X.shape[1] + 1)
         return LogisticSeparation("none", None, np.empty(0, int), np.zeros(shape, int), np.zeros(len(X), bool))
-    to_coef = design.to_coef / np.abs(design.to_coef).sum(axis=1, keepdims=True).clip(min=1e-300)
-    support = np.linalg.norm(np.einsum("jq,kqr->kjr", to_coef, span), axis=2) > _ZERO_IN_BASIS
-    direction = _widened(margins, opened, span, direction)
-    direction = _without_chance_zeros(margins, opened, span, direction, support, to_coef)
-    coef = np.where(support, direction @ design.to_coef.T, 0.0) / margins.values(direction).max()
+    coef, infinite = cone.widest_coefficients(design.to_coef)
     coef = -coef if n_classes == 2 else np.vstack((coef, np.zeros(coef.shape[1])))
     return LogisticSeparation(
-        kind="complete" if opened.all() else "quasi-complete",
+        kind="complete" if cone.opened.all() else "quasi-complete",
         direction=coef,
-        columns=np.flatnonzero(support[:, :-1].any(axis=0)),
+        columns=np.flatnonzero(infinite[:, :-1].any(axis=0)),
         infinite=np.sign(coef).astype(int),
-        rows=np.all(opened.reshape(len(X), -1), axis=1),
+        rows=np.all(cone.opened.reshape(len(X), -1), axis=1),
     )
 
 
@@ -204,10 +197,10 @@ class _Margins:
     A direction is an array (K - 1, q): the coefficients of all classes but the last, whose score is 0.
     """
 
-    def __init__(self, columns: Array, doubt: Array, codes: Array, n_classes: int) -> None:
-        self.columns, self.doubt, self.codes = columns, doubt, codes
+    def __init__(self, design: StandardDesign, codes: Array, n_classes: int) -> None:
+        self.columns, self.doubt, self.codes = design.columns, design.doubt, codes
         self.n_classes = n_classes
-        self.sizes = np.abs(columns).sum(axis=1, keepdims=True)
+        self.sizes = np.abs(self.columns).sum(axis=1, keepdims=True)
         slots = np.arange(n_classes - 1)
         self.others = slots + (slots >= codes[:, None])
 
@@ -233,7 +226,7 @@ class _Margins:
         parts = np.zeros((len(numbers), self.n_classes, self.columns.shape[1]))
         parts[each, self.codes[row]] = self.columns[row]
         parts[each, self.others[row, slot]] = -self.columns[row]
-        matrix = parts[:, :-1].reshape(len(numbers), -1)
+        matrix = parts[:, :-1].reshape(len(numbers), self.shape[0] * self.shape[1])
         largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
         return matrix / np.where(largest > 0, largest, 1.0)
 
@@ -255,8 +248,8 @@ class _Margins:
         return np.column_stack((columns @ direction.T, np.zeros(len(columns))))
 
 
-def _recession(margins: _Margins) -> tuple[Array | None, Array]:
-    """A direction that makes every open margin positive, and which margins are open; None if none is.
+def _recession_cone(margins: _Margins) -> _RecessionCone | None:
+    """The recession directions; None if there are none.
 
     A direction that opens some margins is found first. Those it leaves at 0 may be opened by another, which need not
     care for the former: enough of the first direction makes up for any harm. So on, until no more are opened.
@@ -270,7 +263,15 @@ def _recession(margins: _Margins) -> tuple[Array | None, Array]:
             break
         total = direction if total is None else _combined(margins, total, direction, ~left)
         left &= ~opened
-    return total, ~left
+    if total is None:
+        return None
+    triangle: Array = np.zeros((0, margins.shape[0] * margins.shape[1]))
+    for part in np.split(np.flatnonzero(left), range(_PART, np.count_nonzero(left), _PART)):
+        triangle = np.asarray(np.linalg.qr(np.concatenate((triangle, margins.matrix(part))), mode="r"))
+    basis = _null_basis(triangle)
+    cone = _RecessionCone(margins, ~left, basis.reshape(*margins.shape, basis.shape[1]), total)
+    # What opens margins must still do so once the shut ones are 0 to the last digit.
+    return cone if (margins.values(cone.inner)[~left] > 0).all() else None
 
 
 def _combined(margins: _Margins, first: Array, second: Array, opened: Array) -> Array:
@@ -292,7 +293,8 @@ def _next_direction(margins: _Margins, left: Array, rng: np.random.Generator) ->
         null = _null_basis(matrix[at_zero])
         # Where the whole sample is shut, only what its null space moves could still be opened: any vector tells.
         direction = null @ (rng.standard_normal(null.shape[1]) if at_zero.all() else null.T @ direction)
-        value, tolerance = _valued(margins, direction)
+        direction = direction.reshape(margins.shape)
+        value, tolerance = margins.values(direction), margins.tolerances(direction)
         wrong = left & ((np.abs(value) > tolerance) if at_zero.all() else (value < -tolerance))
         added = _to_add(wrong, left & (value > tolerance), value, numbers)
         if not len(added):
@@ -301,12 +303,7 @@ def _next_direction(margins: _Margins, left: Array, rng: np.random.Generator) ->
     opened = left & (value > tolerance)
     if wrong.any() or not opened.any():  # wrong, with nothing to add: the programme's answer fails the check
         return None, np.zeros(len(left), bool)
-    return direction.reshape(margins.shape), opened
-
-
-def _valued(margins: _Margins, direction: Array) -> tuple[Array, Array]:
-    direction = direction.reshape(margins.shape)
-    return margins.values(direction), margins.tolerances(direction)
+    return direction, opened
 
 
 def _to_add(wrong: Array, open_yet: Array, value: Array, known: Array) -> Array:
@@ -320,56 +317,6 @@ def _to_add(wrong: Array, open_yet: Array, value: Array, known: Array) -> Array:
     return numbers[urgent[: max(_AT_LEAST, len(known) // 2)]]
 
 
-def _holds(margins: _Margins, opened: Array, span: Array, direction: Array) -> bool:
-    """Whether a direction still makes all open margins positive once the shut ones are 0 to the last digit."""
-    value = margins.values(_within(span, direction))
-    return bool((value[opened] > 0).all())
-
-
-def _within(span: Array, direction: Array) -> Array:
-    """The part of a direction within the space of a basis."""
-    return span @ np.einsum("kqr,kq->r", span, direction)
-
-
-def _widened(margins: _Margins, opened: Array, span: Array, direction: Array) -> Array:
-    """A direction with the same margins open, but further: those that later directions opened may be open by little.
-
-    Like the first direction it is sought on a sample, of the smallest margins; here any that is better will do.
-    """
-    best = _within(span, direction)
-    numbers = np.flatnonzero(opened)
-    size = max(_AT_LEAST, _PER_COEFFICIENT * span.shape[2])
-    known, value = np.empty(0, int), margins.values(best)
-    for _ in range(_WIDENINGS):
-        known = np.union1d(known, numbers[np.argsort(value[numbers], kind="stable")[:size]])
-        candidate = span @ widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))[0]
-        value = margins.values(candidate)
-        if _width(value, opened) > _width(margins.values(best), opened):
-            best = candidate
-        if value[opened].min() >= 0.5 * value[known].min():
-            break
-    return best
-
-
-def _width(value: Array, opened: Array) -> float:
-    """The smallest open margin relative to the largest."""
-    return float(value[opened].min() / max(value.max(), 1e-300))
-
-
-def _null_space(margins: _Margins, numbers: Array) -> Array:
-    """An orthonormal basis of the directions in which these margins are 0, as an array (K - 1, q, r)."""
-    triangle: Array = np.zeros((0, margins.shape[0] * margins.shape[1]))
-    for part in _parts(numbers):
-        triangle = np.asarray(np.linalg.qr(np.concatenate((triangle, margins.matrix(part))), mode="r"))
-    basis = _null_basis(triangle)
-    return basis.reshape(*margins.shape, basis.shape[1])
-
-
-def _parts(numbers: Array) -> Iterator[Array]:
-    for start in range(0, len(numbers), _PART):
-        yield numbers[start : start + _PART]
-
-
 def _null_basis(matrix: Array) -> Array:
     """An orthonormal basis of the null space, one vector a column."""
     if not len(matrix):
@@ -380,13 +327,47 @@ def _null_basis(matrix: Array) -> Array:
     return axes[rank:].T
 
 
-def _without_chance_zeros(
-    margins: _Margins, opened: Array, span: Array, direction: Array, support: Array, to_coef: Array
-) -> Array:
-    """A direction with the same margins open, none of whose infinite coefficients happens to be 0."""
-    coef = np.abs(direction @ to_coef.T)
-    if (coef[support] > _ZERO_IN_BASIS * coef.max()).all():
-        return direction
-    nudge = span @ np.random.default_rng(0).standard_normal(span.shape[2])
-    # A small part of what is possible: signs that are there should stay.
-    return direction + 1e-3 * (_combined(margins, direction, nudge, opened) - direction)
+class _RecessionCone:
+    """The recession directions: positive on the open margins, and 0 on the shut ones, whose null space ``span`` is.
+
+    ``span`` (K - 1, q, r) is an orthonormal basis; ``inner`` is a direction within the cone.
+    """
+
+    def __init__(self, margins: _Margins, opened: Array, span: Array, direction: Array) -> None:
+        self.margins, self.opened, self.span = margins, opened, span
+        self.inner = span @ np.einsum("kqr,kq->r", span, direction)
+
+    def widest_coefficients(self, to_coef: Array) -> tuple[Array, Array]:
+        """Coefficients (K - 1, p + 1) of a direction of wide margins, the largest of them 1, and which are infinite."""
+        units = to_coef / np.abs(to_coef).sum(axis=1, keepdims=True).clip(min=1e-300)
+        infinite = np.linalg.norm(np.einsum("jq,kqr->kjr", units, self.span), axis=2) > _ZERO_IN_BASIS
+        direction = self._widened()
+        coef = np.abs(direction @ units.T)
+        if not (coef[infinite] > _ZERO_IN_BASIS * coef.max()).all():  # some that are infinite happen to be 0 here
+            nudge = self.span @ np.random.default_rng(0).standard_normal(self.span.shape[2])
+            # A small part of what is possible: signs that are there should stay.
+            direction = direction + 1e-3 * (_combined(self.margins, direction, nudge, self.opened) - direction)
+        return np.where(infinite, direction @ to_coef.T, 0.0) / self.margins.values(direction).max(), infinite
+
+    def _widened(self) -> Array:
+        """A direction whose margins are wider: those that later directions opened may be open by little.
+
+        Like the first direction it is sought on a sample, of the smallest margins; here any that is better will do.
+        """
+        margins, opened, span, best = self.margins, self.opened, self.span, self.inner
+        numbers, known, value = np.flatnonzero(opened), np.empty(0, int), margins.values(best)
+        size = max(_AT_LEAST, _PER_COEFFICIENT * span.shape[2])
+        for _ in range(_WIDENINGS):
+            known = np.union1d(known, numbers[np.argsort(value[numbers], kind="stable")[:size]])
+            candidate = span @ widest(margins.matrix(known) @ span.reshape(-1, span.shape[2]))[0]
+            value = margins.values(candidate)
+            if _width(value, opened) > _width(margins.values(best), opened):
+                best = candidate
+            if value[opened].min() >= 0.5 * value[known].min():
+                break
+        return best
+
+
+def _width(value: Array, opened: Array) -> float:
+    """The smallest open margin relative to the largest."""
+    return float(value[opened].min() / max(value.max(), 1e-300))
