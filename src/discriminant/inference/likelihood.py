@@ -143,9 +143,6 @@ class Coefficient:
     high: float
     odds_ratio: float
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
 
 def coefficient(outcome: Any, term: str, estimate: float, std_error: float, level: float) -> Coefficient:
     """The Wald test and interval of one estimate."""

@@ -86,14 +86,3 @@ def mistakes(rows, order, sides, nonpositive, weights):  # type: ignore[no-untyp
             return -1 - place
         count += _wrong(sides[place], score, nonpositive)
     return count
-
-
-@kernel
-def score_mistakes(order, sides, nonpositive, scores):  # type: ignore[no-untyped-def]
-    """How many rows are on the wrong side by their scores."""
-    count = 0
-    for place in range(order.size):
-        if not abs(scores[order[place]]) < np.inf:
-            return -1 - place
-        count += _wrong(sides[place], scores[order[place]], nonpositive)
-    return count

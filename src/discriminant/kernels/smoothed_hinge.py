@@ -11,7 +11,7 @@ import numpy as np
 
 from . import kernel, summing_kernel
 from .interior_point import begin, cholesky, gap_after, solve_factored, step, weights
-from .losses import SMOOTHED_HINGE, derivatives
+from .losses import SMOOTHED_HINGE, add_newton
 
 #: Curvature less than this share of the largest is left out of the second derivatives.
 _FLAT = 1e-3
@@ -26,31 +26,12 @@ _ROUNDING = 1e-13
 def _evaluate(loss, width, problem, theta, gradient, hessian, scaled):  # type: ignore[no-untyped-def]
     """The value; writes the gradient and the Hessian. ``scaled`` (m, q) is room to work in."""
     rows, share, linear, ridge, _ = problem
-    q = theta.size
-    value = 0.0
-    for j in range(q):
-        value += (linear[j] + 0.5 * ridge[j] * theta[j]) * theta[j]
-        gradient[j] = linear[j] + ridge[j] * theta[j]
+    gradient[:] = linear + ridge * theta
     flat = _FLAT * 0.25 / width if loss == SMOOTHED_HINGE else 0.0
-    curved = 0
-    for i in range(rows.shape[0]):
-        margin = 0.0
-        for j in range(q):
-            margin += rows[i, j] * theta[j]
-        cost, slope, curvature = derivatives(loss, width, margin)
-        value += share[i] * cost
-        pull = share[i] * slope
-        for j in range(q):
-            gradient[j] += pull * rows[i, j]
-        if curvature > flat:
-            root = np.sqrt(share[i] * curvature)
-            for j in range(q):
-                scaled[curved, j] = root * rows[i, j]
-            curved += 1
-    hessian[:] = np.dot(scaled[:curved].T, scaled[:curved])
-    for j in range(q):
-        hessian[j, j] += ridge[j]
-    return value
+    origin, first, none = np.zeros(theta.size), np.ones(share.size), np.zeros(share.size)
+    value, _, kept = add_newton(loss, width, rows, origin, theta, 0.0, first, share, none, gradient, flat, scaled)
+    hessian[:] = np.dot(scaled[:kept].T, scaled[:kept]) + np.diag(ridge)
+    return value + np.sum((linear + 0.5 * ridge * theta) * theta)
 
 
 @kernel

@@ -82,7 +82,8 @@ def separator(view: CentredRows, sign: Array, fit_intercept: bool = True) -> Hyp
         points = points_of(view, block)
         direction, weights = _by_programme(points, sign[chosen], fit_intercept)
         coef = lifted(block, points, direction)
-        scores, doubt = view.project(coef), doubts(view, coef)
+        # Scores may be off by rounding in the rows and in the coefficients.
+        scores, doubt = view.project(coef), _ZERO * view.sizes(coef) + view.rounding @ np.abs(coef)
         if not (_margins(scores[chosen], sign[chosen], fit_intercept) > doubt[chosen]).all():
             return _proven(view, sign, chosen, weights, cones=not fit_intercept)
         margin = _margins(scores, sign, fit_intercept)
@@ -90,11 +91,6 @@ def separator(view: CentredRows, sign: Array, fit_intercept: bool = True) -> Hyp
         if not added.size:
             return _hyperplane(view, sign, coef, scores, fit_intercept)
         chosen = np.concatenate((chosen, added))
-
-
-def doubts(view: CentredRows, coef: Array) -> Array:
-    """How far each row's score may be off, by rounding in the row and in the coefficients."""
-    return _ZERO * view.sizes(coef) + view.rounding @ np.abs(coef)
 
 
 def _proven(view: CentredRows, sign: Array, chosen: Array, weights: Array, cones: bool) -> CommonPoint:

@@ -247,11 +247,6 @@ class ActiveSet:
         return values - self.points.values[self.members[0]] if self.fit_intercept else values
 
     @property
-    def independent(self) -> bool:
-        """Whether no member is an affine combination of those before it, as far as rounding can tell."""
-        return bool(self.apart.all())
-
-    @property
     def apart(self) -> Array:
         """Which members are certain not to be affine combinations of those before them."""
         within = np.zeros(self.r.shape[1])
@@ -343,8 +338,8 @@ class ActiveSetSearch:
         self._reach = points.values.shape[1]
         self.cancelling: Array | None = None
         self.steps = 0
-        start = (self._settled(members, dropping=True) if members else None) or self._nearest_pair()
-        if start.independent:
+        start = (self._with_positive_multipliers(members, dropping=True) if members else None) or self._nearest_pair()
+        if start.apart.all():
             self._go_on_from(start)
         else:  # two points at the same place, or one at the origin
             self._cancel(start.members, np.ones(len(start.members)))
@@ -363,7 +358,7 @@ class ActiveSetSearch:
             elif fresh:
                 return True
             else:
-                self._go_on_from(self._settled(self.active.members) or self.active)
+                self._go_on_from(self._with_positive_multipliers(self.active.members) or self.active)
                 fresh = True
         return False
 
@@ -387,7 +382,7 @@ class ActiveSetSearch:
         second = _nearest(values, negative, values[first])
         return ActiveSet(self.points, self.sign, True, [first, second])
 
-    def _settled(self, members: list[int], dropping: bool = False) -> ActiveSet | None:
+    def _with_positive_multipliers(self, members: list[int], dropping: bool = False) -> ActiveSet | None:
         """The members without those whose multipliers would be negative.
 
         None if nobody is left, or if some are combinations of others, unless these may be dropped too.
@@ -419,7 +414,7 @@ class ActiveSetSearch:
             return False
         order = np.argsort(-short, kind="stable")[:room]
         self.steps += 1
-        active = self._settled(self.active.members + order[short[order] > 0].tolist())
+        active = self._with_positive_multipliers(self.active.members + order[short[order] > 0].tolist())
         if active is None or not active.solved()[1].sum() > (1 + _RISE) * self.alpha.sum():
             self._reach = min(self._reach, room) // 2
             return False

@@ -18,6 +18,7 @@ join, and the problem is solved once more (decomposition by working sets, Osuna,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,7 @@ _FEW_COLUMNS = 200
 _CORRECTIONS = 2
 
 
-def _gap(found: tuple[float, Array, Array]) -> float:
-    return found[0]
+_gap = itemgetter(0)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ..data.parameters import check_shapes
 from ..data.rows import DenseRows, SparseRows, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels
+from ..results import Result
 from .hard_margin import maximum_margin
 
 Array = np.ndarray[Any, Any]
@@ -276,7 +277,7 @@ class DualPerceptron(PerceptronForm):
         return self.kept, self.state, self.lag, self.clock
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        yield partial(kernels.gram_walk, self.gram), kernels.score_mistakes, numbers, slice(0, len(numbers))
+        yield partial(kernels.gram_walk, self.gram), _mistakes_of_scores, numbers, slice(0, len(numbers))
 
     def weights(self, kept: Array) -> Array:
         total, pulls = np.zeros(self.table.rows.n_columns + 1), kept * self._sides
@@ -287,6 +288,11 @@ class DualPerceptron(PerceptronForm):
 
     def state_of(self, kept: Array) -> Array:
         return self.gram @ (kept * self._sides)
+
+
+def _mistakes_of_scores(order: Array, sides: Array, nonpositive: bool, scores: Array) -> int:
+    """The same count where scores are known: rows of one column with weight 1 and no intercept."""
+    return int(kernels.mistakes(scores[:, None], order, sides, nonpositive, np.array([1.0, 0.0])))
 
 
 def gram_matrix(table: RowBlocks, fit_intercept: bool) -> Array:
@@ -356,8 +362,8 @@ class CycleDetector:
         return self.epochs is not None
 
 
-@dataclass(frozen=True)
-class PerceptronCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class PerceptronCertificate(Result):
     """The proof that a perceptron stops, in numbers.
 
     Every update takes the weights ``(w, b)`` forward by at least ``gamma`` along the best direction, and lengthens
@@ -392,6 +398,9 @@ class PerceptronCertificate:
         """The smallest cosine that this many updates allow."""
         return float(np.sqrt(self.updates)) * self.gamma / self.R
 
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "bound": self.bound, "least_alignment": self.least_alignment}
+
     def __str__(self) -> str:
         return (
             f"{self.updates} updates made, at most R^2/gamma^2 = {self.bound:.6g} (R = {self.R:.6g}, gamma = "
@@ -405,22 +414,10 @@ def certified(block: Any, sides: Array, weights: Array, updates: int, fit_interc
 
     Raises `NotSeparableError` where there is no margin.
     """
-    rows = _augmented(block) if fit_intercept else block.astype(np.float64)
+    ones = np.ones((block.shape[0], int(fit_intercept)))
+    rows: Any = sp.csr_array(sp.hstack((block, ones))) if sp.issparse(block) else np.hstack((block, ones))
     widest = maximum_margin(rows, sides, fit_intercept=False)
     squares = rows.multiply(rows).sum(axis=1) if sp.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
-    alignment = _cosine(weights[: rows.shape[1]], widest.coef)
+    lengths = float(np.linalg.norm(weights) * np.linalg.norm(widest.coef))
+    alignment = float(weights[: rows.shape[1]] @ widest.coef) / lengths if lengths else 0.0
     return PerceptronCertificate(float(np.sqrt(np.max(squares))), widest.margin, updates, alignment)
-
-
-def _augmented(block: Any) -> Any:
-    """The rows as float64, with a 1 appended to each for the intercept."""
-    ones = np.ones((block.shape[0], 1))
-    if sp.issparse(block):
-        return sp.csr_array(sp.hstack((block.astype(np.float64), ones)))
-    return np.hstack((block, ones))
-
-
-def _cosine(first: Array, second: Array) -> float:
-    """The cosine of the angle between two vectors; 0 if one has no direction."""
-    lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(first @ second) / lengths if lengths else 0.0
