@@ -116,7 +116,11 @@ def estimate_priors(
     check_integer("max_iter", max_iter, 1)
     priors, gap, n_iter = _most_likely(ratio, share, posterior.priors / posterior.priors.sum(), tol, max_iter)
     if gap > tol:
-        _warn_of_the_gap(gap, tol, max_iter)
+        warn(
+            f"estimate_priors stopped after {max_iter} iterations with a gap of {gap:.2g} in mean log-likelihood, "
+            f"above tol={tol:g}. Raise max_iter.",
+            ConvergenceWarning,
+        )
     log_likelihood = total * _value(ratio, share, priors)
     covariance = _covariance(ratio, share, priors) / total
     return PriorEstimate(posterior.classes, priors, covariance, max(log_likelihood, 0.0), max(gap, 0.0), n_iter)
@@ -143,34 +147,22 @@ def _likelihood_ratios(posterior: Any, sample_weight: Any) -> tuple[Array, Array
 def _most_likely(ratio: Array, share: Array, priors: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
     """The priors of highest likelihood, the bound on their distance from it, and the iterations taken."""
     for iteration in range(max_iter + 1):
-        slope = _slope(ratio, share, priors)
+        # The gradient of the mean log-likelihood; the maximum is where no entry is above 1.
+        slope = (share / (ratio @ priors)) @ ratio
         gap = float(slope.max() - 1)
         if gap <= tol or iteration == max_iter:
             break
-        priors = _next_priors(ratio, share, priors, slope)
-    return _without_traces(priors, slope, tol), gap, iteration
-
-
-def _without_traces(priors: Array, slope: Array, tol: float) -> Array:
-    """The priors without those that EM only brings ever closer to 0: the likelihood rises as they go."""
+        # The better of a step of EM, which always rises, and a Newton step, which ends the iteration.
+        steps = [priors * slope, _newton_priors(_information(ratio, share, priors), slope)]
+        priors = max((step / step.sum() for step in steps if step.any()), key=lambda step: _value(ratio, share, step))
+    # Priors that EM only brings ever closer to 0 are 0: the likelihood rises as they go.
     kept = np.where((priors < tol) & (slope < 1), 0.0, priors)
-    return kept / kept.sum()
+    return kept / kept.sum(), gap, iteration
 
 
 def _value(ratio: Array, share: Array, priors: Array) -> float:
     with np.errstate(divide="ignore"):
         return float(share @ np.log(ratio @ priors))
-
-
-def _slope(ratio: Array, share: Array, priors: Array) -> Array:
-    """The gradient of the mean log-likelihood; the maximum is where no entry is above 1."""
-    return (share / (ratio @ priors)) @ ratio
-
-
-def _next_priors(ratio: Array, share: Array, priors: Array, slope: Array) -> Array:
-    """The better of a step of EM, which always rises, and a Newton step, which ends the iteration."""
-    steps = [priors * slope, _newton_priors(_information(ratio, share, priors), slope)]
-    return max((step / step.sum() for step in steps if step.any()), key=lambda step: _value(ratio, share, step))
 
 
 def _newton_priors(information: Array, slope: Array) -> Array:
@@ -192,7 +184,8 @@ def _information(ratio: Array, share: Array, priors: Array) -> Array:
 def _covariance(ratio: Array, share: Array, priors: Array) -> Array:
     """The inverse information of one row on the simplex of the classes present."""
     present = np.flatnonzero(priors > 0)
-    contrasts = _sum_zero_basis(len(present))
+    # Orthonormal directions in which entries change but their sum does not, one a column.
+    contrasts = np.linalg.svd(np.ones((1, len(present))))[2][1:].T
     information = _information(ratio[:, present], share, priors[present])
     values, axes = np.linalg.eigh(contrasts.T @ information @ contrasts)
     told_apart = (values > _FLAT * np.trace(information)).all()
@@ -200,16 +193,3 @@ def _covariance(ratio: Array, share: Array, priors: Array) -> Array:
     out = np.zeros((len(priors), len(priors)))
     out[np.ix_(present, present)] = contrasts @ inverse @ contrasts.T
     return out
-
-
-def _sum_zero_basis(size: int) -> Array:
-    """Orthonormal directions in which entries change but their sum does not, one a column."""
-    return np.linalg.svd(np.ones((1, size)))[2][1:].T
-
-
-def _warn_of_the_gap(gap: float, tol: float, max_iter: int) -> None:
-    warn(
-        f"estimate_priors stopped after {max_iter} iterations with a gap of {gap:.2g} in mean log-likelihood, above "
-        f"tol={tol:g}. Raise max_iter.",
-        ConvergenceWarning,
-    )

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtr, ndtri, softmax
+from scipy.special import logsumexp, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..data.labels import encode_labels
@@ -321,12 +321,7 @@ def _equal_covariances(gaussians: list[Gaussian], share: Array) -> float | None:
     first, second = gaussians
     if not np.allclose(first.covariance, second.covariance, rtol=1e-12, atol=0):
         return None
-    pair = GaussianPairs.of(gaussians, np.array([0]), np.array([1]))
-    return _two_normals(float(np.linalg.norm(pair.shift)), share)
-
-
-def _two_normals(distance: float, share: Array) -> float:
-    """Two normal classes of variance 1 whose means are ``distance`` apart."""
+    distance = float(np.linalg.norm(GaussianPairs.of(gaussians, np.array([0]), np.array([1])).shift))
     if distance == 0 or share.min() == 0:
         return float(share.min())
     cut = np.log(share[0] / share[1]) / distance
@@ -400,21 +395,21 @@ def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
 def _cuts(densities: ClassDensities, share: Array) -> Array:
     """Points between which the losing densities are smooth and none has a peak too narrow to be noticed."""
     shares = np.concatenate(([0.0, 1e-12, 1e-6], np.linspace(0, 1, _GRID + 2)[1:-1], [1 - 1e-6, 1 - 1e-12, 1.0]))
-    quantiles = [_quantiles(part, shares) for part, prior in zip(densities.densities, share, strict=True) if prior > 0]
+    present = [part for part, prior in zip(densities.densities, share, strict=True) if prior > 0]
+    quantiles = [part.quantiles(shares) for part in present if isinstance(part, (Gaussian, LineDensity))]
     grid = np.unique(np.concatenate(quantiles))
     finite = grid[np.isfinite(grid)]
     coarse = np.concatenate([values[:: _GRID // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles])
     return np.unique(np.concatenate((coarse, _crossings_on(densities, share, finite))))
 
 
-def _quantiles(part: Any, shares: Array) -> Array:
-    if isinstance(part, LineDensity):
-        return part.quantiles(shares)
-    return part.mean[0] + np.sqrt(part.covariance[0, 0]) * ndtri(shares)
-
-
 def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
     """Where two densities, times their shares, cross between points of the grid."""
+
+    def gap_at(x: float, i: int, j: int) -> float:
+        values = densities.log_joint(np.array([[x]]), share)[0]
+        return float(values[i] - values[j])
+
     joint = densities.log_joint(grid[:, None], share)
     found = []
     for i, j in combinations(np.flatnonzero(share > 0).tolist(), 2):
@@ -422,13 +417,8 @@ def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array
             gap = joint[:, i] - joint[:, j]
         changes = np.isfinite(gap[:-1]) & np.isfinite(gap[1:]) & (np.sign(gap[:-1]) * np.sign(gap[1:]) < 0)
         for a in np.flatnonzero(changes):
-            found.append(brentq(_log_ratio, grid[a], grid[a + 1], args=(densities, share, i, j)))
+            found.append(brentq(gap_at, grid[a], grid[a + 1], args=(i, j)))
     return np.array(found)
-
-
-def _log_ratio(x: float, densities: ClassDensities, share: Array, i: int, j: int) -> float:
-    values = densities.log_joint(np.array([[x]]), share)[0]
-    return float(values[i] - values[j])
 
 
 def _monte_carlo(densities: ClassDensities, share: Array, n: int, rng: np.random.Generator) -> BayesError:

@@ -474,10 +474,16 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     classes = label_array(labels)
     kept = kept_priors(gaussians) if priors is None else priors
     share = equal_priors(classes) if kept is None else check_priors(kept, classes)
-    _refuse_empty_pair(share, classes)
+    if np.count_nonzero(share == 0) > 1:
+        k, j = np.flatnonzero(share == 0)[:2]
+        raise ParameterError(
+            f"Classes {classes[k]!r} and {classes[j]!r} both have prior 0: leave out those that do not occur."
+        )
     p1, p2 = share[first] / (share[first] + share[second]), share[second] / (share[first] + share[second])
     affinity = np.sqrt(p1 * p2) * np.exp(-pairs.bhattacharyya())
-    s, upper = _chernoff_bounds(pairs, p1, p2)
+    with np.errstate(divide="ignore"):
+        s = _best_exponents(pairs, np.log(p1) - np.log(p2))
+    upper = p1**s * p2 ** (1 - s) * np.exp(-pairs.exponent(s))
     exponents = np.full((len(labels), len(labels)), 0.5)
     exponents[first, second], exponents[second, first] = s, 1 - s
     # (1 - sqrt(1 - x)) / 2 without its cancellation for small x
@@ -500,27 +506,11 @@ def _all_pairs(gaussians: Any) -> tuple[list[Any], GaussianPairs, Array, Array]:
     return labels, GaussianPairs.of(listed, first, second), first, second
 
 
-def _refuse_empty_pair(share: Array, classes: Array) -> None:
-    if np.count_nonzero(share == 0) > 1:
-        k, j = np.flatnonzero(share == 0)[:2]
-        raise ParameterError(
-            f"Classes {classes[k]!r} and {classes[j]!r} both have prior 0: leave out those that do not occur."
-        )
-
-
 def _symmetric(values: Array, size: int) -> Array:
     """Values of pairs as a symmetric matrix with 0 on its diagonal."""
     out = np.zeros((size, size))
     out[np.triu_indices(size, 1)] = values
     return out + out.T
-
-
-def _chernoff_bounds(pairs: GaussianPairs, p1: Array, p2: Array) -> tuple[Array, Array]:
-    """The best exponent of each pair and the bound there."""
-    with np.errstate(divide="ignore"):
-        log_odds = np.log(p1) - np.log(p2)
-    s = _best_exponents(pairs, log_odds)
-    return s, p1**s * p2 ** (1 - s) * np.exp(-pairs.exponent(s))
 
 
 def _best_exponents(pairs: GaussianPairs, log_odds: Array) -> Array:
@@ -530,9 +520,6 @@ def _best_exponents(pairs: GaussianPairs, log_odds: Array) -> Array:
         middle = (low + high) / 2
         rising = log_odds - pairs.exponent_slope(middle) >= 0
         low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-    return _snapped((low + high) / 2)
-
-
-def _snapped(s: Array) -> Array:
-    """Exponents at the ends exactly, where bisection only comes near."""
+    s = (low + high) / 2
+    # At the ends exactly, where bisection only comes near.
     return np.where(s < 1e-15, 0.0, np.where(s > 1 - 1e-15, 1.0, s))

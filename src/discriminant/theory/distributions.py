@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
+from scipy.special import ndtri
 
 from ..data.rows import as_rows, is_missing
 from ..decision.posteriors import class_array, label_array
@@ -127,6 +128,21 @@ class Gaussian:
             Rows.
         """
         return self.mean + self._covariance.draw(n, rng)
+
+    def quantiles(self, shares: Any) -> Array:
+        """Values of a single column below which these shares of the distribution lie.
+
+        Parameters
+        ----------
+        shares : array-like
+            From 0 to 1.
+
+        Returns
+        -------
+        array
+            One value for each share.
+        """
+        return self.mean[0] + np.sqrt(self.covariance[0, 0]) * ndtri(shares)
 
 
 def _numbers(values: Any) -> Array:
@@ -432,7 +448,7 @@ class ClassDensities:
 def class_densities(distributions: Any, classes: Any = None) -> ClassDensities:
     """Distributions in any of the accepted forms, by class."""
     labels, given = _by_class(distributions, classes)
-    tables = [isinstance(one, Mapping) or _is_row_of_numbers(one) for one in given]
+    tables = [isinstance(one, (Mapping, list, tuple, np.ndarray)) for one in given]
     if any(tables):
         if not all(tables):
             raise ParameterError(
@@ -466,10 +482,6 @@ def _by_class(distributions: Any, classes: Any) -> tuple[list[Any], list[Any]]:
             f"a table (K, n_values); got {len(given)} distributions and classes {labels}."
         )
     return labels, given
-
-
-def _is_row_of_numbers(one: Any) -> bool:
-    return isinstance(one, (list, tuple)) or (isinstance(one, np.ndarray) and one.ndim == 1)
 
 
 def _common_values(labels: list[Any], tables: list[Any]) -> tuple[list[Any], Array]:
