@@ -136,9 +136,7 @@ class NotReadyError(DiscriminantError, RuntimeError):
 
 
 class DiscriminantWarning(Message, UserWarning):
-    """Base of every warning this package gives; ``origin`` is the line of the package it comes from."""
-
-    origin: tuple[str, int] | None = None
+    """Base of the warnings this package gives; ``origin`` is the line of the package it comes from."""
 
     def __init__(self, *parts: Part) -> None:
         Message.__init__(self, *parts)
@@ -154,12 +152,15 @@ class SeparationWarning(DiscriminantWarning):
 
 
 def warn(message: str | Message, category: type[Warning]) -> None:
-    """Warn, pointing at the caller's line outside this package."""
+    """Warn, pointing at the caller's line outside this package.
+
+    The warning, also one of another library's category, has the ``message`` with its parts, and its ``origin``.
+    """
     package = __name__.partition(".")[0]
     depth, frame = 2, sys._getframe(1)
-    warning = category(*(message.parts if isinstance(message, Message) else (message,)))
-    if isinstance(warning, DiscriminantWarning):
-        warning.origin = frame.f_code.co_filename, frame.f_lineno
+    told = message if isinstance(message, Message) else Message(message)
+    warning: Any = category(*told.parts) if issubclass(category, Message) else category(str(told))
+    warning.message, warning.origin = told, (frame.f_code.co_filename, frame.f_lineno)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(warning, stacklevel=depth)

@@ -102,7 +102,7 @@ REFUSED = [
     ((*PREDICT, "--priors", "0=0.5"), "misses class 1"),
     ((*PREDICT, "--priors", "0=a,1=b"), "must be a number"),
     ((*PREDICT, "--priors", "0=0.5,1=0.9"), "must sum to 1"),
-    ((*PREDICT, "--reject-cost", "-1"), "reject_cost must be"),
+    ((*PREDICT, "--reject-cost", "-1"), "--reject-cost must be"),
     ((*PREDICT, "--costs", "not-costs.csv"), "must be a number, got 'free'"),
     ((*PREDICT, "--costs", "twice.csv"), "two rows for the true class 0"),
     ((*PREDICT, "--absent", "perhaps"), "absent must be"),

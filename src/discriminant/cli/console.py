@@ -18,30 +18,20 @@ from typing import Any
 
 import typer
 
-from ..errors import DiscriminantError, DiscriminantWarning, Message, Model, ParameterError, Setting
+from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
 
 REFUSED, OWN_ERROR, INTERRUPTED = 1, 3, 130
 
 #: What the package advises in Python, as it is written on the command line.
 _ADVICE = {
-    "Calibrate it: DecisionClassifier(model, calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV": (
-        "Take a model with probabilities, such as lda or logistic"
-    ),
     "on_ragged='skip'": "--ragged skip",
     "absent='missing'": "--absent missing",
     "missing='indicator'": "--missing indicator",
     "header=False": "--no-header",
     "quote=''": "another --delimiter",
-    "firth=True": "--set firth=true",
-    "average=True": "--set average=true",
-    "shrinkage='oas'": "--set shrinkage=oas",
-    "calibration='sigmoid'": "--set calibration=sigmoid",
     "Raise max_levels": "Raise --max-levels",
-    ", or set stratify=False": "",
     "(drop=[...], on the command line --drop)": "(--drop)",
-    "or LinearDiscriminantAnalysis": "or lda",
-    "use LinearDiscriminantAnalysis": "use lda",
     "Name the target,": "Name the target with --target,",
     "with types=": "with --types",
     "with drop=": "with --drop",
@@ -90,14 +80,13 @@ class Run:
     ) -> None:
         """Keep a warning, with others from the same line of code."""
         kept = message if isinstance(message, Warning) else category(message)
-        origin = kept.origin if isinstance(kept, DiscriminantWarning) else None
-        self.warned.setdefault(origin or (category, filename, lineno), []).append(kept)
+        self.warned.setdefault(getattr(kept, "origin", (category, filename, lineno)), []).append(kept)
 
     def tell_warnings(self) -> None:
         """Tell the first warning of every line of code, and how many more there were."""
         for first, *others in self.warned.values():
             more = f" (and {len(others)} more like this)" if others else ""
-            say(f"Warning: {self.told(first)}{more}")
+            say(f"Warning: {self.told(getattr(first, 'message', first))}{more}")
         self.warned.clear()
 
 

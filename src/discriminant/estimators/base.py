@@ -34,6 +34,7 @@ from ..errors import (
     LabelError,
     NotReadyError,
     ParameterError,
+    Part,
     WeightError,
     warn,
 )
@@ -429,9 +430,9 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         for name in [name for name in vars(self) if name.endswith("_") and name not in self._lasting]:
             delattr(self, name)
 
-    def _refuse_constant(self, constant: Array, where: str, remedy: str) -> None:
+    def _refuse_constant(self, constant: Array, where: str, *remedy: Part) -> None:
         if constant.size:
-            raise DegenerateDataError(f"Constant {where}: {self._columns(constant)}. {remedy}")
+            raise DegenerateDataError(f"Constant {where}: {self._columns(constant)}. ", *remedy)
 
     def _invertible(self, reading: Reading, divisor: float) -> Covariance:
         """The covariance within classes for a model that has to invert it.

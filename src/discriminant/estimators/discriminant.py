@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.parameters import check_integer
 from ..data.rows import dense_parts
 from ..engine import map_rows
-from ..errors import DegenerateDataError, LabelError, NotReadyError, ParameterError
+from ..errors import DegenerateDataError, LabelError, Model, NotReadyError, ParameterError, Setting
 from ..moments import ClassMoments, Needs
 from ..moments.covariance import (
     Covariance,
@@ -360,16 +360,24 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
         for k in np.flatnonzero(weight <= 1):
             raise DegenerateDataError(
                 f"Class {shown(classes[k])} has {weight[k]:g} row(s): a covariance of its own needs at least 2. "
-                "Add rows, leave the class out, or use LinearDiscriminantAnalysis."
+                "Add rows, leave the class out, or use ",
+                Model("LinearDiscriminantAnalysis"),
+                ".",
             )
 
     def _class_covariance(
         self, scatter: Scatter, weight: float, mean: Array, shrinkage: float, label: Any
     ) -> Covariance:
-        remedy = "Set shrinkage (for example shrinkage='oas'), remove columns, or use LinearDiscriminantAnalysis."
+        remedy: tuple[Any, ...] = (
+            "Set shrinkage (for example ",
+            Setting("shrinkage", "oas"),
+            "), remove columns, or use ",
+            Model("LinearDiscriminantAnalysis"),
+            ".",
+        )
         variance = scatter.diagonal() / (weight - 1)
         if shrinkage == 0:
-            self._refuse_constant(constant_columns(variance, mean[None]), f"in class {shown(label)}", remedy)
+            self._refuse_constant(constant_columns(variance, mean[None]), f"in class {shown(label)}", *remedy)
         elif not variance.any():
             raise DegenerateDataError(f"No column varies in class {shown(label)}: it has no covariance to estimate.")
         covariance = scatter.covariance(weight - 1, shrinkage)
@@ -379,7 +387,7 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
             reason = f"it has {weight:g} rows for {len(mean)} columns"
         else:
             reason = f"in it, {self._columns(covariance.aliased)} can be computed from the columns before"
-        raise DegenerateDataError(f"The covariance of class {shown(label)} is singular: {reason}. {remedy}")
+        raise DegenerateDataError(f"The covariance of class {shown(label)} is singular: {reason}. ", *remedy)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
         moments: Any = whole_of(self.moments_).at("class")

@@ -14,7 +14,17 @@ from ..data.labels import check_offset
 from ..data.parameters import check_integer, check_number
 from ..data.rows import dense_rows
 from ..engine import quiet_blas
-from ..errors import CollinearityWarning, InputError, LabelError, ParameterError, SeparationWarning, warn
+from ..errors import (
+    CollinearityWarning,
+    InputError,
+    LabelError,
+    Message,
+    Model,
+    ParameterError,
+    SeparationWarning,
+    Setting,
+    warn,
+)
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..losses import Logistic, Softmax
@@ -107,7 +117,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
         if self.firth and self.alpha:
-            raise ParameterError("firth=True is a penalty of its own: set alpha=0.")
+            raise ParameterError(Setting("firth", True), " is a penalty of its own: set ", Setting("alpha", 0), ".")
         if (
             self.early_stopping
             and self.solver not in ("auto", "sgd")
@@ -170,18 +180,22 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
             return
         if self.alpha == 0 and objective.offset is None and _separated_by(objective, solution):
             warn(
-                "The classes are separated (complete): the model puts every row on its own side, and the larger its "
-                "coefficients, the better it fits. It classifies, but they have no meaning. What works: alpha > 0, or "
-                "SupportVectorClassifier.",
+                Message(
+                    "The classes are separated (complete): the model puts every row on its own side, and the larger "
+                    "its coefficients, the better it fits. It classifies, but they have no meaning. What works: ",
+                    Setting("alpha"), " > 0, or ", Model("SupportVectorClassifier"), ".",
+                ),
                 SeparationWarning,
-            )
+            )  # fmt: skip
         elif not solution.converged and solution.reason != "early stopping":
             warn(
-                f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at an "
-                f"estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise max_iter, or use "
-                "solver='auto'.",
+                Message(
+                    f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at "
+                    f"an estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise ",
+                    Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".",
+                ),
                 ConvergenceWarning,
-            )
+            )  # fmt: skip
 
     def _set_rule(self, objective: Objective, theta: Array) -> None:
         coef, intercept = objective.linear(theta)
@@ -220,9 +234,17 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         if found.kind == "none":
             return None
         warn(
-            f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
-            f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
-            "have no meaning. What works: firth=True, alpha > 0, or LinearDiscriminantAnalysis.",
+            Message(
+                f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
+                f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
+                "have no meaning. What works: ",
+                Setting("firth", True),
+                ", ",
+                Setting("alpha"),
+                " > 0, or ",
+                Model("LinearDiscriminantAnalysis"),
+                ".",
+            ),
             SeparationWarning,
         )
         return found

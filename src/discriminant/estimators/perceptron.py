@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import LabelledRows
 from ..data.parameters import check_choice, check_integer, check_number, require
 from ..engine import side_by_side
-from ..errors import DegenerateDataError, InputError, NotReadyError, warn
+from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
 from ..margins.perceptron import (
     DualPerceptron,
     PerceptronCertificate,
@@ -304,12 +304,15 @@ class Perceptron(StreamingMixin, BinaryLearner):
             circle = f"It runs in a circle: passes {since} and {again} ended with the same weights. "
         problems = f" in {len(failed)} of {len(solutions)} binary problems" if len(solutions) > 1 else ""
         warn(
-            f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
-            f"{outcome.reached.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. {circle}"
-            f"{self._question(worst)} decides whether they can be separated at all. If so, raise max_iter, else use "
-            "average=True, LogisticRegression or SupportVectorClassifier.",
+            Message(
+                f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
+                f"{outcome.reached.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. "
+                f"{circle}{self._question(worst)} decides whether they can be separated at all. If so, raise ",
+                Setting("max_iter"), ", else use ", Setting("average", True), ", ", Model("LogisticRegression"), " or ",
+                Model("SupportVectorClassifier"), ".",
+            ),
             ConvergenceWarning,
-        )
+        )  # fmt: skip
 
     def _certificate(self, data: LabelledRows, column: int) -> PerceptronCertificate:
         problem, walk = self._problem(data, column), self.walks_[column]
