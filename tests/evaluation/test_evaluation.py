@@ -267,7 +267,7 @@ def test_costs_of_abstaining():
     costs = {"ill": {"ill": 0, "well": 10, "abstain": 1}, "well": {"ill": 2, "well": 0, "abstain": 1}}
     found = evaluation_of(["ill", "well", "well"], ["abstain", "well", "ill"], costs=costs)
     assert found["cost"].value == 1.0
-    with pytest.raises(LabelError, match=r"'abstain'.*costs="):
+    with pytest.raises(LabelError, match=r"'abstain'.*costs must"):
         evaluation_of(["ill", "well"], ["abstain", "well"], costs=[[0, 1], [1, 0]], classes=["ill", "well"])
 
 

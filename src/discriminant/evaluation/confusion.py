@@ -332,10 +332,10 @@ class ConfusionMatrix(Result):
         if self.declared is None:
             return ordered(truth, predicted), extra
         remedy = "declare predictions that are not classes: actions=[...]"
-        for name, labels, more in (("y", table.truth, ""), ("predicted", predicted, remedy)):
+        for name, labels, more in (("y", table.truth, ()), ("predicted", predicted, (remedy,))):
             for label in labels:
                 if label not in self.declared:
-                    raise unknown_label(name, label, self.declared, more)
+                    raise unknown_label(name, label, self.declared, *more)
         return self.declared, extra
 
     @property

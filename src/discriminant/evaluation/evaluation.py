@@ -15,7 +15,7 @@ from ..data.labels import sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
-from ..errors import InputError, ParameterError
+from ..errors import InputError, ParameterError, Setting
 from ..results import (
     NOTHING,
     WIDTH,
@@ -557,6 +557,6 @@ def _add_costs(
 
 def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -> Array:
     """What the chosen action cost in each row."""
-    remedy = "costs= must have a column for everything that is predicted"
-    column = inputs.codes_among("predicted", chosen, inputs.as_labels(actions), remedy)
+    wanted = " must have a column for everything that is predicted"
+    column = inputs.codes_among("predicted", chosen, inputs.as_labels(actions), Setting("costs"), wanted)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]

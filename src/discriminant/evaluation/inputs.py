@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..data import check_weights, encode_labels
 from ..data.rows import is_missing
 from ..decision.posteriors import as_posterior, label_array
-from ..errors import DegenerateDataError, DtypeError, InputError, LabelError
+from ..errors import DegenerateDataError, DtypeError, InputError, LabelError, Part, Setting
 from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
@@ -68,22 +68,22 @@ def encoded(labels: Array) -> tuple[list[Any], Array]:
     return found.tolist(), codes
 
 
-def codes_among(name: str, labels: Any, classes: Array, remedy: str = "") -> Array:
+def codes_among(name: str, labels: Any, classes: Array, *remedy: Part) -> Array:
     """The code of each label among ``classes``; refuses a label that is not there, and says in which row it stands."""
     found, codes = encoded(label_column(name, labels))
     position = position_of(classes.tolist())
     unknown = [label for label in found if label not in position]
     if unknown:
         row = int(np.flatnonzero(codes == found.index(unknown[0]))[0])
-        raise unknown_label(name, unknown[0], classes.tolist(), f"row {row}" + (f"; {remedy}" if remedy else ""))
+        raise unknown_label(name, unknown[0], classes.tolist(), f"row {row}", *(("; ", *remedy) if remedy else ()))
     return np.array([position[label] for label in found], dtype=np.int32)[codes]
 
 
-def unknown_label(name: str, label: Any, classes: list[Any], more: str = "") -> LabelError:
+def unknown_label(name: str, label: Any, classes: list[Any], *more: Part) -> LabelError:
     """The error that names a label which is not among the classes."""
     listed = ", ".join(map(repr, classes[:8])) + (", ..." if len(classes) > 8 else "")
-    where = f" ({more.strip()})" if more.strip() else ""
-    return LabelError(f"{name} has the label {shown(label)}, which is not among the classes {listed}{where}.")
+    where = (" (", *more, ")") if more else ()
+    return LabelError(f"{name} has the label {shown(label)}, which is not among the classes {listed}", *where, ".")
 
 
 def ordered(*groups: list[Any]) -> list[Any]:
@@ -220,8 +220,9 @@ class SamplingDesign:
             raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
         if len(found) < 2:
             raise DegenerateDataError(
-                f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave groups= out, "
-                "or give one label for each independent unit."
+                f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave ",
+                Setting("groups"),
+                " out, or give one label for each independent unit.",
             )
         return cls(n_rows, weight, codes, len(found))
 
