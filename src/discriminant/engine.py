@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .data import Block, LabelledRows, Rows
-from .errors import ParameterError
+from .errors import ParameterError, Setting
 
 #: Many small tasks are handed out in about so many runs.
 _MOST_TURNS = 64
@@ -96,14 +96,10 @@ def worker_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return blas_threads()
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
-        raise ParameterError(
-            f"n_jobs must be None, a positive number or a negative one (-1 = all cores), got {n_jobs!r}."
-        )
-    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        wanted = " must be None, a positive number or a negative one (-1 = all cores)"
+        raise ParameterError(Setting("n_jobs"), f"{wanted}, got {n_jobs!r}.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
 def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:

@@ -178,7 +178,8 @@ class ClassMoments(Moments):
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         if block.sparse and self.grain == "diagonal":
-            self._absorb_means(self._counts(block), *self._add_sparse_squares(block))
+            counts = np.bincount(block.codes, minlength=self.n_classes)
+            self._absorb_means(counts, *self._add_sparse_squares(block))
             return
         for part in block.dense_parts():
             self._add_rows(part)
@@ -254,11 +255,8 @@ class ClassMoments(Moments):
             own._add_rows(block)
             self.merge(own)
             return
-        counts = self._counts(block)
+        counts = np.bincount(block.codes, minlength=self.n_classes)
         self._absorb_means(counts, *self._add_centred(block, counts))
-
-    def _counts(self, block: Block) -> Array:
-        return np.bincount(block.codes, minlength=self.n_classes)
 
     def _add_centred(self, block: Block, counts: Array) -> tuple[Array, Array]:
         """Add the block's scatter about its own class means; return those and their weights."""

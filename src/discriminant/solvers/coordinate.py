@@ -395,7 +395,7 @@ def regularisation_path(
     """
     alphas = np.asarray(alphas, dtype=np.float64)
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
-        raise ParameterError("alphas must be a decreasing sequence of at least one strength.")
+        raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
     objective = replace(symmetric(objective), standard=objective.standardised)
     with one_blas_thread():
         start, anchors = null_point(objective), anchor_points(objective)

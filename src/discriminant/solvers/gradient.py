@@ -106,10 +106,10 @@ class StochasticGradient:
                 if waited >= self.patience:
                     return replace(best, reason="early stopping", iterations=run.iteration, passes=objective.passes[0])
             theta = run.theta
-            for t, block in enumerate(batches(objective, self.batch, rng), run.iteration * n_batches):
-                estimate = batch_gradient(objective, block, theta)
+            for t, batch in enumerate(batches(objective, self.batch, rng), run.iteration * n_batches):
+                estimate = objective.gradient_of(*batch, theta)
                 if self.corrected:
-                    estimate = estimate - batch_gradient(objective, block, run.theta) + run.gradient
+                    estimate = estimate - objective.gradient_of(*batch, run.theta) + run.gradient
                 theta = theta - self.rate_at(t, n_batches) * precondition(estimate)
             run.jump(theta)
         return run.solution()
@@ -129,12 +129,6 @@ def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterat
         weight = np.ones(len(chosen)) if data.weight is None else data.weight[chosen]
         offset = None if objective.offset is None else objective.offset[chosen]
         yield Block(data.rows.take(chosen), data.codes[chosen], weight), offset
-
-
-def batch_gradient(objective: Objective, batch: tuple[Block, Array | None], theta: Array) -> Array:
-    """The gradient estimated from some rows."""
-    block, offset = batch
-    return objective.gradient_of(block, offset, theta)
 
 
 def split_rows(objective: Objective, share: float, rng: Any) -> tuple[Objective, Objective]:
@@ -178,7 +172,7 @@ class Stream:
         precondition = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
         for batch in batches(objective, self.batch, np.random.default_rng(rng)):
             steps += 1
-            theta = theta - self.rate / np.sqrt(1 + steps / 10) * precondition(batch_gradient(objective, batch, theta))
+            theta = theta - self.rate / np.sqrt(1 + steps / 10) * precondition(objective.gradient_of(*batch, theta))
             average = average + (theta - average) * max(1 / steps, 1e-3)
         return replace(
             self, objective=replace(objective, data=data.take(np.arange(1))), theta=theta, average=average, steps=steps
