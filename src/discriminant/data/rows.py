@@ -18,7 +18,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ColumnError, DtypeError, InputError, ParameterError
+from ..errors import ColumnError, DtypeError, InputError, ParameterError, Setting
 
 Array = np.ndarray[Any, Any]
 
@@ -353,16 +353,16 @@ class MixedBlock:
 
 
 class MixedRows(Rows):
-    """Rows read by a plan: one distribution for each column."""
+    """Rows whose columns have a distribution each."""
 
-    def __init__(self, table: Any, plan: tuple[Distribution, ...], names: Iterable[str] | None = None) -> None:
+    def __init__(self, table: Any, distributions: tuple[Distribution, ...], names: Iterable[str] | None = None) -> None:
         self.table = table
-        self.plan = plan
+        self.distributions = distributions
         self.n_rows, self.n_columns = table.shape
         names = map(str, table.columns) if isinstance(table, nw.DataFrame) else names
         self.names = None if names is None else tuple(names)
-        self.numeric_columns = [j for j, kind in enumerate(plan) if kind != "categorical"]
-        self.level_columns = [j for j, kind in enumerate(plan) if kind == "categorical"]
+        self.numeric_columns = [j for j, kind in enumerate(distributions) if kind != "categorical"]
+        self.level_columns = [j for j, kind in enumerate(distributions) if kind == "categorical"]
         self._numbers = self._numeric_rows()
 
     def block(self, start: int, stop: int) -> MixedBlock:
@@ -371,13 +371,16 @@ class MixedRows(Rows):
         return MixedBlock(numbers, [self._levels(j, start, stop) for j in self.level_columns])
 
     def every(self, step: int) -> MixedRows:
-        frame = isinstance(self.table, nw.DataFrame)
-        return MixedRows(self.table.gather_every(step) if frame else self.table[::step], self.plan, self.names)
+        return self[np.arange(0, self.n_rows, step)]
 
     def take(self, chosen: Array) -> MixedBlock:
+        return self[chosen].block(0, len(chosen))
+
+    def __getitem__(self, chosen: Any) -> MixedRows:
         frame = isinstance(self.table, nw.DataFrame)
-        table = self.table[chosen.tolist(), :] if frame else self.table[chosen]
-        return MixedRows(table, self.plan, self.names).block(0, len(chosen))
+        return MixedRows(
+            self.table[chosen.tolist(), :] if frame else self.table[chosen], self.distributions, self.names
+        )
 
     def number_label(self, j: int) -> str:
         return self.column_label(self.numeric_columns[j])
@@ -395,10 +398,8 @@ class MixedRows(Rows):
         return as_rows(self.table if whole else self.table[:, self.numeric_columns])
 
     def _levels(self, j: int, start: int, stop: int) -> list[Any]:
-        if isinstance(self.table, nw.DataFrame):
-            values = self.table[start:stop, j].to_list()
-        else:
-            values = self.table[start:stop, j].tolist()
+        column = self.table[start:stop, j]
+        values = column.to_list() if isinstance(self.table, nw.DataFrame) else column.tolist()
         for i, value in enumerate(values):
             if is_missing(value):
                 raise InputError(
@@ -414,7 +415,7 @@ class MixedRows(Rows):
             ("counts", lambda v: ~(v < 0), "0 or more"),
             ("multinomial", lambda v: ~(v < 0), "0 or more"),
         ):
-            places = [place for place, j in enumerate(self.numeric_columns) if self.plan[j] == kind]
+            places = [place for place, j in enumerate(self.numeric_columns) if self.distributions[j] == kind]
             if places:
                 part = numbers if len(places) == numbers.shape[1] else numbers[:, places]
                 wrong = ~allowed(part.data if sp.issparse(part) else part)
@@ -445,27 +446,27 @@ def column_distributions(
 ) -> tuple[Distribution, ...]:
     """The distribution of each column: as asked for, and where nothing is asked for, by the column's type."""
     labels = list(table.columns) if isinstance(table, nw.DataFrame) else list(names or range(table.shape[1]))
-    asked: dict[Any, str] = {}
     if isinstance(distributions, Mapping):
-        asked = dict(distributions)
+        asked: dict[Any, Any] = dict(distributions)
         unknown = [label for label in asked if label not in labels]
         if unknown:
             raise ColumnError(f"distributions names {unknown[0]!r}, which is not a column. Columns: {labels[:20]}.")
     elif isinstance(distributions, str):
-        asked = {} if distributions == "auto" else dict.fromkeys(labels, distributions)
+        asked = dict.fromkeys(labels, distributions)
     else:
-        listed = list(distributions) if isinstance(distributions, Iterable) else []
-        if len(listed) != len(labels):
+        each = list(distributions) if isinstance(distributions, Iterable) else []
+        if len(each) != len(labels):
             raise ParameterError(
-                f"distributions must be 'auto', a name, or one name for each column; X has {len(labels)} columns, got "
-                f"{distributions!r} ({len(listed)} columns)."
+                Setting("distributions"),
+                f" must be 'auto', a name, or one name for each column; X has {len(labels)} columns, got "
+                f"{distributions!r} ({len(each)} columns).",
             )
-        asked = dict(zip(labels, listed, strict=True))
+        asked = dict(zip(labels, each, strict=True))
     for label, kind in asked.items():
         if kind not in (*DISTRIBUTIONS, "auto"):
             raise ParameterError(f"Column {label!r}: distribution {kind!r} is not one of {DISTRIBUTIONS}.")
     return tuple(
-        own if asked.get(label, "auto") == "auto" else asked[label]  # type: ignore[misc]
+        own if asked.get(label, "auto") == "auto" else asked[label]
         for label, own in zip(labels, _by_type(table), strict=True)
     )
 

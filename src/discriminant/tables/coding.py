@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -68,9 +69,9 @@ class EncodingReport:
 
     n_rows: int = 0
     kept: Array | None = None
-    filled: dict[str, int] = field(default_factory=dict)
-    new_missing: dict[str, int] = field(default_factory=dict)
-    unseen: dict[str, dict[str, int]] = field(default_factory=dict)
+    filled: Counter[str] = field(default_factory=Counter)
+    new_missing: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, Counter[str]] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
@@ -81,32 +82,34 @@ class EncodingReport:
 
     def note_missing(self, column: Column, count: int) -> None:
         if count:
-            self.filled[column.name] = self.filled.get(column.name, 0) + count
+            self.filled[column.name] += count
             if not column.missing:
-                self.new_missing[column.name] = self.new_missing.get(column.name, 0) + count
+                self.new_missing[column.name] += count
 
     def note_unseen(self, column: Column, level: str, count: int) -> None:
-        levels = self.unseen.setdefault(column.name, {})
-        name = level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"
-        levels[name] = levels.get(name, 0) + count
+        levels = self.unseen.setdefault(column.name, Counter())
+        levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
         if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
             self.unsure += (column.name,)
 
     def __add__(self, other: EncodingReport) -> EncodingReport:
         """The report of two batches together."""
-        total = EncodingReport(
+        kept = None
+        if self.kept is not None or other.kept is not None:
+            kept = np.concatenate([np.ones(r.n_rows, bool) if r.kept is None else r.kept for r in (self, other)])
+        return EncodingReport(
             self.n_rows + other.n_rows,
-            _joined(self, other),
-            _summed(self.filled, other.filled),
-            _summed(self.new_missing, other.new_missing),
-            {name: dict(levels) for name, levels in self.unseen.items()},
+            kept,
+            self.filled + other.filled,
+            self.new_missing + other.new_missing,
+            {
+                name: self.unseen.get(name, Counter()) + other.unseen.get(name, Counter())
+                for name in dict.fromkeys([*self.unseen, *other.unseen])
+            },
             tuple(dict.fromkeys(self.extra + other.extra)),
             tuple(dict.fromkeys(self.absent + other.absent)),
             tuple(dict.fromkeys(self.unsure + other.unsure)),
         )
-        for name, levels in other.unseen.items():
-            total.unseen[name] = _summed(total.unseen.get(name, {}), levels)
-        return total
 
     def describe(self) -> str:
         """One line in words."""
@@ -126,16 +129,6 @@ class EncodingReport:
         if self.extra:
             parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
         return "; ".join(parts)
-
-
-def _joined(first: EncodingReport, second: EncodingReport) -> Array | None:
-    if first.kept is None and second.kept is None:
-        return None
-    return np.concatenate([np.ones(r.n_rows, bool) if r.kept is None else r.kept for r in (first, second)])
-
-
-def _summed(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    return {name: first.get(name, 0) + second.get(name, 0) for name in dict.fromkeys([*first, *second])}
 
 
 def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any, EncodingReport]:

@@ -43,7 +43,7 @@ _LINE_BYTES = 1 << 24
 _STEPS_BACK = 10
 
 #: The column types that numbers are written in, narrow to wide.
-_NUMBERS = ("null", "int64", "double")
+_NUMBERS = [pa.null(), pa.int64(), pa.float64()]
 
 
 class CannotSplit(Exception):
@@ -150,8 +150,8 @@ def joined(parts: list[Any]) -> Any:
 
 
 def _common(kinds: set[Any]) -> Any:
-    if all(str(kind) in _NUMBERS for kind in kinds):
-        return max(kinds, key=lambda kind: _NUMBERS.index(str(kind)))
+    if kinds.issubset(_NUMBERS):
+        return max(kinds, key=_NUMBERS.index)
     if all(is_text(kind) for kind in kinds):
         return pa.string()
     raise CannotSplit(f"A column is read as {' and as '.join(sorted(map(str, kinds)))}.")
@@ -174,6 +174,8 @@ _MOST_CONTRADICTIONS = 8
 #: Text columns with at most this many levels are kept as codes.
 _MOST_CODED_LEVELS = 1000
 
+#: Types that a second reading would infer from the same values; text may be kept as codes or not.
+_PLAIN_TYPES = (pa.int64(), pa.float64(), pa.bool_(), pa.null())
 _UNICODE = ("utf-8", "utf-8-sig")
 _OTHER_ENCODING = {"utf-8": "cp1252", "utf-8-sig": "cp1252", "cp1252": "latin-1"}
 _CONTRADICTION = re.compile(
@@ -188,7 +190,7 @@ class ReadSettings:
     encoding: str
     block_bytes: int
     line_breaks: bool  #: whether quoted values may hold line breaks
-    types: dict[str, str] = field(default_factory=dict)  #: by column; the others are inferred
+    types: dict[str, Any] = field(default_factory=dict)  #: by column; the others are inferred
     contradictions: int = 0
 
 
@@ -225,17 +227,17 @@ class DelimitedReader(TableReader):
         self.on_ragged = on_ragged
         self._fixed_encoding = fixed
         self._ragged = RaggedRows(on_ragged)
-        self._first_plan = ReadSettings(
+        self._first_settings = ReadSettings(
             encoding=dialect.encoding,
             block_bytes=min(max(_BLOCK_BYTES, 8 * _BLOCK_ROWS * len(dialect.names)), _MOST_BLOCK_BYTES),
             line_breaks=dialect.line_breaks or (on_ragged == "skip" and dialect.quote is not None),
-            types={name: "string" for name in dialect.codes if name not in self.types}
-            | {name: "double" if kind == "number" else "string" for name, kind in self.types.items()},
+            types={name: pa.string() for name in dialect.codes if name not in self.types}
+            | {name: pa.float64() if kind == "number" else pa.string() for name, kind in self.types.items()},
         )
-        self._plan = self._first_plan
+        self._settings = self._first_settings
 
     def _read(self) -> Any:
-        self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
+        self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
         try:
             return joined(list(self._parsed_pieces()))
         except CannotSplit:
@@ -246,18 +248,18 @@ class DelimitedReader(TableReader):
                 with self.source.plainly("read as a text table"):
                     data = self._attempt(arrow_csv.read_csv, memory_pool=small_pages())
             except InputError as error:
-                self._replan(error)
+                self._correct_settings(error)
                 continue
             if self._holds_bytes(data.schema):
                 self._change_encoding()
             elif self._blocks_were_cut(data):
-                self._plan = replace(self._plan, line_breaks=True)
+                self._settings = replace(self._settings, line_breaks=True)
             else:
                 return data
 
     def _stream(self) -> Iterator[Any]:
         """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
-        self._plan = replace(self._first_plan, encoding=self.dialect.encoding)
+        self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
         out = 0
         try:
             for piece in self._parsed_pieces(alike=True):
@@ -266,7 +268,7 @@ class DelimitedReader(TableReader):
             return
         except CannotSplit:
             pass  # the rest is read as Arrow reads it
-        self._plan = replace(self._plan, line_breaks=self.dialect.quote is not None)
+        self._settings = replace(self._settings, line_breaks=self.dialect.quote is not None)
         while True:
             skip = out
             try:
@@ -276,7 +278,8 @@ class DelimitedReader(TableReader):
                     if self._holds_bytes(reader.schema):
                         self._change_encoding()
                         continue
-                    self._plan = replace(self._plan, types=self._plan.types | _settled(reader.schema))
+                    first = {field.name: field.type for field in reader.schema if field.type in _PLAIN_TYPES}
+                    self._settings = replace(self._settings, types=self._settings.types | first)
                     for batch in reader:
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
@@ -284,13 +287,13 @@ class DelimitedReader(TableReader):
                         yield fresh
                 return
             except InputError as error:
-                self._replan(error)
+                self._correct_settings(error)
 
     def _parsed_pieces(self, alike: bool = False) -> Iterator[Any]:
         """The table in pieces, all with the types of the first if ``alike``; `CannotSplit` if that cannot be."""
         pieces = FileChunks(self.source.path, self.dialect.quote)
-        plain = self._plan.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
-        if not plain or self._plan.line_breaks or not pieces.worthwhile:
+        plain = self._settings.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
+        if not plain or self._settings.line_breaks or not pieces.worthwhile:
             raise CannotSplit("The file cannot be cut, or is small.")
         self._forget_rows()
         types: dict[str, Any] = {}
@@ -304,7 +307,7 @@ class DelimitedReader(TableReader):
             if self._holds_bytes(piece.schema) or self._blocks_were_cut(piece):
                 raise CannotSplit("The text is of another encoding, or has quotes or line breaks within values.")
             if first and alike:
-                types.update(_types_of(piece.schema))
+                types.update({field.name: field.type for field in piece.schema if field.type != pa.null()})
             return piece
 
         yield from pieces.parsed(parse)
@@ -320,27 +323,27 @@ class DelimitedReader(TableReader):
         self, read: Any, text: Any = None, first: bool = True, types: Any = None, memory_pool: Any = None
     ) -> Any:
         """What ``read`` makes of the file, or of a piece of its text; ``types`` are more types of columns."""
-        dialect, plan = self.dialect, self._plan
+        dialect, settings = self.dialect, self._settings
         codes = list(dialect.missing)
         return read(
             self._bytes() if text is None else text,
             read_options=arrow_csv.ReadOptions(
                 use_threads=text is None,
-                block_size=plan.block_bytes,
+                block_size=settings.block_bytes,
                 column_names=list(dialect.names),
                 skip_rows=dialect.blank_lines if first else 0,
                 skip_rows_after_names=int(dialect.header and first),
-                encoding="utf8" if dialect.runs or plan.encoding in _UNICODE else plan.encoding,
+                encoding="utf8" if dialect.runs or settings.encoding in _UNICODE else settings.encoding,
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.delimiter,
                 quote_char=dialect.quote or False,
-                newlines_in_values=plan.line_breaks,
+                newlines_in_values=settings.line_breaks,
                 invalid_row_handler=self._ragged,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 null_values=[*codes, *(f" {code}" for code in codes)],
-                column_types={**(types or {}), **{name: pa.type_for_alias(kind) for name, kind in plan.types.items()}},
+                column_types={**(types or {}), **settings.types},
                 include_columns=list(self.columns),
                 decimal_point=dialect.decimal,
                 auto_dict_encode=True,
@@ -359,7 +362,7 @@ class DelimitedReader(TableReader):
 
     def _bytes(self) -> Any:
         if self.dialect.runs:
-            return _squeezed_stream(self.source.open(), self._plan.encoding)
+            return _squeezed_stream(self.source.open(), self._settings.encoding)
         return self.source.open() if self.source.compression else str(self.source.path)
 
     def _holds_bytes(self, schema: Any) -> bool:
@@ -369,7 +372,7 @@ class DelimitedReader(TableReader):
 
     @property
     def _blocks_may_be_cut(self) -> bool:
-        return self.dialect.quote is not None and not self._plan.line_breaks
+        return self.dialect.quote is not None and not self._settings.line_breaks
 
     def _blocks_were_cut(self, data: Any) -> bool:
         """Whether a block may have ended within quotes: then a line break or a quote is left in some text.
@@ -387,45 +390,42 @@ class DelimitedReader(TableReader):
                     return True
         return False
 
-    def _replan(self, error: InputError) -> None:
-        """Change the plan so that this error does not come again, or raise the error that it means."""
+    def _correct_settings(self, error: InputError) -> None:
+        """Change the settings so that this error does not come again, or raise the error that it means."""
         reason = str(error.__cause__ or error)
         if "invalid UTF8" in reason or isinstance(error.__cause__, UnicodeError):
             self._change_encoding()
         elif "straddling" in reason:
             self._enlarge_blocks(error)
         elif (self._ragged.count or "newlines_in_values" in reason) and self._blocks_may_be_cut:
-            self._plan = replace(self._plan, line_breaks=True)
+            self._settings = replace(self._settings, line_breaks=True)
         elif self._ragged.count and self.on_ragged == "refuse":
             raise self._ragged_error() from error
         elif (found := _CONTRADICTION.search(reason)) is not None:
-            self._widen(self._column_of(int(found[1])), found[2], found[3] or "", error)
+            self._widen(self.dialect.names[int(found[1])], found[2], found[3] or "", error)
         else:
             raise error
 
     def _enlarge_blocks(self, error: InputError) -> None:
         """A block has to hold a whole row."""
-        if self._plan.block_bytes == _MOST_BLOCK_BYTES:
+        if self._settings.block_bytes == _MOST_BLOCK_BYTES:
             raise InputError(
                 f"{self.label} has a row of more than {_MOST_BLOCK_BYTES >> 20} megabytes. Is a quote left open? Give ",
                 Setting("quote", ""),
                 " if quotes mean nothing here.",
             ) from error
-        larger = min(8 * self._plan.block_bytes, _MOST_BLOCK_BYTES)
-        self._plan = replace(self._plan, block_bytes=larger, line_breaks=self.dialect.quote is not None)
-
-    def _column_of(self, number: int) -> str:
-        return self.dialect.names[number] if number < len(self.dialect.names) else self.columns[-1]
+        larger = min(8 * self._settings.block_bytes, _MOST_BLOCK_BYTES)
+        self._settings = replace(self._settings, block_bytes=larger, line_breaks=self.dialect.quote is not None)
 
     def _change_encoding(self) -> None:
         """Tables that are not Unicode are mostly cp1252; Latin-1 reads any byte."""
-        other = _OTHER_ENCODING.get(self._plan.encoding)
+        other = _OTHER_ENCODING.get(self._settings.encoding)
         if self._fixed_encoding or other is None:
             raise InputError(
-                f"{self.label} is not written in {self._plan.encoding} throughout. Give another encoding, or save it "
-                "as UTF-8."
+                f"{self.label} is not written in {self._settings.encoding} throughout. Give another encoding, or save "
+                "it as UTF-8."
             )
-        self._plan = replace(self._plan, encoding=other)
+        self._settings = replace(self._settings, encoding=other)
         self.dialect = replace(self.dialect, encoding=other)
 
     def _widen(self, name: str, kind: str, value: str, error: InputError) -> None:
@@ -435,12 +435,12 @@ class DelimitedReader(TableReader):
                 "to the missing values, or declare the column a category."
             ) from error
         number = kind in ("null", "int64") and is_number(value)
-        types = self._plan.types | {name: "double" if number else "string"}
-        if self._plan.contradictions >= _MOST_CONTRADICTIONS:
-            types = {column: "string" for column in self.columns if column not in self.types} | {
+        types = self._settings.types | {name: pa.float64() if number else pa.string()}
+        if self._settings.contradictions >= _MOST_CONTRADICTIONS:
+            types = {column: pa.string() for column in self.columns if column not in self.types} | {
                 column: kind for column, kind in types.items() if column in self.types
             }
-        self._plan = replace(self._plan, types=types, contradictions=self._plan.contradictions + 1)
+        self._settings = replace(self._settings, types=types, contradictions=self._settings.contradictions + 1)
 
     def _ragged_error(self) -> InputError:
         """The error that names the first line with another number of values."""
@@ -457,7 +457,7 @@ class DelimitedReader(TableReader):
     def _ragged_line(self, expected: int) -> tuple[str, int, str] | None:
         """The first such line by number, how many values it has, and what it says."""
         with self.source.open() as stream:
-            lines: Any = io.TextIOWrapper(stream, self._plan.encoding, errors="replace", newline="")
+            lines: Any = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
             if self.dialect.runs:
                 lines = map(squeezed, lines)
             records = text_records(lines, self.dialect.delimiter, self.dialect.quote)
@@ -470,17 +470,6 @@ class DelimitedReader(TableReader):
             except csv.Error:
                 return None
         return None
-
-
-def _types_of(schema: Any) -> dict[str, Any]:
-    """The types by name; a column without a value has none yet."""
-    return {field.name: field.type for field in schema if field.type != pa.null()}
-
-
-def _settled(schema: Any) -> dict[str, str]:
-    """The types of a first block by name, so that a second reading makes the same of it."""
-    plain = {pa.int64(): "int64", pa.float64(): "double", pa.bool_(): "bool", pa.null(): "null"}
-    return {name: plain[kind] for name, kind in zip(schema.names, schema.types, strict=True) if kind in plain}
 
 
 def _squeezed_stream(stream: Any, encoding: str) -> Any:

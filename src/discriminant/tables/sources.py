@@ -57,24 +57,16 @@ _BY_CONTENT = (
 COMPRESSIONS = ("gzip", "bz2", "zstd")
 _READABLE = ("parquet", "arrow", *COMPRESSIONS)
 
-_BY_ENDING = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".tab": "text",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".gz": "gzip",
-    ".bz2": "bz2",
-    ".zst": "zstd",
-    ".zstd": "zstd",
+_ENDINGS = {
+    "text": (".csv", ".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
+    "svmlight": (".svm", ".svmlight", ".libsvm"),
+    "gzip": (".gz",),
+    "bz2": (".bz2",),
+    "zstd": (".zst", ".zstd"),
 }
+_BY_ENDING = {ending: name for name, endings in _ENDINGS.items() for ending in endings}
 
 
 class InputFile:
@@ -156,25 +148,23 @@ def open_source(source: Any) -> InputFile:
     if str(source) == "-":
         return _spooled(sys.stdin.buffer, "<standard input>")
     path = Path(source).expanduser()
-    label = str(path)
     try:
-        _refuse_what_is_no_file(path, label)
+        _refuse_what_is_no_file(path)
+    except InputError:
+        raise
     except (ValueError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{label!r} cannot be the name of a file: {error}.") from error
-    return InputFile(path, label)
+        raise InputError(f"{str(path)!r} cannot be the name of a file: {error}.") from error
+    return InputFile(path, str(path))
 
 
-def _refuse_what_is_no_file(path: Path, label: str) -> None:
+def _refuse_what_is_no_file(path: Path) -> None:
     if path.is_dir():
-        raise InputError(f"{label} is a directory, not a file. Give the file of the table.")
+        raise InputError(f"{path} is a directory, not a file. Give the file of the table.")
     if not path.exists():
         folder = path.parent if path.parent.is_dir() else Path()
-        hint = suggestion(path.name, (entry.name for entry in folder.iterdir()))
-        raise InputError(f"{label} does not exist.{hint}")
+        raise InputError(f"{path} does not exist.{suggestion(path.name, (entry.name for entry in folder.iterdir()))}")
     if not os.access(path, os.R_OK):
-        raise InputError(f"{label} cannot be read: no permission. Check who may read the file.")
+        raise InputError(f"{path} cannot be read: no permission. Check who may read the file.")
 
 
 def _spooled(stream: Any, label: str) -> InputFile:

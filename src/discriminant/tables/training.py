@@ -11,7 +11,7 @@ import numpy as np
 from ..data.labels import check_weights
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, ParameterError, Setting, WeightError
-from ..results import Finding
+from ..results import Finding, quoted
 from .coding import complete_rows
 from .dialect import MISSING_CODES
 from .files import SvmlightReader, open_table
@@ -129,8 +129,8 @@ class _Training:
         self.table = table
         target = table.target if target is None else target
         if target is None:
-            columns = f", the column of classes. Columns: {', '.join(table.columns[:20])}."
-            raise ColumnError("Name the ", Setting("target"), columns)
+            columns = f". Columns: {quoted(table.columns, 20)}."
+            raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
         self.target, self.weights, self.groups = target, weights, groups
         self.roles = [name for name in (target, weights, groups) if name is not None]
         for name in (*self.roles, *options.drop, *options.types):
