@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.decision import Decision, posterior
-from discriminant.errors import LabelError, ParameterError
+from discriminant.errors import LabelError, ParameterError, WeightError
 from discriminant.estimators.decision import DecisionClassifier
 from helpers import normal_classes
 
@@ -202,9 +202,9 @@ def test_bad_input():
         DecisionClassifier(lda).risk(X)
     with pytest.raises(ParameterError, match="misses the true class 2"):
         DecisionClassifier(lda, {0: {1: 1}, 1: {0: 1}}).fit(X, y)
-    with pytest.raises(ParameterError, match="calibration must be None"):
+    with pytest.raises(ParameterError, match="calibration must be one of None"):
         DecisionClassifier(lda, calibration="beta").fit(X, y)
-    with pytest.raises(ParameterError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(WeightError, match="KNeighborsClassifier does not take sample_weight"):
         DecisionClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
     with pytest.raises(ParameterError, match="give them in one place"):
         DecisionClassifier(lda, Decision(priors=[0.2, 0.3, 0.5]), priors=[0.2, 0.3, 0.5]).fit(X, y)

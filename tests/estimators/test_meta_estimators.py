@@ -12,10 +12,11 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, RidgeClassifier, SGDClassifier
 from sklearn.linear_model import Perceptron as LinearPerceptron
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from discriminant import (
+    DecisionClassifier,
     FisherDiscriminant,
     GaussianNB,
     LeastSquaresClassifier,
@@ -33,6 +35,7 @@ from discriminant import (
     LogisticRegression,
     Perceptron,
     QuadraticDiscriminantAnalysis,
+    SupportVectorClassifier,
 )
 from discriminant.errors import (
     ColumnError,
@@ -737,3 +740,136 @@ class TestBadInput:
         with pytest.raises(DegenerateDataError, match="column 2") as caught:
             SCHEMES[scheme](LinearDiscriminantAnalysis()).fit(X, np.array(["ant", "bee", "cow", "dog"])[y])
         assert note in caught.value.__notes__[0]
+
+
+class TestMetadata:
+    """What `fit` is given reaches the wrapped classifier, by scikit-learn's routing where that is enabled."""
+
+    WRAPPED: ClassVar = {**SCHEMES, "decision": lambda binary, **kw: DecisionClassifier(binary, **kw)}
+
+    def weighted(self):
+        X, y = four_classes()
+        return X, y, np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
+
+    @pytest.mark.parametrize("scheme", WRAPPED)
+    def test_weights_are_routed_as_they_are_handed_on_without(self, scheme):
+        X, y, weight = self.weighted()
+        plain = self.WRAPPED[scheme](ridge).fit(X, y, weight)
+        with sklearn.config_context(enable_metadata_routing=True):
+            binary = clone(ridge).set_fit_request(sample_weight=True)
+            routed = self.WRAPPED[scheme](binary).fit(X, y, sample_weight=weight)
+        score = "predict_proba" if scheme == "decision" else "decision_function"
+        assert_array_equal(getattr(routed, score)(X), getattr(plain, score)(X))
+
+    @pytest.mark.parametrize("scheme", WRAPPED)
+    def test_only_what_is_requested_is_handed_on(self, scheme):
+        X, y, weight = self.weighted()
+        with sklearn.config_context(enable_metadata_routing=True):
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                self.WRAPPED[scheme](ridge).fit(X, y, sample_weight=weight)
+            refusing = clone(ridge).set_fit_request(sample_weight=False)
+            with pytest.raises(TypeError, match=r"sample_weight.* not routed to any object"):
+                self.WRAPPED[scheme](refusing).fit(X, y, sample_weight=weight)
+            with pytest.raises(TypeError, match="colour"):
+                self.WRAPPED[scheme](ridge).fit(X, y, colour=weight)
+        with pytest.raises(ValueError, match="enable_metadata_routing"):
+            self.WRAPPED[scheme](ridge).fit(X, y, colour=weight)
+
+    def test_other_metadata_is_cut_to_the_rows_of_each_column(self):
+        X, y = four_classes()
+        offset = np.random.default_rng(1).normal(size=len(y))
+        with sklearn.config_context(enable_metadata_routing=True):
+            model = OneVsOne(clone(ridge).set_fit_request(offset=True)).fit(X, y, offset=offset)
+        pair = y < 2
+        alone = clone(ridge).fit(X[pair], y[pair], offset=offset[pair])
+        assert_array_equal(model.estimators_[0].coef_, alone.coef_)
+
+    def test_streams_are_routed_too(self):
+        X, y, weight = self.weighted()
+        plain = OneVsRest(LinearDiscriminantAnalysis()).partial_fit(X, y, sample_weight=weight)
+        with sklearn.config_context(enable_metadata_routing=True):
+            binary = LinearDiscriminantAnalysis().set_partial_fit_request(sample_weight=True)
+            routed = OneVsRest(binary).partial_fit(X, y, sample_weight=weight)
+        assert_array_equal(routed.decision_function(X), plain.decision_function(X))
+
+    def test_calibration_takes_part(self):
+        X, y, weight = self.weighted()
+        with sklearn.config_context(enable_metadata_routing=True):
+            binary = LinearDiscriminantAnalysis().set_fit_request(sample_weight=True)
+            routed = DecisionClassifier(binary, calibration="sigmoid", cv=3).fit(X, y, sample_weight=weight)
+        plain = DecisionClassifier(LinearDiscriminantAnalysis(), calibration="sigmoid", cv=3).fit(X, y, weight)
+        assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
+
+    def test_cross_validation_hands_weights_through(self):
+        X, y, weight = self.weighted()
+        with sklearn.config_context(enable_metadata_routing=True):
+            binary = clone(ridge).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+            scores = cross_validate(OneVsRest(binary), X, y, params={"sample_weight": weight}, cv=3)["test_score"]
+        assert scores.min() > 0.6
+
+
+class TestLearnersOfAllProblems:
+    """The support vector machine and the perceptron solve all binary problems of a scheme by themselves."""
+
+    LEARNERS: ClassVar = {
+        "soft margin": SupportVectorClassifier(C=0.3),
+        "dual": SupportVectorClassifier(solver="dual", random_state=0),
+        "squared hinge": SupportVectorClassifier(loss="squared_hinge"),
+        "perceptron": Perceptron(max_iter=3, average=True),
+        "dual perceptron": Perceptron("dual", max_iter=3, average=True),
+    }
+    each_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+    @each_learner
+    @pytest.mark.parametrize(("scheme", "name"), [(OneVsOne, "one-vs-one"), (OneVsRest, "one-vs-rest")])
+    def test_a_scheme_of_it_is_its_own_scheme(self, learner, scheme, name):
+        X, y = four_classes()
+        labels = np.array(["ant", "bee", "cow", "dog"])[y]
+        model = scheme(self.LEARNERS[learner]).fit(X, labels)
+        own = clone(self.LEARNERS[learner]).set_params(multiclass=name).fit(X, labels)
+        assert_array_equal(model.coef_, own.coef_)
+        assert_array_equal(model.decision_function(X), own.decision_function(X))
+        assert_array_equal(model.ambiguous(X).candidates, own.ambiguous(X).candidates)
+        assert_array_equal(model.predict(X), own.predict(X))
+
+    @each_learner
+    @each_kind
+    def test_its_models_are_those_of_separate_fits(self, learner, scheme):
+        X, y = four_classes()
+        model = SCHEMES[scheme](self.LEARNERS[learner]).fit(X, y)
+        for column, binary in enumerate(model.estimators_):
+            rows, side = model.codebook_.targets(y, column)
+            rows = slice(None) if rows is None else rows
+            alone = clone(self.LEARNERS[learner]).fit(X[rows], model.sides_[column][(side > 0).astype(int)])
+            assert vars(alone).keys() - vars(binary).keys() <= {"_training"}
+            assert_allclose(binary.decision_function(X), alone.decision_function(X), rtol=1e-9, atol=1e-9)
+            assert_array_equal(binary.predict(X), alone.predict(X))
+            assert_array_equal(binary.n_iter_, alone.n_iter_)
+
+    @each_learner
+    @each_kind
+    def test_in_a_pipeline_it_gives_the_same(self, learner, scheme):
+        X, y = four_classes()
+        model = SCHEMES[scheme](self.LEARNERS[learner]).fit(X, y)
+        apart = SCHEMES[scheme](make_pipeline(self.LEARNERS[learner])).fit(X, y)
+        assert_allclose(model.decision_function(X), apart.decision_function(X), rtol=1e-9, atol=1e-9)
+
+    def test_weights_and_calibration(self):
+        X, y = four_classes()
+        weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+        machine = SupportVectorClassifier(multiclass="one-vs-one").fit(X, y, weight)
+        assert_array_equal(OneVsOne(SupportVectorClassifier()).fit(X, y, weight).coef_, machine.coef_)
+        calibrated = OneVsRest(SupportVectorClassifier(calibration="sigmoid")).fit(X, y)
+        assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
+
+    def test_a_bad_value_is_named_by_its_row_in_the_table(self):
+        X, y = four_classes()
+        X[-1, 1] = np.nan
+        with pytest.raises(InputError, match=f"column 1, row {len(y) - 1}"):
+            OneVsOne(SupportVectorClassifier()).fit(X, y)
+
+    def test_streams_go_on_from_a_fit(self):
+        X, y = four_classes()
+        model = OneVsOne(Perceptron(max_iter=2, average=True)).fit(X, y).partial_fit(X, y)
+        own = Perceptron(max_iter=2, average=True, multiclass="one-vs-one").fit(X, y).partial_fit(X, y)
+        assert_allclose(model.coef_, own.coef_)

@@ -6,22 +6,24 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..data.labels import check_weights, encode_labels
+from ..data.parameters import check_choice
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import InputError, ParameterError
-from .base import all_or_nothing
+from .base import MetaClassifierMixin, all_or_nothing
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(eq=False, repr=False)
-class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
     """A classifier that predicts the action of least expected cost.
 
     Parameters
@@ -94,31 +96,33 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.feature_names_in_
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier and match its classes with the decision.
 
         Parameters
         ----------
         X : rows as the classifier takes them
         y : array-like of shape (n_rows,)
-        sample_weight : array-like of shape (n_rows,), optional
-            Handed to the classifier, which must take it.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Handed on to the classifier, which must take it.
+        **params : dict
+            Other metadata, handed on as the classifier requests it, where scikit-learn's metadata routing is enabled.
 
         Returns
         -------
         self
         """
         with all_or_nothing(self):
-            self._check_parameters(sample_weight)
+            check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
+            routed = self._routed("fit", sample_weight, params)
             if getattr(getattr(X, "dtype", None), "kind", None) == "c":
                 raise InputError("Complex data not supported: X has complex values. Use real and imaginary parts.")
             classes, codes = encode_labels(y, _num_samples(X))
-            decision = self._asked_for(classes)
-            options = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.estimator_ = self._prepared().fit(X, classes[codes], **options)
+            decision = self._decision_for(classes)
+            self.estimator_ = self._routed_to().fit(X, classes[codes], **routed)
             refuse_margins(self.estimator_)
             self.classes_, self.decision_, self.actions_ = classes, decision, decision.actions_for(classes)
-            self.training_priors_ = self._training_priors(codes, check_weights(sample_weight, len(codes)))
+            self.training_priors_ = self._training_priors(codes, check_weights(routed.get("sample_weight"), len(codes)))
             anywhere = Posterior(self.training_priors_[None], classes, self.training_priors_)
             self.priors_ = decision.posterior_used(anywhere).priors
         return self
@@ -161,13 +165,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         cost = self.decision_.total_risk(found, y, sample_weight)
         return 1 - cost if self.decision_.costs is None else -cost
 
-    def _check_parameters(self, sample_weight: Any) -> None:
-        if self.calibration not in (None, "sigmoid", "isotonic"):
-            raise ParameterError(f"calibration must be None, 'sigmoid' or 'isotonic', got {self.calibration!r}.")
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ParameterError(f"{type(self.estimator).__name__} takes no sample_weight: leave it out.")
-
-    def _asked_for(self, classes: Array) -> Decision:
+    def _decision_for(self, classes: Array) -> Decision:
         """The decision, with the priors of this estimator if it has some."""
         decision = self.decision if isinstance(self.decision, Decision) else Decision(self.decision)
         if self.priors is None:
@@ -177,9 +175,13 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         shares = check_priors(self.priors, classes).tolist()
         return replace(decision, priors=dict(zip(classes.tolist(), shares, strict=True)))
 
-    def _prepared(self) -> Any:
+    def _routed_to(self) -> Any:
+        """The classifier to be fitted, with its calibration."""
         inner = clone(self.estimator)
-        return inner if self.calibration is None else CalibratedClassifierCV(inner, method=self.calibration, cv=self.cv)
+        if self.calibration is None:
+            return inner
+        calibrated = CalibratedClassifierCV(inner, method=self.calibration, cv=self.cv)
+        return calibrated.set_fit_request(sample_weight=True) if _routing_enabled() else calibrated
 
     def _training_priors(self, codes: Array, weight: Array | None) -> Array:
         """The priors that the probabilities of the fitted classifier rest on."""

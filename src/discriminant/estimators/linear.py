@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ..data import LabelledRows
 from ..data.parameters import check_choice, check_integer, check_number
 from ..engine import map_rows
-from ..errors import DegenerateDataError, LabelError
+from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments import Moments, Needs
 from ..moments.covariance import indicator_products, least_squares_coefficients
 from ..moments.folds import fold_of_rows
@@ -96,7 +96,9 @@ class FisherDiscriminant(MomentClassifier):
         if len(classes) > 2:
             raise LabelError(
                 f"Only binary classification is supported. FisherDiscriminant separates two classes, got "
-                f"{len(classes)}: {classes[:5].tolist()}. Use LinearDiscriminantAnalysis for more."
+                f"{len(classes)}: {classes[:5].tolist()}. Use ",
+                Model("LinearDiscriminantAnalysis"),
+                " for more.",
             )
 
     def _needs(self) -> Needs:
@@ -163,7 +165,7 @@ class FisherDiscriminant(MomentClassifier):
         """Direction and constant that put the two class means of a training part at -1 and +1."""
         if not train.present.all():
             raise DegenerateDataError(
-                f"folds={self.folds} leaves a training part with one class only. Use fewer folds."
+                Setting("folds", self.folds), " leaves a training part with one class only. Use fewer folds."
             )
         direction = self._direction(train)
         low, high = (train.mean - centre) @ direction
@@ -260,7 +262,8 @@ class LeastSquaresClassifier(MomentClassifier):
     def _check_classes(self, classes: Array) -> None:
         super()._check_classes(classes)
         if self.coding == "fisher" and len(classes) > 2:
-            raise LabelError(f"coding='fisher' is for two classes, got {len(classes)}. Use coding='one-hot'.")
+            wanted, instead = Setting("coding", "fisher"), Setting("coding", "one-hot")
+            raise LabelError(wanted, f" is for two classes, got {len(classes)}. Use ", instead, ".")
 
     def _needs(self) -> Needs:
         return Needs("pooled")

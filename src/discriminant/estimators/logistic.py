@@ -179,14 +179,12 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         if self.separation_ is not None:
             return
         if self.alpha == 0 and objective.offset is None and _separated_by(objective, solution):
-            warn(
-                Message(
-                    "The classes are separated (complete): the model puts every row on its own side, and the larger "
-                    "its coefficients, the better it fits. It classifies, but they have no meaning. What works: ",
-                    Setting("alpha"), " > 0, or ", Model("SupportVectorClassifier"), ".",
-                ),
-                SeparationWarning,
-            )  # fmt: skip
+            told = (
+                "The classes are separated (complete): the model puts every row on its own side, and the larger its "
+                "coefficients, the better it fits. It classifies, but they have no meaning. What works: "
+            )
+            works = (Setting("alpha"), " > 0, or ", Model("SupportVectorClassifier"), ".")
+            warn(Message(told, *works), SeparationWarning)
         elif not solution.converged and solution.reason != "early stopping":
             warn(
                 Message(
@@ -233,20 +231,13 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         found = detect_separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
         if found.kind == "none":
             return None
-        warn(
-            Message(
-                f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
-                f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
-                "have no meaning. What works: ",
-                Setting("firth", True),
-                ", ",
-                Setting("alpha"),
-                " > 0, or ",
-                Model("LinearDiscriminantAnalysis"),
-                ".",
-            ),
-            SeparationWarning,
+        told = (
+            f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
+            f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
+            "have no meaning. What works: "
         )
+        works = (Setting("firth", True), ", ", Setting("alpha"), " > 0, or ", Model("LinearDiscriminantAnalysis"), ".")
+        warn(Message(told, *works), SeparationWarning)
         return found
 
     def _keep_firth(self, objective: Objective) -> None:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.rows import dense_rows
-from ..errors import NotReadyError, ParameterError
+from ..errors import NotReadyError, ParameterError, Setting
 from ..inference.firth import firth_profile_intervals
 from ..inference.likelihood import (
     Summary,
@@ -201,12 +201,17 @@ class LogisticInference:
         if self.alpha * self.l1_ratio > 0:
             raise ParameterError(
                 "Standard errors and p-values are not defined after selection by an L1 penalty: the same rows chose "
-                "the terms. Refit the chosen columns with alpha=0 on other rows, or use l1_ratio=0."
+                "the terms. Refit the chosen columns with ",
+                Setting("alpha", 0),
+                " on other rows, or use ",
+                Setting("l1_ratio", 0),
+                ".",
             )
 
     def _refuse_penalty(self, what: str) -> None:
         if self.alpha > 0 or self.firth:
-            raise ParameterError(f"{what.capitalize()} need maximum likelihood: alpha=0 and firth=False.")
+            needed = (Setting("alpha", 0), " and ", Setting("firth", False))
+            raise ParameterError(f"{what.capitalize()} need maximum likelihood: ", *needed, ".")
 
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -371,7 +376,9 @@ class LogisticInference:
         if K > 2 and reported.reference != K - 1:
             raise ParameterError(
                 f"Profile intervals of Firth's likelihood are against the last class, {shown(self.classes_[-1])}: "
-                "set reference to it, or use method='wald'."
+                "set reference to it, or use ",
+                Setting("method", "wald"),
+                ".",
             )
         data = objective.data
         X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 from ..data import LabelledRows
 from ..data.parameters import check_number, require
 from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
+from ..errors import Part, Setting
 from ..moments import Needs
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import TableMoments, level_log_probabilities
@@ -32,11 +33,11 @@ def smoothed_variances(moments: Any, smoothing: float) -> Array:
         return moments.scatter / moments.weight[:, None] + smoothing * overall
 
 
-def _constant_column(smoothing: float) -> tuple[str, str]:
+def _constant_column(smoothing: float) -> tuple[str, *tuple[Part, ...]]:
     """Where a column must vary, and what to do if it does not."""
     if smoothing:
         return "over all rows", "A normal distribution needs some variation: remove it."
-    return "within a class", "Set var_smoothing above 0, or remove it."
+    return "within a class", "Set ", Setting("var_smoothing"), " above 0, or remove it."
 
 
 @dataclass(eq=False, repr=False)

@@ -250,8 +250,11 @@ class Perceptron(StreamingMixin, BinaryLearner):
             return lambda problem: PrimalPerceptron(table, problem, settings)
         if table.rows.n_rows > _MOST_DUAL_ROWS:
             raise InputError(
-                f"form='dual' keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
-                f"{table.rows.n_rows:,}. Use form='primal', which makes the same updates."
+                Setting("form", "dual"),
+                f" keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
+                f"{table.rows.n_rows:,}. Use ",
+                Setting("form", "primal"),
+                ", which makes the same updates.",
             )
         gram = gram_matrix(table, settings.fit_intercept)
         return lambda problem: DualPerceptron(table, problem, settings, gram)

@@ -26,6 +26,7 @@ from ..errors import (
     NotReadyError,
     NotSeparableError,
     ParameterError,
+    Setting,
     warn,
 )
 from ..margins.convex_hulls import CommonPoint
@@ -153,7 +154,7 @@ class SupportVectorClassifier(BinaryLearner):
         self._ready()
         if not hasattr(self, "calibrated_"):
             raise NotReadyError(
-                f"calibration={self.calibration!r} was set after the fit, which learned none. Fit again."
+                Setting("calibration", self.calibration), " was set after the fit, which learned none. Fit again."
             )
         return self.calibrated_.predict_proba(X)
 
@@ -246,7 +247,9 @@ class SupportVectorClassifier(BinaryLearner):
             label = shown(self.classes_[int(np.argmin(counts))])
             raise DegenerateDataError(
                 f"Calibration holds out rows of every class in turn, and class {label} has only one. Leave the class "
-                "out, or set calibration=None."
+                "out, or set ",
+                Setting("calibration", None),
+                ".",
             )
         plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
         calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
@@ -289,7 +292,9 @@ class SupportVectorClassifier(BinaryLearner):
         except NotSeparableError as error:
             raise NotSeparableError(
                 f"No hyperplane separates {self._named(column)}: there is no hard margin. The error's witness proves "
-                "it. Use margin='soft'.",
+                "it. Use ",
+                Setting("margin", "soft"),
+                ".",
                 witness=self._witness(error.witness, rows, column),
             ) from None
         value = 0.5 * float(found.coef @ found.coef)
