@@ -212,6 +212,20 @@ def test_likelihood_ratio_tests():
     assert nested.statistic == pytest.approx(by_term.statistic, rel=1e-7)
     with pytest.raises(ParameterError, match="nested"):
         part.likelihood_ratio_test(whole)
+    assert f"df 2, p {nested.p_value:.4f}" in str(nested) or "p < 0.0001" in str(nested)
+    assert nested.to_dict() == {"statistic": nested.statistic, "df": 2, "p_value": nested.p_value}
+    table = whole.term_tests().to_frame()
+    assert list(table.columns) == ["term", "statistic", "df", "p_value"]
+    assert len(str(whole.term_tests()).splitlines()) == 1 + len(table)
+
+
+def test_intervals_are_a_table():
+    X, y = rows(K=3)
+    found = LogisticRegression().fit(X, y).conf_int(level=0.9)
+    table = found.to_frame()
+    assert list(table.columns) == ["outcome", "term", "low", "high"]
+    assert len(table) == len(list(found)) == len(str(found).splitlines()) - 2
+    assert str(found).startswith("Intervals of 90 % (wald)")
 
 
 def test_summary_prints_and_gives_frames():

@@ -31,13 +31,13 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
     estimator : classifier
         With ``predict_proba``, or any with ``decision_function`` if ``calibration`` is asked for. Margins are not
         probabilities, and are refused without.
-    decision : Decision, or costs as `Decision` takes them, optional
+    decision : Decision, or costs as `Decision` takes them, default=None
         Default: the most probable class.
-    calibration : None, "sigmoid" or "isotonic"
+    calibration : None, "sigmoid" or "isotonic", default=None
         Learn the probabilities from held-out rows (``sklearn.calibration.CalibratedClassifierCV``).
-    cv : int or splitter, optional
+    cv : int or splitter, default=None
         Folds of the calibration; without one it has no effect.
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Shares of the classes where decisions are made, if they are not those of the training rows.
 
     Attributes
@@ -51,6 +51,16 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         rows, multiplied by its ``class_weight`` where it has one.
     priors_ : array of shape (K,)
         The priors that `predict_proba` rests on.
+
+    See Also
+    --------
+    Decision : costs, thresholds and rejection for any probabilities.
+
+    References
+    ----------
+    Elkan, C. (2001). The foundations of cost-sensitive learning. IJCAI.
+    Saerens, M., Latinne, P. & Decaestecker, C. (2002). Adjusting the outputs of a classifier to new a priori
+    probabilities. Neural Computation 14.
 
     Examples
     --------

@@ -101,19 +101,19 @@ class LinearDiscriminantAnalysis(
 
     Parameters
     ----------
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
-    shrinkage : None, float in [0, 1], "oas", "ledoit-wolf" or "cv"
+    shrinkage : None, float in [0, 1], "oas", "ledoit-wolf" or "cv", default=None
         How far S moves towards ``(tr S / p) I``. "cv" takes the value with the best held-out likelihood of 20,
         from fold moments collected in the same pass. Shrinkage, unlike the rest of the model, depends on the units of
         the columns: standardise them where they differ.
-    n_components : int, optional
+    n_components : int, default=None
         Columns of `transform`; at most K - 1.
-    rank : int, optional
+    rank : int, default=None
         Classify in the first ``rank`` discriminant directions only (reduced-rank LDA).
-    folds : int
+    folds : int, default=10
         Folds of ``shrinkage="cv"``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -129,6 +129,20 @@ class LinearDiscriminantAnalysis(
         Ratio of the standard deviations between and within classes along each direction, as MASS prints it.
     shrinkage_ : float
     moments_ : the statistic the model was read from
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : a covariance for each class.
+    FisherDiscriminant : the direction for two classes, with a choice of thresholds.
+
+    References
+    ----------
+    Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7.
+    Ledoit, O. & Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. J. Multivariate
+    Analysis 88.
+    Chen, Y., Wiesel, A., Eldar, Y. C. & Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation ("oas").
+    IEEE Trans. Signal Processing 58.
+    Hastie, T., Tibshirani, R. & Friedman, J. (2009). The Elements of Statistical Learning, section 4.3.
 
     Examples
     --------
@@ -290,14 +304,14 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
 
     Parameters
     ----------
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
-    shrinkage : None, float in [0, 1], "oas" or "cv"
+    shrinkage : None, float in [0, 1], "oas" or "cv", default=None
         How far each S_k moves towards ``(tr S_k / p) I``: one amount for all ("cv": that with the best held-out
         likelihood of 20) or one for each class ("oas").
-    folds : int
+    folds : int, default=10
         Folds of ``shrinkage="cv"``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -307,6 +321,16 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
     covariances_ : array of shape (K, p, p)
     shrinkage_ : array of shape (K,)
     moments_ : the statistic the model was read from
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : one covariance for all classes.
+    GaussianNB : columns independent within each class.
+
+    References
+    ----------
+    Hastie, T., Tibshirani, R. & Friedman, J. (2009). The Elements of Statistical Learning, section 4.3.
+    Friedman, J. H. (1989). Regularized discriminant analysis. J. American Statistical Association 84.
 
     Examples
     --------

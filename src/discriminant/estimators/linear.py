@@ -41,15 +41,15 @@ class FisherDiscriminant(MomentClassifier):
 
     Parameters
     ----------
-    threshold : {"midpoint", "prior-weighted", "bayes", "cv"}
+    threshold : {"midpoint", "prior-weighted", "bayes", "cv"}, default="midpoint"
         Where to cut: halfway between the projected means; at their average weighted by the priors; where normal
         distributions fitted to the two classes' projections cross, so that the expected error is least; or where the
         fewest held-out rows are on the wrong side (one-dimensional search over the projections of cross-validation).
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Class probabilities. Default: the shares of the training rows.
-    folds : int
+    folds : int, default=10
         Folds of ``threshold="cv"``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -61,6 +61,16 @@ class FisherDiscriminant(MomentClassifier):
     projected_means_, projected_sds_ : arrays of shape (2,)
         Mean of ``w'x`` in each class, and its standard deviation (pooled over the classes, or each class's own for
         threshold "bayes").
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : more classes, and probabilities.
+
+    References
+    ----------
+    Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7.
+    Anderson, T. W. & Bahadur, R. R. (1962). Classification into two multivariate normal distributions with different
+    covariance matrices. Annals of Mathematical Statistics 33.
 
     Examples
     --------
@@ -228,12 +238,12 @@ class LeastSquaresClassifier(MomentClassifier):
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default=0.0
         Ridge penalty, 0 for ordinary least squares.
-    coding : {"one-hot", "fisher"}
+    coding : {"one-hot", "fisher"}, default="one-hot"
         Responses: 1 for the own class and 0 else; or, for two classes, ``N/N_2`` for the second and ``-N/N_1`` for
         the first, which makes the coefficients proportional to Fisher's direction and the intercept ``-w'mean``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -242,6 +252,15 @@ class LeastSquaresClassifier(MomentClassifier):
     coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
     masked_classes_ : array
         Classes whose own mean is given to another class.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : does not mask classes.
+
+    References
+    ----------
+    Bishop, C. M. (2006). Pattern Recognition and Machine Learning, sections 4.1.3 and 4.1.5.
+    Hastie, T., Tibshirani, R. & Friedman, J. (2009). The Elements of Statistical Learning, section 4.2 (masking).
 
     Examples
     --------
@@ -306,7 +325,7 @@ class MinimumDistance(MomentClassifier):
 
     Parameters
     ----------
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -314,6 +333,14 @@ class MinimumDistance(MomentClassifier):
     classes_ : array of shape (K,)
     means_ : array of shape (K, p)
     coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : distances in standard deviations within the classes.
+
+    References
+    ----------
+    Richards, J. A. (2013). Remote Sensing Digital Image Analysis, section 8.6.
 
     Examples
     --------

@@ -279,28 +279,30 @@ class LogisticRegression(LogisticClassifier):
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default=0.0
         Strength of the penalty.
-    l1_ratio : float
+    l1_ratio : float, default=0.0
         Share of the L1 penalty: 0 ridge, 1 lasso.
-    fit_intercept : bool
-    solver : str or solver object
+    fit_intercept : bool, default=True
+        Whether the scores have a constant, which is not penalised.
+    solver : str or solver object, default="auto"
         "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
         `discriminant.solvers.choose` says which "auto" takes.
-    reference : a class, optional
+    reference : a class, default=None
         The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
-    firth : bool
+    firth : bool, default=False
         Firth's penalised likelihood (Jeffreys prior): finite estimates also for separated data.
-    tol : float
+    tol : float, default=1e-10
         Relative distance of the objective from its minimum to stop at.
-    max_iter : int
-    early_stopping : bool
+    max_iter : int, default=500
+        Most iterations.
+    early_stopping : bool, default=False
         Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
-    trace : bool
+    trace : bool, default=False
         Keep every iteration in ``solution_.trace``.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
-    random_state : int, optional
+    random_state : int, default=None
         For "sgd".
 
     Attributes
@@ -312,6 +314,18 @@ class LogisticRegression(LogisticClassifier):
         What the solver reached and why it stopped.
     separation_ : LogisticSeparation or None
         Found when maximum likelihood has no finite solution.
+
+    See Also
+    --------
+    LogisticRegressionCV : the strength of the penalty chosen by cross-validation.
+    LogisticRegressionPath : all strengths.
+
+    References
+    ----------
+    McCullagh, P. & Nelder, J. A. (1989). Generalized Linear Models (IRLS).
+    Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika 80.
+    Albert, A. & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic regression models.
+    Biometrika 71 (separation).
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.parameters import check_choice
 from ..data.rows import dense_rows
 from ..errors import NotReadyError, ParameterError, Setting
 from ..inference.firth import firth_profile_intervals
@@ -27,25 +28,67 @@ from ..inference.likelihood import (
     sandwich_covariance,
 )
 from ..objective import NO_PENALTY, Objective
-from ..results import plain, shown
+from ..results import Result, aligned, columns_of, number, p_value, percent, plain, shown
 
 Array = np.ndarray[Any, Any]
 CovarianceKind = Literal["model", "robust", "clustered"]
 
 
-@dataclass(frozen=True)
-class LikelihoodRatio:
-    """Twice the difference of two log-likelihoods, its degrees of freedom and p-value."""
+@dataclass(frozen=True, eq=False, repr=False)
+class LikelihoodRatioTest(Result):
+    """Twice the difference of two log-likelihoods, its degrees of freedom and p-value (Wilks 1938)."""
 
     statistic: float
     df: int
     p_value: float
 
+    @classmethod
+    def of(cls, smaller: float, larger: float, df: int) -> LikelihoodRatioTest:
+        """The test of two log-likelihoods."""
+        statistic = max(2 * (larger - smaller), 0.0)
+        return cls(statistic, df, float(chi2.sf(statistic, df)))
 
-def likelihood_ratio(smaller: float, larger: float, df: int) -> LikelihoodRatio:
-    """The test of two log-likelihoods."""
-    statistic = max(2 * (larger - smaller), 0.0)
-    return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
+    def __str__(self) -> str:
+        return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermTests(Result):
+    """The likelihood-ratio test of the model without each of its columns, by the name of the column."""
+
+    tests: Mapping[str, LikelihoodRatioTest]
+
+    def __getitem__(self, term: str) -> LikelihoodRatioTest:
+        return self.tests[term]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"term": list(self.tests), **columns_of(list(self.tests.values()))}
+
+    def __str__(self) -> str:
+        rows = [
+            [term, number(test.statistic), str(test.df), p_value(test.p_value)] for term, test in self.tests.items()
+        ]
+        return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientIntervals(Result):
+    """Confidence intervals of coefficients, one ``(outcome, term, low, high)`` after the other."""
+
+    intervals: Sequence[tuple[Any, str, float, float]]
+    level: float
+    method: str
+
+    def __iter__(self) -> Iterator[tuple[Any, str, float, float]]:
+        return iter(self.intervals)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [row[j] for row in self] for j, name in enumerate(("outcome", "term", "low", "high"))}
+
+    def __str__(self) -> str:
+        rows = [[str(outcome), term, number(low), number(high)] for outcome, term, low, high in self]
+        head = f"Intervals of {percent(self.level, 0)} ({self.method})"
+        return "\n".join([head, *aligned([["outcome", "term", "low", "high"], *rows], left=2)])
 
 
 @dataclass(frozen=True)
@@ -149,22 +192,36 @@ class LogisticInference:
 
     def conf_int(
         self, level: float = 0.95, method: Literal["wald", "profile"] = "wald", reference: Any = None
-    ) -> list[tuple[Any, str, float, float]]:
-        """Intervals as (outcome, term, lower, upper): from standard errors, or by profile likelihood."""
-        if method not in ("wald", "profile"):
-            raise ParameterError(f"method must be 'wald' or 'profile', got {method!r}.")
+    ) -> CoefficientIntervals:
+        """Intervals of the coefficients as (outcome, term, low, high): from standard errors, or by profile likelihood.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        method : {"wald", "profile"}, default="wald"
+        reference : a class, default=None
+            What outcomes are compared with.
+
+        Returns
+        -------
+        CoefficientIntervals
+        """
+        check_choice("method", method, ("wald", "profile"))
         if not 0 < level < 1:
-            raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
+            raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")
         check_is_fitted(self, "rule_")
         self._refuse_l1()
+        rows: list[tuple[Any, str, float, float]]
         if method == "wald":
-            rows = self.summary(reference=reference, level=level).rows
-            return [(row.outcome, row.term, row.low, row.high) for row in rows]
-        reported = self._reported(reference)
-        terms = [(plain(self.classes_[k]), t) for k in reported.outcomes for t in reported.names]
-        return [(*term, *limits) for term, limits in zip(terms, self._profile(reported, level), strict=True)]
+            found = self.summary(reference=reference, level=level).rows
+            rows = [(row.outcome, row.term, row.low, row.high) for row in found]
+        else:
+            reported = self._reported(reference)
+            terms = [(plain(self.classes_[k]), t) for k in reported.outcomes for t in reported.names]
+            rows = [(*term, *limits) for term, limits in zip(terms, self._profile(reported, level), strict=True)]
+        return CoefficientIntervals(rows, level, method)
 
-    def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatio:
+    def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatioTest:
         """The test of this model against one with fewer columns, fitted to the same rows."""
         own, other = self._rows_again(), smaller._rows_again()
         same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
@@ -176,9 +233,9 @@ class LogisticInference:
                 "likelihood_ratio_test compares nested models of the same rows: the other model must have been fitted "
                 f"to the same labels and have fewer columns (difference in parameters: {df})."
             )
-        return likelihood_ratio(smaller._log_likelihood(), self._log_likelihood(), df)
+        return LikelihoodRatioTest.of(smaller._log_likelihood(), self._log_likelihood(), df)
 
-    def term_tests(self) -> dict[str, LikelihoodRatio]:
+    def term_tests(self) -> TermTests:
         """For each column, the likelihood-ratio test of the model without it."""
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
@@ -188,8 +245,8 @@ class LogisticInference:
             chosen = np.zeros((objective.n_functions, objective.n_parameters))
             chosen[np.arange(objective.n_functions), j + width * np.arange(objective.n_functions)] = 1.0
             value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
-            found[name] = likelihood_ratio(-objective.total_weight * value, self._log_likelihood(), len(chosen))
-        return found
+            found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, self._log_likelihood(), len(chosen))
+        return TermTests(found)
 
     def _rows_again(self) -> Objective:
         check_is_fitted(self, "rule_")

@@ -74,16 +74,23 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
 
     Parameters
     ----------
-    alphas : array-like, optional
+    alphas : array-like, default=None
         Strengths. Default: ``n_alphas`` of them, from the smallest at which all coefficients are 0 down to ``ratio``
         times that.
-    n_alphas : int
-    ratio : float
-    l1_ratio : float
+    n_alphas : int, default=50
+        Number of strengths, where none are given.
+    ratio : float, default=0.001
+        The least of them over the largest.
+    l1_ratio : float, default=1.0
         Share of the L1 penalty.
-    fit_intercept : bool
-    tol, max_iter, n_jobs
-        As in `LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether the scores have a constant, which is not penalised.
+    tol : float, default=1e-08
+        Relative distance of the objective from its minimum to stop at, at each strength.
+    max_iter : int, default=500
+        Most iterations at each strength.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -92,6 +99,15 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
     coefs_ : array of shape (A, 1, p), or (A, K, p) for more than two classes
     intercepts_ : array of shape (A, 1) or (A, K)
     solutions_ : list of Solution
+
+    See Also
+    --------
+    LogisticRegressionCV : one of the strengths, chosen by cross-validation.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010). Regularization paths for generalized linear models via coordinate
+    descent. J. Statistical Software 33.
 
     Examples
     --------
@@ -145,15 +161,27 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     Parameters
     ----------
-    alphas, n_alphas, ratio, l1_ratio, fit_intercept, tol, max_iter, n_jobs
-        As in `LogisticRegressionPath`.
+    alphas : array-like, default=None
+        Strengths to choose from. Default: those of `LogisticRegressionPath`.
+    n_alphas, ratio : int, default=50, and float, default=0.001
+        Number of strengths and the least over the largest, where none are given.
+    l1_ratio : float, default=1.0
+        Share of the L1 penalty: 0 ridge, 1 lasso.
+    fit_intercept : bool, default=True
+        Whether the log-odds have a constant.
+    tol : float, default=1e-08
+        Relative distance of the objective from its minimum to stop at.
+    max_iter : int, default=500
+        Most iterations of a fit.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     cv : int or splitter, default=10
         Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``.
-    rule : {"one-se", "min"}
+    rule : {"one-se", "min"}, default="one-se"
         Take the strongest penalty whose held-out loss is within one standard error of the least, or the least itself.
-    reference : a class, optional
+    reference : a class, default=None
         The class `log_odds` and `summary` compare with.
-    random_state : int, optional
+    random_state : int, default=None
         For the folds.
 
     Attributes
@@ -167,6 +195,17 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         Number of folds.
     coef_, intercept_, classes_, solution_
         As in `LogisticRegression`, fitted to all rows at ``alpha_``.
+
+    See Also
+    --------
+    LogisticRegression : at a given strength.
+    LogisticRegressionPath : all strengths.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010). Regularization paths for generalized linear models via coordinate
+    descent. J. Statistical Software 33.
+    Breiman, L., Friedman, J., Olshen, R. & Stone, C. (1984). Classification and Regression Trees (one standard error).
 
     Examples
     --------

@@ -405,12 +405,11 @@ class OneVsRest(CodebookMetaClassifier):
     ----------
     estimator : classifier
         Any scikit-learn classifier of two classes; each column fits a clone of it on the labels 0 and 1.
-    vote : bool
+    vote : bool, default=False
         The voting form: K - 1 classifiers that claim rows for their class or do not. Rows that nobody claims are of the
         last class, those that several claim go to the surest claimant.
-    n_jobs : int, optional
-        Threads: None as many as BLAS uses, -1 all cores. Classifiers that hold Python's lock while they are fitted gain
-        nothing from them. The result does not depend on it.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -419,11 +418,21 @@ class OneVsRest(CodebookMetaClassifier):
         What each column learns; ``codebook_.matrix`` is (K, M).
     code_distance_ : float
         Smallest Hamming distance of two of its rows.
+    class_count_ : array of shape (K,)
+        Weight of each class in the training rows.
     estimators_ : list of the M fitted classifiers
     sides_ : array of shape (M, 2)
         The labels that each of them learned for the sides -1 and +1.
     coef_, intercept_ : arrays of shape (M, p) and (M,)
         Where all of them are linear; rows are then scored by one product.
+
+    See Also
+    --------
+    OneVsOne, OutputCode : other codes.
+
+    References
+    ----------
+    Rifkin, R. & Klautau, A. (2004). In defense of one-vs-all classification. J. Machine Learning Research 5.
 
     Examples
     --------
@@ -479,16 +488,34 @@ class OneVsOne(CodebookMetaClassifier):
     estimator : classifier
         Any scikit-learn classifier of two classes; each pair fits a clone of it on the rows of these two classes, with
         their own labels.
-    decision : "votes" or "confidence"
+    decision : "votes" or "confidence", default="votes"
         Count the pairings won and let the sum of scores decide between equals; or take the sum of scores alone.
-    n_jobs : int, optional
-        As in `OneVsRest`.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
-    classes_, codebook_, code_distance_, estimators_, sides_, coef_, intercept_
-        As in `OneVsRest`; the M = K (K - 1) / 2 columns are the pairs (0, 1), (0, 2), ... of the classes, with scores
-        above 0 for the second of the two.
+    classes_ : array of shape (K,)
+    codebook_ : Codebook
+        Its M = K (K - 1) / 2 columns are the pairs (0, 1), (0, 2), ... of the classes, with scores above 0 for the
+        second of the two.
+    code_distance_ : float
+        Smallest Hamming distance of two rows of the codebook.
+    class_count_ : array of shape (K,)
+        Weight of each class in the training rows.
+    estimators_ : list of the M fitted classifiers
+    sides_ : array of shape (M, 2)
+        The two classes of each of them.
+    coef_, intercept_ : arrays of shape (M, p) and (M,)
+        Where all of them are linear; rows are then scored by one product.
+
+    See Also
+    --------
+    OneVsRest, OutputCode : other codes.
+
+    References
+    ----------
+    Friedman, J. H. (1996). Another approach to polychotomous classification. Technical report, Stanford University.
 
     Examples
     --------
@@ -532,26 +559,46 @@ class OutputCode(CodebookMetaClassifier):
     ----------
     estimator : classifier
         Any scikit-learn classifier of two classes; each column fits a clone of it on the labels 0 and 1.
-    code : "dense", "sparse", "exhaustive", or array of shape (K, M) of -1, 0 and +1
+    code : "dense", "sparse", "exhaustive", or array of shape (K, M) of -1, 0 and +1, default="dense"
         Random bits, 10 log2 K of them; random bits of which half leave the class out, 15 log2 K; every way to part the
         classes in two; or a table of your own, rows in the sorted order of the classes. Random codes are the best of
         many draws by the distance of their rows.
-    decoding : "hamming" or "loss"
+    decoding : "hamming" or "loss", default="hamming"
         Count the bits that differ, one left out as 1/2; or add up a loss of the scores (Allwein, Schapire & Singer,
         2000).
-    loss : "logistic", "hinge" or "exponential"
+    loss : "logistic", "hinge" or "exponential", default="logistic"
         For ``decoding="loss"``: best the one that ``estimator`` minimises.
-    length : int, optional
+    length : int, default=None
         Columns of a dense or sparse code.
-    random_state : int, optional
+    random_state : int, default=None
         For dense and sparse codes.
-    n_jobs : int, optional
-        As in `OneVsRest`.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
-    classes_, codebook_, code_distance_, estimators_, sides_, coef_, intercept_
-        As in `OneVsRest`, with one column for each bit.
+    classes_ : array of shape (K,)
+    codebook_ : Codebook
+        One column for each bit.
+    code_distance_ : float
+        Smallest Hamming distance of two classes.
+    class_count_ : array of shape (K,)
+        Weight of each class in the training rows.
+    estimators_ : list of the fitted classifiers of the bits
+    sides_ : array of shape (M, 2)
+        The labels that they learned for the sides -1 and +1 of their column.
+    coef_, intercept_ : arrays of shape (M, p) and (M,)
+        Coefficients of linear classifiers.
+
+    See Also
+    --------
+    OneVsRest, OneVsOne : the codes most used.
+
+    References
+    ----------
+    Dietterich, T. G. & Bakiri, G. (1995). Solving multiclass learning problems via error-correcting output codes. J.
+    Artificial Intelligence Research 2.
+    Allwein, E. L., Schapire, R. E. & Singer, Y. (2000). Reducing multiclass to binary. J. Machine Learning Research 1.
 
     Examples
     --------

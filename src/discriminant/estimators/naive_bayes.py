@@ -49,11 +49,11 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
 
     Parameters
     ----------
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
-    var_smoothing : float
+    var_smoothing : float, default=1e-09
         Share of a column's variance over all rows that is added to its variance in each class.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -61,6 +61,15 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     classes_, priors_ : arrays of shape (K,)
     means_, variances_ : arrays of shape (K, p)
     moments_ : the statistic the model was read from
+
+    See Also
+    --------
+    NaiveBayes : other distributions, mixed in one table.
+    QuadraticDiscriminantAnalysis : columns that depend on each other.
+
+    References
+    ----------
+    Hand, D. J. & Yu, K. (2001). Idiot's Bayes: not so stupid after all? International Statistical Review 69.
 
     Examples
     --------
@@ -110,16 +119,16 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
 
     Parameters
     ----------
-    distributions : "auto", a name, a list with one name per column, or a dict from column to name
+    distributions : "auto", a name, a list with one name per column, or a dict from column to name, default="auto"
         "auto" (also for columns the dict leaves out) goes by type: text and categories are categorical, booleans
         bernoulli, other numbers gaussian.
-    priors : array-like or dict, optional
+    priors : array-like or dict, default=None
         Class probabilities, in class order or by label. Default: the shares of the training rows.
-    alpha : float
+    alpha : float, default=1.0
         Additive smoothing of everything that is counted.
-    var_smoothing : float
+    var_smoothing : float, default=1e-09
         Share of a normal column's variance over all rows that is added to its variance in each class.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Attributes
@@ -127,6 +136,15 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     classes_, priors_ : arrays of shape (K,)
     distributions_ : tuple with the distribution of each column
     moments_ : the statistic the model was read from
+
+    See Also
+    --------
+    GaussianNB : numbers only.
+
+    References
+    ----------
+    McCallum, A. & Nigam, K. (1998). A comparison of event models for naive Bayes text classification. AAAI workshop.
+    Hand, D. J. & Yu, K. (2001). Idiot's Bayes: not so stupid after all? International Statistical Review 69.
 
     Examples
     --------

@@ -70,31 +70,31 @@ class Perceptron(StreamingMixin, BinaryLearner):
 
     Parameters
     ----------
-    form : {"primal", "dual"}
+    form : {"primal", "dual"}, default="primal"
         Keep the weights; or keep for every row the number of updates it caused, and see rows through their products
         only. Both make the same updates (up to rounding, where a score is exactly 0). The dual form is for up to
         10,000 rows.
-    rule : {"sign", "nonpositive"}
+    rule : {"sign", "nonpositive"}, default="sign"
         What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``.
-    eta : float
+    eta : float, default=1.0
         Length of a step.
-    max_iter : int
+    max_iter : int, default=1000
         Most passes over the rows.
-    shuffle : bool
+    shuffle : bool, default=False
         Visit the rows in a new random order in every pass.
-    average : bool
+    average : bool, default=False
         Classify with the mean of the weights after every visit (Freund & Schapire 1999), which stands whether or not
         the classes can be separated; nothing is warned of then.
-    trace : bool
+    trace : bool, default=False
         Keep every update in ``trace_``.
-    fit_intercept : bool
-    multiclass : {"one-vs-rest", "one-vs-one"}
+    fit_intercept : bool, default=True
+        Whether the scores have a constant, which is not penalised.
+    multiclass : {"one-vs-rest", "one-vs-one"}, default="one-vs-rest"
         For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
         and the scores decide among equals.
-    n_jobs : int, optional
-        Threads for the binary problems of many classes: None as many as BLAS uses, -1 all cores. The result does not
-        depend on it.
-    random_state : int, optional
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+    random_state : int, default=None
         For ``shuffle``.
 
     Attributes
@@ -115,6 +115,17 @@ class Perceptron(StreamingMixin, BinaryLearner):
         Which classes each binary problem tells apart.
     walks_ : list of `PerceptronState`
         Where each binary problem stands, for `partial_fit` to go on from.
+
+    See Also
+    --------
+    SupportVectorClassifier : the separating hyperplane with the widest margin, also for classes that overlap.
+
+    References
+    ----------
+    Rosenblatt, F. (1958). The perceptron. Psychological Review 65.
+    Novikoff, A. B. J. (1962). On convergence proofs for perceptrons (the bound on the updates).
+    Gallant, S. I. (1990). Perceptron-based learning algorithms. IEEE Trans. Neural Networks 1 (the pocket).
+    Freund, Y. & Schapire, R. E. (1999). Large margin classification using the perceptron. Machine Learning 37.
 
     Examples
     --------

@@ -67,29 +67,31 @@ class SupportVectorClassifier(BinaryLearner):
 
     Parameters
     ----------
-    margin : {"soft", "hard"}
+    margin : {"soft", "hard"}, default="soft"
         With "hard", classes that no hyperplane separates raise a `NotSeparableError` with a proof: its ``witness``,
         which ``witness.check(X, y)`` checks, or ``witness.check(X, y == label)`` for one class against the rest.
-    C : float
+    C : float, default=1.0
         What slack costs (soft margin).
-    loss : {"hinge", "squared_hinge"}
-    fit_intercept : bool
-    multiclass : {"one-vs-rest", "one-vs-one"}
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Of the soft margin.
+    fit_intercept : bool, default=True
+        Whether the scores have a constant, which is not penalised.
+    multiclass : {"one-vs-rest", "one-vs-one"}, default="one-vs-rest"
         For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
         and the scores decide among equals.
-    solver : {"auto", "newton", "dual"}
+    solver : {"auto", "newton", "dual"}, default="auto"
         "newton" for up to some hundred columns, exact and with few passes over the rows whatever C; "dual", coordinate
         ascent in the dual, for more columns and for sparse rows. "auto" chooses by shape.
-    tol : float
+    tol : float, default=1e-06
         Duality gap, relative to the objective, to stop at: a proven bound on the distance from the minimum.
-    max_iter : int
+    max_iter : int, default=5000
         Most sweeps over the rows ("dual").
-    calibration : {None, "sigmoid", "isotonic"}
+    calibration : {None, "sigmoid", "isotonic"}, default=None
         Learn probabilities from the margins, by scikit-learn's calibration with 5 folds; ``predict_proba`` exists only
         then. Predictions are still those of the margins.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
-    random_state : int, optional
+    random_state : int, default=None
         For the order of the rows in "dual".
 
     Attributes
@@ -109,6 +111,17 @@ class SupportVectorClassifier(BinaryLearner):
         What the solver reached: objective, duality gap, passes over the rows.
     codebook_ : Codebook
         Which classes each binary problem tells apart.
+
+    See Also
+    --------
+    OneVsOne : the machines of the pairs as models of their own.
+    Perceptron : some separating hyperplane instead of the one with the widest margin.
+
+    References
+    ----------
+    Cortes, C. & Vapnik, V. (1995). Support-vector networks. Machine Learning 20.
+    Hsieh, C.-J. et al. (2008). A dual coordinate descent method for large-scale linear SVM. ICML.
+    Platt, J. (1999). Probabilistic outputs for support vector machines (calibration).
 
     Examples
     --------
