@@ -138,10 +138,10 @@ class LinearDiscriminantAnalysis(
     References
     ----------
     Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7.
-    Ledoit, O. & Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. J. Multivariate
-    Analysis 88.
-    Chen, Y., Wiesel, A., Eldar, Y. C. & Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation ("oas").
-    IEEE Trans. Signal Processing 58.
+    Ledoit, O. & Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+    Multivariate Analysis 88.
+    Chen, Y., Wiesel, A., Eldar, Y. C. & Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation
+    ("oas"). IEEE Trans. Signal Processing 58.
     Hastie, T., Tibshirani, R. & Friedman, J. (2009). The Elements of Statistical Learning, section 4.3.
 
     Examples
