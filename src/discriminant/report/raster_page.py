@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
-from ..raster.class_map import Legend, class_pixels
+from ..raster.class_map import class_pixels, written_classes
 from ..raster.figures import image_picture, map_picture, shown_bands
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
@@ -20,12 +20,31 @@ from .page import Drawing, Section, count, decimal, drawing, percent, versions, 
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture on the page, and what is said about it."""
+class Block:
+    """A block of a section: the kind of its element (as ``raster.html`` writes it), and what stands in it."""
 
-    source: str  #: as a data address
-    title: str
-    explanation: str
+    kind: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A table: what it is called, the names of its columns, its rows, and which columns are text."""
+
+    label: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text_columns: Sequence[int] = (0,)
+    colours: Sequence[str] = ()  #: of the rows, where they are classes of a map
+    style: str = ""
+
+
+Blocks = list[Block | Drawing]
+
+_HELD_OUT = (
+    " Whole areas were held out in turn, because pixels of one area resemble each other, and their pixels were given "
+    "classes as those of the map were."
+)
 
 
 def write_raster_report(
@@ -52,44 +71,41 @@ def write_raster_report(
     path : str or path
         The file; it appears whole or not at all.
     image : Image, path or list of paths, or None
-    samples : Samples, optional
+    samples : Samples, default None
         For counts, signatures, histograms and scatter plots.
-    separability : ClassSeparability, optional
-    class_map : path, optional
+    separability : ClassSeparability, default None
+    class_map : path, default None
         A map that `classify_image` wrote, or one band of class codes.
-    model : fitted classifier, optional
+    model : fitted classifier, default None
         What made it.
-    held_out : MapAccuracy, optional
+    held_out : MapAccuracy, default None
         Of training areas that were held out while the model was fitted to the others.
-    accuracy : MapAccuracy, optional
+    accuracy : MapAccuracy, default None
         Of the map, by reference areas or points.
-    adjusted : AreaAdjusted, optional
+    adjusted : AreaAdjusted, default None
         The same for a sample that was stratified by map class.
-    area_unit : str
+    area_unit : str, default ""
         What its areas are counted in, such as "hectares".
-    command : str, optional
+    command : str, default None
         What made the page.
-    title : str, optional
+    title : str, default None
+        What the page is called; by default after the image or the map.
 
     Returns
     -------
     Path
     """
-    sections = []
-    if image is not None or class_map is not None:
-        heading = "The map" if image is None else "The image" if class_map is None else "Image and map"
-        sections.append(Section("pictures", heading, _pictures(image, class_map)))
-    if samples is not None:
-        sections.append(Section("samples", "The samples", _samples(samples, separability)))
-    if separability is not None:
-        sections.append(Section("separability", "How well the classes can be told apart", _separability(separability)))
-    if held_out is not None:
-        sections.append(Section("held-out", "How right the model is on areas it has not seen", _agreement(held_out)))
-    if accuracy is not None:
-        sections.append(Section("accuracy", "How right the map is", _agreement(accuracy)))
-    if adjusted is not None:
-        sections.append(Section("adjusted", "What the classes cover, estimated", _adjusted(adjusted, area_unit)))
-    sections.append(Section("reproduction", "How to reproduce this", _reproduction(command, model)))
+    pictured = "The map" if image is None else "The image" if class_map is None else "Image and map"
+    parts = [
+        ("pictures", pictured, _pictures(image, class_map)),
+        ("samples", "The samples", _samples(samples, separability)),
+        ("separability", "How well the classes can be told apart", _separability(separability)),
+        ("held-out", "How right the model is on areas it has not seen", _agreement(held_out, "", _HELD_OUT)),
+        ("accuracy", "How right the map is", _agreement(accuracy, " on the map", "")),
+        ("adjusted", "What the classes cover, estimated", _adjusted(adjusted, area_unit)),
+        ("reproduction", "How to reproduce this", _reproduction(command, model)),
+    ]
+    sections = [Section(name, heading, {"blocks": blocks}) for name, heading, blocks in parts if blocks]
     return write_page(path, "raster.html", title or _title(image, class_map), [], sections)
 
 
@@ -101,49 +117,37 @@ def _title(image: Image | Paths | None, class_map: Any) -> str:
     return f"Classes of {name}" if class_map is not None else f"Samples of {name}"
 
 
-def _pictures(image: Image | Paths | None, class_map: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"pictures": [], "legend": []}
+def _pictures(image: Image | Paths | None, class_map: Any) -> Blocks:
+    pictures, table = [], []
     if image is not None:
         with opened(image) as source:
-            found["pictures"].append(_image_picture(source))
+            pictures.append(_image_picture(source))
     if class_map is not None:
         content, legend = map_picture(class_map)
         words = f"{several(len(legend.classes), 'class', 'classes')}; pixels without a value are left white."
-        found["pictures"].append(Picture(_data(content), f"The map {Path(class_map).name}", words))
-        found |= _map_classes(class_map, legend)
-    return found
+        pictures.append(_picture(content, f"The map {Path(class_map).name}", words))
+        with opened(class_map) as source:
+            columns = written_classes(legend, class_pixels(source, legend.names), source.pixel_hectares)
+        head, rows = [name.capitalize() for name in columns], list(zip(*columns.values(), strict=True))
+        colours = [entry.colour for entry in legend.entries]
+        table = [
+            Block("table", TableBlock("Legend of the map", head, rows, colours=colours)),
+            Block("remark", "Counted on the map, errors and all."),
+        ]
+    return [Block("pictures", pictures), *table] if pictures else []
 
 
-def _map_classes(class_map: Any, legend: Legend) -> dict[str, Any]:
-    """The classes of the map with their colours, and how much of it each has."""
-    with opened(class_map) as source:
-        pixels, hectares = class_pixels(source, legend.names), source.pixel_hectares
-    total = sum(pixels.values())
-    return {
-        "hectares": hectares is not None,
-        "legend": [
-            {
-                "colour": entry.colour,
-                "name": entry.name,
-                "values": [
-                    str(entry.code),
-                    count(n),
-                    percent(n / total if total else math.nan),
-                    *([] if hectares is None else [f"{n * hectares:,.2f}"]),
-                ],
-            }
-            for entry in legend.entries
-            for n in [pixels.get(entry.label, 0)]
-        ],
-    }
-
-
-def _image_picture(source: Image) -> Picture:
+def _image_picture(source: Image) -> dict[str, str]:
     bands = [source.band_names[j] for j in shown_bands(source)]
     height, width = source.shape
     drawn = f"{', '.join(bands)} as red, green and blue" if len(bands) == 3 else f"{bands[0]} in grey"
     words = f"{count(width)} x {count(height)} pixels in {several(source.n_bands, 'band')}; drawn: {drawn}."
-    return Picture(_data(image_picture(source)), f"The image {_name(source)}", words)
+    return _picture(image_picture(source), f"The image {_name(source)}", words)
+
+
+def _picture(content: bytes, title: str, explanation: str) -> dict[str, str]:
+    source = "data:image/png;base64," + b64encode(content).decode("ascii")
+    return {"source": source, "title": title, "explanation": explanation}
 
 
 def _name(source: Image) -> str:
@@ -152,38 +156,24 @@ def _name(source: Image) -> str:
     return f"{Path(source.paths[0]).name}{more}"
 
 
-def _data(content: bytes) -> str:
-    return "data:image/png;base64," + b64encode(content).decode("ascii")
-
-
-def _samples(samples: Samples, separability: ClassSeparability | None) -> dict[str, Any]:
-    statistics = samples.statistics
-    lines = [
-        {
-            "label": str(label),
-            "pixels": count(statistics.counts[k]),
-            "areas": count(statistics.areas[k]),
-            "values": [
-                f"{decimal(mean, 4)} ± {decimal(sd, 3)}"
-                for mean, sd in zip(statistics.means[k], statistics.sds[k], strict=True)
-            ],
-        }
-        for k, label in enumerate(statistics.classes.tolist())
-    ]
-    return {
-        "bands": samples.band_names,
-        "lines": lines,
-        "findings": [{"severity": one.severity, "message": one.message} for one in samples.findings],
-        "drawings": _sample_drawings(samples, separability),
-    }
-
-
-def _sample_drawings(samples: Samples, separability: ClassSeparability | None) -> list[Drawing]:
-    """The figures of the samples; the plane is that of the two bands that tell most, where that is known."""
+def _samples(samples: Samples | None, separability: ClassSeparability | None) -> Blocks:
+    """Counts and spread; the plane that is drawn is that of the two bands that tell most, where that is known."""
     from ..raster import figures
 
+    if samples is None:
+        return []
+    found = samples.statistics
+    rows = []
+    for k, label in enumerate(found.classes.tolist()):
+        spread = zip(found.means[k], found.sds[k], strict=True)
+        values = [f"{decimal(mean, 4)} ± {decimal(sd, 3)}" for mean, sd in spread]
+        rows.append([str(label), count(found.counts[k]), count(found.areas[k]), *values])
     telling = [] if separability is None else [gain.band for gain in separability.bands[:2]]
+    head = ["Class", "Pixels", "Areas", *samples.band_names]
     return [
+        Block("table", TableBlock("Table of samples", head, rows, style="bands")),
+        Block("remark", "Mean ± standard deviation of each class in each band."),
+        *([Block("findings", samples.findings)] if samples.findings else []),
         drawing("plot-signatures", figures.signatures, samples),
         drawing("plot-histograms", figures.histograms, samples),
         drawing("plot-scatter", figures.band_scatter, samples, *telling),
@@ -191,70 +181,80 @@ def _sample_drawings(samples: Samples, separability: ClassSeparability | None) -
     ]
 
 
-def _separability(found: ClassSeparability) -> dict[str, Any]:
+def _separability(found: ClassSeparability | None) -> Blocks:
     from ..raster import figures
 
-    return {
-        "drawings": [drawing("plot-separability", figures.separability_matrix, found)],
-        "readings": found.readings,
-        "scale": SCALE,
-        "pairs": [
-            {
-                "first": str(pair.first),
-                "second": str(pair.second),
-                "values": [
-                    f"{value:.3f}"
-                    for value in (pair.bhattacharyya, pair.jeffries_matusita, pair.transformed_divergence)
-                ],
-                "reading": pair.reading,
-            }
-            for pair in found.pairs
-        ],
-        "bands": [
-            {"name": gain.band, "values": [f"{value:.3f}" for value in (gain.alone, gain.mean, gain.least)]}
-            for gain in found.bands
-        ],
-    }
+    if found is None:
+        return []
+    pairs = [
+        [str(pair.first), str(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
+        for pair in found.pairs
+    ]
+    gains = [[gain.band, *(f"{value:.3f}" for value in (gain.alone, gain.mean, gain.least))] for gain in found.bands]
+    distances = ["Bhattacharyya", "Jeffries-Matusita", "Transformed divergence"]
+    bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
+    of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
+    return [
+        *(Block("words", reading) for reading in found.readings),
+        Block(
+            "table", TableBlock("Table of distances", ["Class", "Class", *distances, "Told apart"], pairs, (0, 1, 5))
+        ),
+        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}."),
+        drawing("plot-separability", figures.separability_matrix, found),
+        Block("heading", "Which bands help"),
+        Block("table", TableBlock("Table of bands", bands, gains)),
+        Block("remark", of_all),
+    ]
 
 
-def _agreement(found: MapAccuracy) -> dict[str, Any]:
-    matrix = found.confusion
-    return {
-        "mapped": [str(label) for label in matrix.predictions.tolist()],
-        "lines": [
-            {"label": str(label), "counts": [count(n) for n in row], "total": count(row.sum()), "share": percent(share)}
-            for label, row, share in zip(
-                matrix.classes.tolist(), matrix.counts, found.producers_accuracy.tolist(), strict=True
-            )
-        ],
-        "users": [percent(share) for share in found.users_accuracy.tolist()],
-        "others": len(matrix.predictions) - len(matrix.classes),
-        "totals": [count(n) for n in (*matrix.counts.sum(axis=0), matrix.counts.sum())],
-        "overall": percent(found.overall_accuracy),
-        "kappa": decimal(found.kappa, 3),
-        "quantity": percent(found.quantity_disagreement),
-        "allocation": percent(found.allocation_disagreement),
-    }
+def _agreement(found: MapAccuracy | None, where: str, remark: str) -> Blocks:
+    if found is None:
+        return []
+    matrix, overall = found.confusion, percent(found.overall_accuracy)
+    mapped, total = [str(label) for label in matrix.predictions.tolist()], matrix.counts.sum(axis=0)
+    rows = [
+        [str(label), *map(count, counts), count(counts.sum()), percent(share)]
+        for label, counts, share in zip(matrix.classes.tolist(), matrix.counts, found.producers_accuracy, strict=True)
+    ]
+    rows.append(["Total", *map(count, total), count(total.sum()), ""])
+    others = [""] * (len(mapped) - len(matrix.classes))
+    rows.append(["User's accuracy", *map(percent, found.users_accuracy), *others, "", overall])
+    head = ["Reference (rows), map (columns)", *mapped, "Total", "Producer's accuracy"]
+    told = (
+        "Producer's accuracy: of the reference pixels of a class, the share mapped as the class. User's accuracy: of "
+        "the pixels mapped as a class, the share that is of it. Quantity disagreement "
+        f"{percent(found.quantity_disagreement)}, allocation disagreement {percent(found.allocation_disagreement)}."
+    )
+    kappa = decimal(found.kappa, 3)
+    return [
+        Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
+        Block("table", TableBlock("Confusion matrix, rows reference, columns map", head, rows)),
+        Block("remark", told + remark),
+    ]
 
 
-def _adjusted(found: AreaAdjusted, unit: str) -> dict[str, Any]:
+def _adjusted(found: AreaAdjusted | None, unit: str) -> Blocks:
     from ..raster import figures
 
-    return {
-        "lines": [
-            {"label": str(label), "values": cells} for label, cells in zip(found.classes, found.written, strict=True)
-        ],
-        "unit": unit,
-        "drawings": [drawing("plot-areas", figures.area_estimates, found, unit=unit)],
-        "overall": found.written_overall,
-        "level": f"{100 * found.level:g} %",
-        "notes": found.notes,
-    }
+    if found is None:
+        return []
+    area = f"Area ({unit})" if unit else "Area"
+    head = ["Class", "User's accuracy", "Producer's accuracy", area, "Area on the map"]
+    rows = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
+    told = (
+        f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals: each class counts "
+        "by its area on the map."
+    )
+    return [
+        Block("lead", f"Overall accuracy {found.written_overall}."),
+        Block("table", TableBlock("Table of adjusted accuracies and areas", head, rows)),
+        Block("remark", told),
+        drawing("plot-areas", figures.area_estimates, found, unit=unit),
+        *(Block("remark", note) for note in found.notes),
+    ]
 
 
-def _reproduction(command: str | None, model: Any) -> dict[str, Any]:
-    return {
-        "command": command,
-        "model": None if model is None else repr(model),
-        "versions": versions("rasterio"),
-    }
+def _reproduction(command: str | None, model: Any) -> Blocks:
+    code = [command, None if model is None else repr(model)]
+    told = ", ".join(f"{name} {version}" for name, version in versions("rasterio"))
+    return [*(Block("code", text) for text in code if text), Block("versions", told)]
