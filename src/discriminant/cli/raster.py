@@ -102,8 +102,7 @@ class TrainingSource(AreaOptions):
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME",
-            help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.",
+            metavar="NAME", help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm."
         ),
     ] = "maximum-likelihood"
     model_file: Annotated[
@@ -190,12 +189,13 @@ class TrainedModel:
 
     def save(self, path: str) -> None:
         """Write the model with the bands it is for."""
+        from ..results import jsonable
         from ..storage import save
 
         training = None
         if self.samples is not None:
-            training = {"pixels": self.samples.n_pixels, "image": self.samples.origin.to_dict()}
-        save(self.model, path, training=training, bands=[band.to_dict() for band in self.bands], name=self.name)
+            training = {"pixels": self.samples.n_pixels, "image": jsonable(self.samples.origin)}
+        save(self.model, path, training=training, bands=jsonable(self.bands), name=self.name)
 
 
 @dataclass(frozen=True)
@@ -228,6 +228,12 @@ class MapOptions:
         typer.Option(metavar="CLASS=#RRGGBB", help="The colour of a class on the map; may be repeated."),
     ] = None
     overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `classify_image` takes of them as it is."""
+        same = ("reject", "probability", "probabilities", "probability_type", "overviews")
+        return {**{name: getattr(self, name) for name in same}, "colours": pairs("--colour", self.colour or ())}
 
 
 @app.command()
@@ -302,13 +308,16 @@ def classify(
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
     """
+    from ..raster import classify_image
+
     for path in (save_model, report):
         check_output(path, overwrite)
     image = _image(images)
     trained = source.trained(image)
     _tell_findings(trained.samples)
     decision = trained.decision(making.costs, making.reject_cost)
-    made = _class_map(trained, image, output, making, decision, overwrite)
+    settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
+    made = classify_image(trained.model, image, output, trained_on=trained.bands, **settings)
     held_out = trained.held_out(decision, making.reject) if validate else None
     if save_model is not None:
         trained.save(save_model)
@@ -448,28 +457,6 @@ def _separability(drawn: Samples) -> ClassSeparability | None:
     except DegenerateDataError as error:
         say(f"Note: {told(error)}")
         return None
-
-
-def _class_map(
-    trained: TrainedModel, image: Any, output: str, making: MapOptions, decision: Decision | None, overwrite: bool
-) -> ClassMap:
-    from ..raster import classify_image
-
-    return classify_image(
-        trained.model,
-        image,
-        output,
-        trained_on=trained.bands,
-        decision=decision,
-        reject=making.reject,
-        probability=making.probability,
-        probabilities=making.probabilities,
-        probability_type=making.probability_type,  # type: ignore[arg-type]
-        colours=pairs("--colour", making.colour or ()),
-        overviews=making.overviews,
-        overwrite=overwrite,
-        progress=None,
-    )
 
 
 def _tell_findings(*results: Any) -> None:

@@ -1,28 +1,13 @@
 """Everything public for images, and where it is defined."""
 
-from .accuracy import (
-    AreaAdjusted,
-    MapAccuracy,
-    MapAssessment,
-    area_adjusted_accuracy,
-    assess_map,
-    map_accuracy,
-)
+from .accuracy import AreaAdjusted, MapAccuracy, MapAssessment, area_adjusted_accuracy, assess_map, map_accuracy
 from .areas import Areas, LabelImage, open_areas
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
 from .classify import classify_image
 from .design import SampleDesign, allocate, draw_design, sample_size
 from .image import Band, Image, open_image, refuse_other_bands
 from .models import image_model
-from .samples import (
-    ClassStatistics,
-    SampleOrigin,
-    Samples,
-    TrainingData,
-    draw_samples,
-    load_samples,
-    save_samples,
-)
+from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
 from .validate import cross_validate_areas, held_out_accuracy, split_by_area
 
@@ -43,7 +28,6 @@ __all__ = [
     "SampleDesign",
     "SampleOrigin",
     "Samples",
-    "TrainingData",
     "allocate",
     "area_adjusted_accuracy",
     "assess_map",

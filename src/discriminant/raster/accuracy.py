@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
-from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
+from ..evaluation.confusion import ConfusionMatrix, CrossTable
 from ..evaluation.intervals import Interval, check_level, quantile
-from ..results import Finding, Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
-from .areas import as_areas
+from ..evaluation.rates import ratio
+from ..results import Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
+from ..tables.learning import Finding
+from .areas import as_areas, told_findings
 from .class_map import class_pixels, labels_of_codes, refuse_many_bands
 from .image import Image, Paths, opened
 from .samples import pixel_values
@@ -515,7 +517,7 @@ class MapAssessment(Result):
         return self.accuracy._columns()
 
     def __str__(self) -> str:
-        return "\n".join([str(self.accuracy), *(f"{finding.severity}: {finding.message}" for finding in self.findings)])
+        return "\n".join([str(self.accuracy), *told_findings(self.findings)])
 
 
 def assess_map(
@@ -569,7 +571,7 @@ def assess_map(
         refuse_many_bands(image)
         values, pixels = pixel_values(image, reference.pixels(image), n_jobs)
         if not pixels.n_pixels:
-            why = " ".join(str(finding.message) for finding in pixels.findings)
+            why = " ".join(finding.message for finding in pixels.findings)
             raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies. {why}")
         mapped = labels_of_codes(values[:, 0], names, image)
         known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,6 +82,11 @@ class AreaPixels:
 def area_finding(severity: Severity, kind: str, message: str) -> Finding:
     """A finding that is about areas, not about one column."""
     return Finding(severity, kind, None, message)
+
+
+def told_findings(findings: Sequence[Finding]) -> list[str]:
+    """Findings as printed results have them, a line each."""
+    return [f"{finding.severity}: {finding.message}" for finding in findings]
 
 
 def named_areas(ids: Array, labels: Array, areas: Array) -> str:

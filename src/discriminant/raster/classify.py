@@ -23,16 +23,7 @@ from ..files import check_target, whole_files
 from ..results import shown
 from ..validation.progress import progress_bar
 from .class_map import ClassMap, Legend, qgis_style
-from .image import (
-    Band,
-    Image,
-    Paths,
-    extra,
-    no_georeference_warning,
-    opened,
-    refuse_other_bands,
-    refuse_palette,
-)
+from .image import Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
 from .models import PixelClassifier, ProbabilityBands, pixel_classifier, probability_values
 
 Array = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Coordinate systems of areas and images: known, the same, or said to be different."""
+"""Coordinate systems of areas and images, and shapes brought from one to another with their edges densified."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, Setting
 from .image import Image, extra
 
 Array = np.ndarray[Any, Any]
+#: From points of shape (n, 2) to where they lie in the other system.
+PointTransform = Callable[[Array], Array]
+
+#: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
+_TOLERANCE = 0.001
+#: An edge is cut into at most this many pieces at a time, in so many rounds: an edge that ends where the other system
+#: has no places would ask for ever more.
+_MOST_PIECES, _MOST_ROUNDS = 256, 3
+#: Where edges are looked at. Not the middle alone: an edge that bends like an S is in its place there.
+_LOOKED_AT = (0.25, 0.5, 0.75)
 
 
 def as_crs(given: Any, name: str) -> Any:
@@ -28,10 +38,11 @@ def same_crs(source: str, crs: Any, image: Image) -> bool:
     if (crs is None) != (image.crs is None):
         silent, other = (source, image.label) if crs is None else (image.label, source)
         known = image.crs if crs is None else crs
-        how = "give it (crs)" if crs is None else 'write it into the file, for example with "rio edit-info --crs"'
+        write = ('write it into the file, for example with "rio edit-info --crs".',)
         raise InputError(
             f"{silent} does not say its coordinate system (CRS), and {other} is in {known}: where they meet is not "
-            f"known. Find out the system of {silent} and {how}."
+            f"known. Find out the system of {silent} and ",
+            *(("give it (", Setting("crs"), ").") if crs is None else write),
         )
     # Systems with an unknown datum count as equal to all like them; their numbers in the EPSG list may still differ.
     return crs is None or bool(crs == image.crs and crs.to_epsg() == image.crs.to_epsg())
@@ -42,19 +53,7 @@ def transform_points(crs: Any, other: Any, xy: Array) -> Array:
     return np.column_stack(extra("rasterio.warp").transform(crs, other, xy[:, 0], xy[:, 1]))
 
 
-#: From points of shape (n, 2) to where they lie in the other system.
-Move = Callable[[Array], Array]
-
-#: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
-_TOLERANCE = 0.001
-#: An edge is cut into at most this many pieces at a time, in so many rounds: an edge that ends where the other system
-#: has no places would ask for ever more.
-_MOST_PIECES, _MOST_ROUNDS = 256, 3
-#: Where edges are looked at. Not the middle alone: an edge that bends like an S is in its place there.
-_LOOKED_AT = (0.25, 0.5, 0.75)
-
-
-def densified(geometries: Array, move: Move) -> Array:
+def densified(geometries: Array, move: PointTransform) -> Array:
     """The shapes with all their points moved, and with points added to edges that are not straight any more.
 
     An edge is straight in the system it was drawn in. Moving its ends alone would draw a chord: a parallel of 100 km at
@@ -77,7 +76,7 @@ def densified(geometries: Array, move: Move) -> Array:
     return np.asarray(shapely.transform(geometries, move))
 
 
-def _longest_straight(geometries: Array, move: Move) -> Array:
+def _longest_straight(geometries: Array, move: PointTransform) -> Array:
     """How long the edges of each shape may be, so that their chords are in their places; infinite where they are."""
     starts, ends, owner = _edges(geometries)
     pieces = np.clip(np.ceil(np.sqrt(_departure(starts, ends, move) / _TOLERANCE)), 1, _MOST_PIECES)
@@ -87,7 +86,7 @@ def _longest_straight(geometries: Array, move: Move) -> Array:
     return longest
 
 
-def _departure(starts: Array, ends: Array, move: Move) -> Array:
+def _departure(starts: Array, ends: Array, move: PointTransform) -> Array:
     """How far each moved edge is from the chord between its moved ends; 0 where that is not known."""
     first, last = move(starts), move(ends)
     farthest = np.zeros(len(starts))

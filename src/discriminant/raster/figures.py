@@ -1,8 +1,10 @@
-"""Pictures of samples: spectral signatures, histograms, scatters, separability, and areas with their errors."""
+"""Figures of samples, separability and areas with their errors; and small pictures of images and maps."""
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,22 +14,22 @@ from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..figures import theme
 from ..figures.plane import LabelledPoints, add_points, box, shown_rows
 from .accuracy import AreaAdjusted
+from .class_map import Legend, map_legend, rgb
+from .image import Image, extra, no_georeference_warning, open_image
 from .samples import Samples
 from .separability import SCALE, ClassSeparability
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-import os
-from collections.abc import Callable
-
-from .class_map import Legend, map_legend, rgb
-from .image import Image, extra, no_georeference_warning, open_image
-
 Array = np.ndarray[Any, Any]
 
 _BINS = 40
 #: Numbers in the cells of a larger matrix could not be read; they stand in the hover texts.
 _MOST_WRITTEN = 16
+#: The longer side of a picture, in pixels.
+_SIDE = 900
+#: Values outside these percentiles are drawn as the darkest or the brightest.
+_STRETCH = (2.0, 98.0)
 
 
 def signatures(samples: Samples) -> Figure:
@@ -40,17 +42,6 @@ def signatures(samples: Samples) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from discriminant.raster import Band, Samples
-    >>> iris, place = load_iris(), np.arange(150)
-    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
-    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
-    >>> [trace.name for trace in signatures(samples).data]
-    ['setosa', 'versicolor', 'virginica']
     """
     found = samples.statistics
     made = theme.figure(
@@ -122,8 +113,8 @@ def band_scatter(samples: Samples, first: str | None = None, second: str | None 
     Parameters
     ----------
     samples : Samples
-    first, second : str, optional
-        Bands; the first two by default.
+    first, second : str, default None
+        Bands; None for the first two.
 
     Returns
     -------
@@ -218,10 +209,8 @@ def separability_matrix(found: ClassSeparability) -> Figure:
         text=text, texttemplate="%{text}" if len(names) <= _MOST_WRITTEN else "",
         customdata=hover, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    made.update_xaxes(**theme.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks=""))
-    return made.update_yaxes(
-        **theme.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks="", autorange="reversed")
-    )
+    axis = theme.axis("class", tickvals=places, ticktext=names, showgrid=False, ticks="")
+    return made.update_xaxes(**axis).update_yaxes(**axis, autorange="reversed")
 
 
 def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
@@ -230,7 +219,7 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     Parameters
     ----------
     found : AreaAdjusted
-    unit : str
+    unit : str, default ""
         Of the areas, such as "ha".
 
     Returns
@@ -252,9 +241,8 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
         height=max(380, 180 + 50 * len(names)),
     )
     places = np.arange(len(names))
-    mapped = [found.map_areas[found.strata.index(label)] for label in found.classes]
     made.add_scatter(
-        x=mapped, y=places, mode="markers", name="counted on the map",
+        x=found.class_map_areas.tolist(), y=places, mode="markers", name="counted on the map",
         marker={"symbol": "line-ns-open", "size": 18, "color": theme.INK, "line": {"width": 2}},
         hovertemplate="on the map: %{x:,.1f}<extra></extra>",
     )  # fmt: skip
@@ -265,12 +253,6 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     )  # fmt: skip
     made.update_yaxes(**theme.axis("class", tickvals=places.tolist(), ticktext=names, autorange="reversed"))
     return made.update_xaxes(**theme.axis(f"area ({theme.written(unit)})" if unit else "area", rangemode="tozero"))
-
-
-#: The longer side of a picture, in pixels.
-_SIDE = 900
-#: Values outside these percentiles are drawn as the darkest or the brightest.
-_STRETCH = (2.0, 98.0)
 
 
 def shown_bands(image: Image) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The packages that read images and areas: an extra of this package, loaded when first needed."""
+"""Images: bands read window by window, on any number of threads, with a mask of the pixels that hold values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +19,13 @@ from ..data.parameters import check_integer
 from ..errors import ColumnError, DiscriminantError, DtypeError, InputError
 
 Array = np.ndarray[Any, Any]
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+#: The colours by which GDAL knows the bands of a photograph.
+_COLOURS = ("red", "green", "blue")
+#: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
+_opening = threading.Lock()
+_SQUARE_METRES_PER_HECTARE = 10_000
 
 
 def extra(name: str) -> Any:
@@ -38,14 +44,6 @@ def extra(name: str) -> Any:
         ) from error
 
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-#: The colours by which GDAL knows the bands of a photograph.
-_COLOURS = ("red", "green", "blue")
-#: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
-_opening = threading.Lock()
-
-
 @dataclass(frozen=True)
 class Band:
     """A band of an image: what it is called, what its values are, and whether its name was written in the file.
@@ -56,10 +54,6 @@ class Band:
     name: str
     dtype: str
     named: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """The band as plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -82,12 +76,20 @@ class Image:
     ----------
     paths : tuple of str
     bands : tuple of Band
+    n_bands, band_names, dtypes : int, and tuples of str
+        Of the bands.
+    dtype : numpy dtype
+        The type in which all bands are read together.
     shape : (height, width)
     crs : rasterio CRS or None
     transform : affine.Affine
         From (column, row) to coordinates; the identity for an image without georeference.
+    georeferenced : bool
+        Whether pixels have coordinates other than their column and row.
     nodata : tuple
         The value of each band that means "no value", or None.
+    masked : bool
+        Whether the files say where they hold no values: by nodata values, an alpha band or a mask.
     tags : dict
         The metadata of the first file.
     palette : dict or None
@@ -108,45 +110,24 @@ class Image:
     def _describe(self, datasets: list[Any]) -> None:
         first = datasets[0]
         for path, dataset in zip(self.paths[1:], datasets[1:], strict=True):
-            refuse_other_grid(self.paths[0], first, path, dataset)
+            _refuse_other_grid(self.paths[0], first, path, dataset)
         self._sources = [_source(path, dataset) for path, dataset in zip(self.paths, datasets, strict=True)]
         self.bands = _bands(self._sources, datasets)
+        self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
+        self.dtypes = tuple(band.dtype for band in self.bands)
+        self.dtype = np.result_type(*map(np.dtype, self.dtypes))
         self.shape: tuple[int, int] = tuple(first.shape)
         self.crs = next((dataset.crs for dataset in datasets if dataset.crs), None)
         self.transform = first.transform
+        self.georeferenced = self.crs is not None or not self.transform.is_identity
         self.nodata = tuple(value for source in self._sources for value in source.nodata)
+        hidden = any(source.masked or source.alpha is not None for source in self._sources)
+        self.masked = hidden or any(value is not None for value in self.nodata)
         self.tags: dict[str, str] = first.tags()
-        self.palette: dict[int, tuple[int, ...]] | None = _palette(first) if len(self.bands) == 1 else None
+        coloured = self.n_bands == 1 and first.colorinterp[0].name == "palette"
+        self.palette: dict[int, tuple[int, ...]] | None = first.colormap(1) if coloured else None
         tiles = [dataset.block_shapes[0] for dataset in datasets]
         self._tile = max(height for height, _ in tiles), max(width for _, width in tiles)
-
-    @property
-    def n_bands(self) -> int:
-        return len(self.bands)
-
-    @property
-    def band_names(self) -> tuple[str, ...]:
-        return tuple(band.name for band in self.bands)
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        return tuple(band.dtype for band in self.bands)
-
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        """The type in which all bands are read together."""
-        return np.result_type(*map(np.dtype, self.dtypes))
-
-    @property
-    def georeferenced(self) -> bool:
-        """Whether pixels have coordinates other than their column and row."""
-        return self.crs is not None or not self.transform.is_identity
-
-    @property
-    def masked(self) -> bool:
-        """Whether the files say where they hold no values: by nodata values, an alpha band or a mask."""
-        hidden = any(source.masked or source.alpha is not None for source in self._sources)
-        return hidden or any(value is not None for value in self.nodata)
 
     @property
     def alpha_bands(self) -> list[str]:
@@ -274,6 +255,11 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
 
     Names that were written in the files must agree. Names taken from file names may differ from scene to scene, so of
     those only one that stands in another place is refused.
+
+    Parameters
+    ----------
+    trained : sequence of Band
+    image : Image
     """
     wanted, found = [band.name for band in trained], list(image.band_names)
     both = f"Trained on {', '.join(wanted)}; {image.label} has {', '.join(found)}."
@@ -358,30 +344,23 @@ def _source(path: str, dataset: Any) -> _Source:
     if not indexes:
         raise InputError(f"{path!r} has no band that holds values, only a mask. Give an image.")
     for i in indexes:
-        if np.dtype(_numpy_type(dataset.dtypes[i - 1])).kind not in "iuf":
+        kind = dataset.dtypes[i - 1]  # GDAL has complex types that NumPy does not have
+        if kind.startswith("complex") or np.dtype(kind).kind not in "iuf":
             raise DtypeError(f"Band {i} of {path!r} holds {dataset.dtypes[i - 1]}; expected real numbers.")
     masked = alpha is None and enums.MaskFlags.per_dataset in dataset.mask_flag_enums[indexes[0] - 1]
     return _Source(path, indexes, tuple(dataset.nodatavals[i - 1] for i in indexes), alpha, masked)
-
-
-def _numpy_type(name: str) -> str:
-    return "complex64" if name.startswith("complex_") else name
 
 
 def _bands(sources: list[_Source], datasets: list[Any]) -> tuple[Band, ...]:
     found = []
     for source, dataset in zip(sources, datasets, strict=True):
         for i in source.indexes:
-            written = dataset.descriptions[i - 1] or _colour(dataset, i)
+            colour = dataset.colorinterp[i - 1].name
+            written = dataset.descriptions[i - 1] or (colour if colour in _COLOURS else None)
             made_up = Path(source.path).stem if len(sources) > 1 else ""
             made_up += (" " if made_up else "") + f"band {i}" if len(source.indexes) > 1 or not made_up else ""
             found.append(Band(written or made_up, dataset.dtypes[i - 1], written is not None))
     return _told_apart(found)
-
-
-def _colour(dataset: Any, index: int) -> str | None:
-    name = dataset.colorinterp[index - 1].name
-    return name if name in _COLOURS else None
 
 
 def _told_apart(bands: list[Band]) -> tuple[Band, ...]:
@@ -391,10 +370,6 @@ def _told_apart(bands: list[Band]) -> tuple[Band, ...]:
         band if often[band.name] == 1 else Band(f"{band.name} ({number})", band.dtype, band.named)
         for number, band in enumerate(bands, start=1)
     )
-
-
-def _palette(dataset: Any) -> Any:
-    return dataset.colormap(1) if dataset.colorinterp[0].name == "palette" else None
 
 
 def _seen(source: _Source, dataset: Any, window: Any) -> Array | None:
@@ -438,28 +413,21 @@ def apply_affine(transform: Sequence[float], x: Array, y: Array) -> Array:
         return np.column_stack((a * x + b * y + c, d * x + e * y + f))
 
 
-def refuse_other_grid(first_path: str, first: Any, path: str, other: Any) -> None:
+def _refuse_other_grid(first_path: str, first: Any, path: str, other: Any) -> None:
     """Raise an error unless two files, open in rasterio, have the same pixels."""
+    what, remedy = "grid", "Resample them to the same grid"
     if other.shape != first.shape:
-        raise InputError(
-            f"The files of an image must have one grid: {first_path!r} has {_size(first)} pixels, {path!r} has "
-            f"{_size(other)}. Resample them to the same grid first."
+        one, another = (f"has {file.width} x {file.height} pixels" for file in (first, other))
+    elif not other.transform.almost_equals(first.transform, precision=1e-6 * max(map(abs, first.res))):
+        one, another = (
+            f"begins at ({file.transform.c:.10g}, {file.transform.f:.10g}) with pixels of {file.res}"
+            for file in (first, other)
         )
-    if not other.transform.almost_equals(first.transform, precision=1e-6 * max(map(abs, first.res))):
-        raise InputError(
-            f"The files of an image must have one grid: {first_path!r} begins at ({first.transform.c:.10g}, "
-            f"{first.transform.f:.10g}) with pixels of {first.res}, {path!r} at ({other.transform.c:.10g}, "
-            f"{other.transform.f:.10g}) with {other.res}. Resample them to the same grid first."
-        )
-    if first.crs and other.crs and first.crs != other.crs:
-        raise InputError(
-            f"The files of an image must have one coordinate system: {first_path!r} has {first.crs}, {path!r} has "
-            f"{other.crs}. Reproject them first."
-        )
-
-
-def _size(dataset: Any) -> str:
-    return f"{dataset.width} x {dataset.height}"
-
-
-_SQUARE_METRES_PER_HECTARE = 10_000
+    elif first.crs and other.crs and first.crs != other.crs:
+        one, another = (f"has {file.crs}" for file in (first, other))
+        what, remedy = "coordinate system", "Reproject them"
+    else:
+        return
+    raise InputError(
+        f"The files of an image must have one {what}: {first_path!r} {one}, {path!r} {another}. {remedy} first."
+    )

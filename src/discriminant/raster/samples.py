@@ -1,14 +1,14 @@
-"""Samples: the pixels under training areas, with their classes, and what they tell before anything is classified."""
+"""Samples: the pixels under training areas, with their classes; their statistics, and their files (Parquet or npz)."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,24 +17,20 @@ from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
 from ..files import write_whole
 from ..moments import ClassMoments
-from ..results import Finding, aligned, frame_of, plain, shortened, shown
-from .areas import AreaPixels, area_finding, as_areas
+from ..results import Result, aligned, jsonable, number, plain, records_of, shortened, shown
+from ..tables.learning import Finding
+from .areas import AreaPixels, area_finding, as_areas, told_findings
 from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette
 
 Array = np.ndarray[Any, Any]
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
 _BLOCK = 256
+_FORMAT, _VERSION = "discriminant samples", 1
+_KEY = b"discriminant"
+_PLACES = ("class", "area", "row", "column")
 #: The usual advice: a class needs so many pixels for each band.
 _PIXELS_PER_BAND = 10
-
-
-class TrainingData(NamedTuple):
-    """What a model is fitted to and validated with: ``groups`` are the areas, which stay together."""
-
-    X: Array
-    y: Array
-    groups: Array
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,9 @@ class SampleOrigin:
     crs: str | None = None
     transform: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
-
-@dataclass(frozen=True, eq=False)
-class Samples:
+@dataclass(frozen=True, eq=False, repr=False)
+class Samples(Result):
     """Pixels with a class each.
 
     Attributes
@@ -106,9 +98,9 @@ class Samples:
         """Counts, means, spread and covariances of each class."""
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
-    def to_training(self) -> TrainingData:
-        """Rows, labels and groups for `fit` and for cross-validation that holds out whole areas."""
-        return TrainingData(self.X, self.y, self.areas)
+    def to_training(self) -> tuple[Array, Array, Array]:
+        """Rows, labels and groups (areas) for `fit` and for cross-validation that holds out whole areas."""
+        return self.X, self.y, self.areas
 
     def take(self, chosen: Any) -> Samples:
         """Some of the pixels: a mask, or their numbers."""
@@ -123,12 +115,24 @@ class Samples:
             raise InputError(f"No pixel has class {shown(unknown[0])}. Classes: {', '.join(map(str, self.classes))}.")
         return self.take(np.isin(self.y, wanted))
 
-    def __str__(self) -> str:
-        notes = [f"{finding.severity}: {finding.message}" for finding in self.findings]
-        head = f"{self.n_pixels:,} pixels, {len(self.classes)} classes, {len(self.bands)} bands"
-        return "\n".join([head, str(self.statistics), *notes])
+    def _places(self) -> dict[str, Array]:
+        return dict(zip(_PLACES, (self.y, self.areas, self.rows, self.columns), strict=True))
 
-    __repr__ = __str__
+    def _columns(self) -> dict[str, Any]:
+        """A row for each pixel; bands have their numbers in their names, so that none is called like another column."""
+        bands = {f"{j + 1}: {name}": self.X[:, j] for j, name in enumerate(self.band_names)}
+        return {**self._places(), **dict(zip("xy", self.coordinates.T, strict=True)), **bands}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known of the classes and of the image, as plain values."""
+        return {**self.statistics.to_dict(), "origin": jsonable(self.origin), "findings": jsonable(self.findings)}
+
+    def __str__(self) -> str:
+        head = f"{self.n_pixels:,} pixels, {len(self.classes)} classes, {len(self.bands)} bands"
+        return "\n".join([head, str(self.statistics), *told_findings(self.findings)])
+
+    def _repr_html_(self) -> str:
+        return self.statistics._repr_html_()
 
 
 def draw_samples(
@@ -143,14 +147,19 @@ def draw_samples(
     ----------
     image : path, list of paths, or Image
     areas : path, or what `open_areas` gives
-    class_field : str, optional
+    class_field : str, default None
         For a path: the field that holds the class.
-    n_jobs : int, optional
+    n_jobs : int, default None
         Threads that read: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Returns
     -------
     Samples
+
+    See Also
+    --------
+    class_separability : How well the classes can be told apart.
+    split_by_area : Samples to learn from and to test with.
 
     Examples
     --------
@@ -179,7 +188,7 @@ def draw_samples(
         refuse_palette(source)
         values, pixels = pixel_values(source, areas.pixels(source), n_jobs)
         if not pixels.n_pixels:
-            why = " ".join(str(finding.message) for finding in pixels.findings)
+            why = " ".join(finding.message for finding in pixels.findings)
             raise DegenerateDataError(f"No pixel of {source.label} could be sampled with {areas.source}. {why}".strip())
         return _samples(source, values, pixels)
 
@@ -215,18 +224,10 @@ def pixel_values(image: Image, pixels: AreaPixels, n_jobs: int | None = None) ->
 
 def _samples(image: Image, values: Array, pixels: AreaPixels) -> Samples:
     transform = tuple(float(number) for number in image.transform[:6])
-    crs = None if image.crs is None else image.crs.to_wkt()
-    samples = Samples(
-        X=np.ascontiguousarray(values),
-        y=pixels.labels[pixels.area],
-        areas=pixels.ids[pixels.area],
-        rows=pixels.rows,
-        columns=pixels.columns,
-        bands=image.bands,
-        origin=SampleOrigin(image.paths, image.shape, crs, transform),
-        findings=(*_transparency(image), *pixels.findings),
-    )
-    return replace(samples, findings=(*samples.findings, *_thin_classes(samples, pixels.labels)))
+    origin = SampleOrigin(image.paths, image.shape, None if image.crs is None else image.crs.to_wkt(), transform)
+    y, areas = pixels.labels[pixels.area], pixels.ids[pixels.area]
+    samples = Samples(np.ascontiguousarray(values), y, areas, pixels.rows, pixels.columns, image.bands, origin)
+    return replace(samples, findings=(*_transparency(image), *pixels.findings, *_thin_classes(samples, pixels.labels)))
 
 
 def _transparency(image: Image) -> list[Finding]:
@@ -237,28 +238,23 @@ def _transparency(image: Image) -> list[Finding]:
 
 def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
     """Classes that are lost, that have too few pixels for the bands, or that come from one area."""
-    p, counts = len(samples.bands), dict(zip(samples.classes.tolist(), samples.statistics.counts.tolist(), strict=True))
-    areas = dict(zip(samples.classes.tolist(), samples.statistics.areas.tolist(), strict=True))
+    p, found = len(samples.bands), samples.statistics
     findings = [
         area_finding("warning", "no-pixels", f"Class {shown(label)} has no pixel left: it cannot be learned.")
-        for label in sorted(set(labels.tolist()) - set(counts))
+        for label in sorted(set(labels.tolist()) - set(found.classes.tolist()))
     ]
-    for label, n in counts.items():
+    for label, n, n_areas in zip(found.classes, found.counts, found.areas, strict=True):
+        name = f"Class {shown(label)}"
         if n <= p:
-            words = f"Class {shown(label)} has {n} pixels in {p} bands: its covariance cannot be estimated. Mark more."
+            words = f"{name} has {n} pixels in {p} bands: its covariance cannot be estimated. Mark more."
             findings.append(area_finding("warning", "few-pixels", words))
         elif n < _PIXELS_PER_BAND * p:
-            words = f"Class {shown(label)} has {n} pixels; {_PIXELS_PER_BAND} for each of the {p} bands are advisable."
+            words = f"{name} has {n} pixels; {_PIXELS_PER_BAND} for each of the {p} bands are advisable."
             findings.append(area_finding("note", "few-pixels", words))
-        if areas[label] == 1:
-            words = f"Class {shown(label)} comes from one area: how well it is found elsewhere cannot be judged."
+        if n_areas == 1:
+            words = f"{name} comes from one area: how well it is found elsewhere cannot be judged."
             findings.append(area_finding("note", "one-area", words))
     return findings
-
-
-_FORMAT, _VERSION = "discriminant samples", 1
-_KEY = b"discriminant"
-_PLACES = ("class", "area", "row", "column")
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
@@ -318,50 +314,30 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 
 def _description(samples: Samples) -> str:
-    return json.dumps(
-        {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "bands": [band.to_dict() for band in samples.bands],
-            "origin": samples.origin.to_dict(),
-            "findings": [finding.to_dict() for finding in samples.findings],
-        }
-    )
+    parts = {"bands": samples.bands, "origin": samples.origin, "findings": samples.findings}
+    return json.dumps(jsonable({"format": _FORMAT, "version": _VERSION, **parts}))
 
 
 def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples:
     told = json.loads(text)
     if told.get("format") != _FORMAT or told.get("version") != _VERSION:
         raise InputError(f"Expected {_FORMAT} of version {_VERSION}, got {told.get('format')} {told.get('version')}.")
-    origin: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in told["origin"].items()
-    }
-    samples = Samples(
-        X, arrays["class"], arrays["area"], arrays["row"], arrays["column"],
-        tuple(Band(**band) for band in told["bands"]), SampleOrigin(**origin),
-        tuple(Finding(**finding) for finding in told["findings"]),
-    )  # fmt: skip
+    origin: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in told["origin"].items()}
+    bands = tuple(Band(**band) for band in told["bands"])
+    findings = tuple(Finding(**finding) for finding in told["findings"])
+    y, areas, rows, columns = (arrays[key] for key in _PLACES)
+    samples = Samples(X, y, areas, rows, columns, bands, SampleOrigin(**origin), findings)
     if X.shape != (samples.n_pixels, len(samples.bands)):
         raise InputError(f"The file promises {len(samples.bands)} bands and holds values of shape {X.shape}.")
     return samples
-
-
-def _places(samples: Samples) -> dict[str, Array]:
-    return dict(zip(_PLACES, (samples.y, samples.areas, samples.rows, samples.columns), strict=True))
 
 
 def _parquet(samples: Samples) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
-    # The places of the bands come first in their names, so that no band can be called like another column.
-    x, y = samples.coordinates.T
-    columns = {**_places(samples), "x": x, "y": y}
-    names = [*columns, *(f"{j + 1}: {band}" for j, band in enumerate(samples.band_names))]
-    arrays = [pyarrow.array(values) for values in (*columns.values(), *samples.X.T)]
-    table = pyarrow.Table.from_arrays(arrays, names).replace_schema_metadata({_KEY: _description(samples)})
-    stream = io.BytesIO()
-    pyarrow.parquet.write_table(table, stream)
+    stream, metadata = io.BytesIO(), {_KEY: _description(samples)}
+    pyarrow.parquet.write_table(pyarrow.table(samples._columns(), metadata=metadata), stream)
     return stream.getvalue()
 
 
@@ -384,7 +360,7 @@ def _plain_array(values: Array) -> Array:
 
 def _npz(samples: Samples) -> bytes:
     stream = io.BytesIO()
-    arrays: dict[str, Any] = {"X": samples.X, "description": np.array(_description(samples)), **_places(samples)}
+    arrays: dict[str, Any] = {"X": samples.X, "description": np.array(_description(samples)), **samples._places()}
     np.savez_compressed(stream, **arrays)
     return stream.getvalue()
 
@@ -395,8 +371,8 @@ def _from_npz(path: str) -> Samples:
         return _described(str(file["description"]), {key: file[key] for key in _PLACES}, file["X"])
 
 
-@dataclass(frozen=True, eq=False)
-class ClassStatistics:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassStatistics(Result):
     """Counts, means, spread and covariances of K classes in p bands.
 
     Attributes
@@ -423,55 +399,28 @@ class ClassStatistics:
     def sds(self) -> Array:
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
 
-    def to_frame(self) -> Any:
-        """A frame with a row for each class and band."""
+    def _by_class(self) -> dict[str, Any]:
+        counted: dict[str, Any] = {"class": self.classes, "pixels": self.counts, "areas": self.areas}
+        return {**counted, "mean": self.means, "sd": self.sds, "min": self.minima, "max": self.maxima}
+
+    def _columns(self) -> dict[str, Any]:
+        """A row for each class and band."""
         K, p = self.means.shape
-        return frame_of(
-            {
-                "class": [plain(label) for label in self.classes for _ in range(p)],
-                "band": list(self.band_names) * K,
-                "pixels": np.repeat(self.counts, p),
-                "areas": np.repeat(self.areas, p),
-                "mean": self.means.ravel(),
-                "sd": self.sds.ravel(),
-                "min": self.minima.ravel(),
-                "max": self.maxima.ravel(),
-            }
-        )
+        flat = {key: np.repeat(v, p) if v.ndim == 1 else v.ravel() for key, v in self._by_class().items()}
+        return {"class": flat.pop("class").tolist(), "band": list(self.band_names) * K, **flat}
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, with the covariances; what is not known is None."""
-        return {
-            "bands": list(self.band_names),
-            "classes": [
-                {
-                    "class": plain(label),
-                    "pixels": int(self.counts[k]),
-                    "areas": int(self.areas[k]),
-                    "mean": self.means[k].tolist(),
-                    "sd": _known(self.sds[k]),
-                    "min": self.minima[k].tolist(),
-                    "max": self.maxima[k].tolist(),
-                    "covariance": [_known(row) for row in self.covariances[k]],
-                }
-                for k, label in enumerate(self.classes)
-            ],
-        }
+        values: dict[str, Any] = {**self._by_class(), "covariance": self.covariances}
+        return {"bands": list(self.band_names), "classes": jsonable(records_of(values))}
 
     def __str__(self) -> str:
         head = ["class", "pixels", "areas", *(shortened(band) for band in self.band_names)]
-        rows = [
-            [
-                shortened(label),
-                f"{self.counts[k]:,}",
-                f"{self.areas[k]:,}",
-                *map(_mean_and_sd, self.means[k], self.sds[k]),
-            ]
-            for k, label in enumerate(self.classes)
-        ]
-        return "\n".join([*aligned([head, *rows]), "mean ± standard deviation in each band"])
-
-    __repr__ = __str__
+        rows = [head]
+        for k, label in enumerate(self.classes):
+            spread = map(_mean_and_sd, self.means[k], self.sds[k])
+            rows.append([shortened(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *spread])
+        return "\n".join([*aligned(rows), "mean ± standard deviation in each band"])
 
 
 def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ...]) -> ClassStatistics:
@@ -493,9 +442,5 @@ def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ..
     )
 
 
-def _known(values: Array) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
-
-
 def _mean_and_sd(mean: float, sd: float) -> str:
-    return f"{mean:.4g} ± {'-' if np.isnan(sd) else f'{sd:.3g}'}"
+    return f"{mean:.4g} ± {number(sd, 3)}"

@@ -1,4 +1,8 @@
-"""How well the classes of samples can be told apart, before anything is classified, and which bands do it."""
+"""How well the classes of samples can be told apart, before anything is classified, and which bands do it.
+
+Classes are normal distributions with a covariance each; their Jeffries-Matusita distance is read as remote sensing does
+(Richards 2013, Remote Sensing Digital Image Analysis). Bands are ordered by forward selection.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ColumnError, DegenerateDataError, InputError
+from ..errors import ColumnError, DegenerateDataError, InputError, Setting
 from ..moments.covariance import CholeskyCovariance, factorised
-from ..results import Finding, aligned, frame_of, plain, shortened, shown
+from ..results import Result, aligned, columns_of, jsonable, listed, plain, records_of, shortened, shown
+from ..tables.learning import Finding
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
-from .areas import area_finding
+from .areas import area_finding, told_findings
 from .samples import ClassStatistics, Samples
 
 Array = np.ndarray[Any, Any]
@@ -64,8 +69,8 @@ class BandGain:
     least: float
 
 
-@dataclass(frozen=True, eq=False)
-class ClassSeparability:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassSeparability(Result):
     """The distances of each pair of classes, closest first, and the bands in the order in which they help.
 
     Attributes
@@ -105,37 +110,28 @@ class ClassSeparability:
         last = self.bands[-1].mean
         enough = next(i for i, gain in enumerate(self.bands) if gain.mean >= 0.99 * last) + 1
         names = [gain.band for gain in self.bands[:enough]]
-        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         if enough == len(self.bands):
             return f"All bands help; {names[0]} separates best alone."
         verb = "reaches" if enough == 1 else "reach"
         return (
-            f"{listed} alone {verb} a mean distance of {self.bands[enough - 1].mean:.3f}; all {len(self.bands)} bands "
-            f"reach {last:.3f}."
+            f"{listed(names)} alone {verb} a mean distance of {self.bands[enough - 1].mean:.3f}; all {len(self.bands)} "
+            f"bands reach {last:.3f}."
         )
 
-    def to_frame(self) -> Any:
-        """A frame with a row for each pair of classes."""
-        return frame_of(
-            {
-                "first": [pair.first for pair in self.pairs],
-                "second": [pair.second for pair in self.pairs],
-                "bhattacharyya": [pair.bhattacharyya for pair in self.pairs],
-                "jeffries_matusita": [pair.jeffries_matusita for pair in self.pairs],
-                "transformed_divergence": [pair.transformed_divergence for pair in self.pairs],
-                "told_apart": [pair.reading for pair in self.pairs],
-            }
-        )
+    def _columns(self) -> dict[str, Any]:
+        """A row for each pair of classes."""
+        return {**columns_of(self.pairs), "told_apart": [pair.reading for pair in self.pairs]}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, with the scale."""
-        return {
+        told = {
             "scale": f"Jeffries-Matusita and transformed divergence: {SCALE}",
-            "pairs": [{**vars(pair), "told_apart": pair.reading} for pair in self.pairs],
-            "bands": [vars(gain) for gain in self.bands],
-            "readings": list(self.readings),
-            "findings": [finding.to_dict() for finding in self.findings],
+            "pairs": records_of(self._columns()),
+            "bands": self.bands,
+            "readings": self.readings,
+            "findings": self.findings,
         }
+        return jsonable(told)
 
     def __str__(self) -> str:
         head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
@@ -154,11 +150,9 @@ class ClassSeparability:
                 *aligned(gains),
                 "",
                 *self.readings,
-                *(f"{finding.severity}: {finding.message}" for finding in self.findings),
+                *told_findings(self.findings),
             ]
         )
-
-    __repr__ = __str__
 
 
 def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None = None) -> ClassSeparability:
@@ -167,12 +161,16 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     Parameters
     ----------
     samples : Samples or ClassStatistics
-    bands : list of str, optional
+    bands : list of str, default None
         The bands to look at; all by default.
 
     Returns
     -------
     ClassSeparability
+
+    See Also
+    --------
+    draw_samples : The samples of an image.
 
     Examples
     --------
@@ -206,7 +204,9 @@ def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[i
         return list(range(len(names)))
     unknown = [band for band in bands if band not in names]
     if unknown or not bands or len(set(bands)) < len(bands):
-        raise ColumnError(f"bands must be different bands of the image ({', '.join(names)}), got {list(bands)}.")
+        raise ColumnError(
+            Setting("bands"), f" must be different bands of the image ({', '.join(names)}), got {list(bands)}."
+        )
     return [names.index(band) for band in bands]
 
 
@@ -220,7 +220,7 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
         else:
             findings.append(area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
     if len(usable) < 2:
-        why = " ".join(str(finding.message) for finding in findings)
+        why = " ".join(finding.message for finding in findings)
         raise DegenerateDataError(
             f"Separability needs two classes with a covariance each, got {len(usable)}. {why}".strip()
         )

@@ -11,7 +11,7 @@ from ..data.parameters import check_integer
 from ..decision.posteriors import label_array
 from ..decision.rules import Decision
 from ..engine import in_order
-from ..errors import LabelError, ParameterError
+from ..errors import LabelError, ParameterError, Setting
 from ..results import shown
 from ..validation.cross_validation import CrossValidation, cross_validate
 from ..validation.splits import Split, labelled_table, plan_rounds
@@ -37,6 +37,21 @@ def area_groups(samples: Samples, block: int | None = None) -> Array:
     return square[area]
 
 
+def _groups_and_counts(samples: Samples, block: int | None) -> tuple[Array, Array]:
+    """The group of each pixel, and the pixels of each class in each group; refuses a class of one group."""
+    groups = area_groups(samples, block)
+    counts = np.zeros((len(samples.classes), groups.max() + 1), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(samples.classes, samples.y), groups), 1)
+    single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
+    if single.size:
+        where = "area" if block is None else f"block of {block} x {block} pixels"
+        raise LabelError(
+            f"Class {shown(samples.classes[single[0]])} comes from one {where} only: it cannot be both learned and "
+            "tested. Mark it in more places, use smaller blocks, or leave it out (Samples.of_classes)."
+        )
+    return groups, counts
+
+
 def split_by_area(
     samples: Samples, test_share: float = 0.3, block: int | None = None, random_state: Any = 0
 ) -> tuple[Samples, Samples]:
@@ -48,10 +63,10 @@ def split_by_area(
     Parameters
     ----------
     samples : Samples
-    test_share : float
-    block : int, optional
+    test_share : float, default 0.3
+    block : int, default None
         Areas with their centres in one square of so many pixels stay together.
-    random_state : int or Generator
+    random_state : int or Generator, default 0
 
     Returns
     -------
@@ -70,10 +85,8 @@ def split_by_area(
     (90, 60, set())
     """
     if not 0 < test_share < 1:
-        raise ParameterError(f"test_share must lie between 0 and 1, got {test_share!r}.")
-    groups = area_groups(samples, block)
-    counts = _pixels_by_class_and_group(samples, groups)
-    _refuse_single_groups(samples, counts, block)
+        raise ParameterError(Setting("test_share"), f" must lie between 0 and 1, got {test_share!r}.")
+    groups, counts = _groups_and_counts(samples, block)
     held = _held_out(counts, test_share, np.random.default_rng(random_state))
     untested = np.flatnonzero(counts[:, held].sum(axis=1) == 0)
     if untested.size:
@@ -94,32 +107,21 @@ def cross_validate_areas(
     ----------
     models : a classifier, a list of them, or a dict from names to classifiers
     samples : Samples
-    folds : int
-    block : int, optional
-        Areas with their centres in one square of so many pixels are held out together.
+    folds, block
+        As in `held_out_accuracy`.
     **more
-        Further parameters of `discriminant.validation.cross_validate`.
+        Further parameters of `discriminant.cross_validate`.
 
     Returns
     -------
     CrossValidation
 
-    Examples
+    See Also
     --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from discriminant.raster import Band, Samples
-    >>> iris, place = load_iris(), np.arange(150)
-    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
-    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
-    >>> from discriminant import LinearDiscriminantAnalysis
-    >>> found = cross_validate_areas({"LDA": LinearDiscriminantAnalysis()}, samples)
-    >>> round(found.mean("LDA"), 3)
-    0.98
+    held_out_accuracy : The accuracy of a map, with its costs and rejection.
     """
-    groups = area_groups(samples, block)
-    _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
-    return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
+    groups, _ = _groups_and_counts(samples, block)
+    return cross_validate(models, samples.X, samples.y, folds, groups=groups, **more)
 
 
 def held_out_accuracy(
@@ -143,68 +145,51 @@ def held_out_accuracy(
     model : classifier
         Need not be fitted.
     samples : Samples
-    folds : int
-    block : int, optional
+    folds : int, default 5
+    block : int, default None
         Areas with their centres in one square of so many pixels are held out together.
     decision, reject
         As in `classify_image`.
-    random_state : int or Generator
+    random_state : int or Generator, default 0
         Decides which areas are held out together.
-    n_jobs : int, optional
+    n_jobs : int, default None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Returns
     -------
     MapAccuracy
 
+    See Also
+    --------
+    cross_validate_areas : Scores of several models.
+
     Examples
     --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from discriminant.raster import Band, Samples
-    >>> iris, place = load_iris(), np.arange(150)
-    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
-    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
     >>> from discriminant import QuadraticDiscriminantAnalysis
-    >>> found = held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, reject=0.9)
-    >>> found.confusion.predictions.tolist()
-    ['setosa', 'versicolor', 'virginica', 'rejected']
+    >>> from discriminant.raster import Band, Samples
+    >>> y, area = np.repeat(["sand", "water"], 60), np.arange(120) // 20
+    >>> X = np.random.default_rng(0).normal(3.0 * (y == "sand")[:, None], 1.0, (120, 2))
+    >>> samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
+    >>> held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, folds=3, reject=0.9).confusion.predictions.tolist()
+    ['sand', 'water', 'rejected']
     """
-    groups = area_groups(samples, block)
-    _refuse_single_groups(samples, _pixels_by_class_and_group(samples, groups), block)
-    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
+    groups, _ = _groups_and_counts(samples, block)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y), folds, 1, groups, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 
-    def judge(split: Split) -> tuple[Array, PixelClassifier, Array]:
+    def classified(split: Split) -> tuple[Array, PixelClassifier, Array]:
         fitted = clone(model).fit(samples.X[split.train], samples.y[split.train])
-        made = pixel_classifier(fitted, decision, reject)
+        classifier = pixel_classifier(fitted, decision, reject)
         pixels = np.ascontiguousarray(samples.X[split.test].T)
-        return split.test, made, made.codes(pixels, np.ones(len(split.test), bool))
+        return split.test, classifier, classifier.codes(pixels, np.ones(len(split.test), bool))
 
-    for test, made, codes in in_order(judge, dealt.splits, n_jobs):
-        names = made.legend.names
+    for test, classifier, codes in in_order(classified, dealt.splits, n_jobs):
+        names = classifier.legend.names
         mapped[test] = [names[code] for code in codes.tolist()]
         others |= dict.fromkeys(names.values())
     actions = [label for label in others if label not in samples.classes.tolist()]
     return map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions)
-
-
-def _pixels_by_class_and_group(samples: Samples, groups: Array) -> Array:
-    _, codes = np.unique(samples.y, return_inverse=True)
-    counts = np.zeros((codes.max() + 1, groups.max() + 1), dtype=np.int64)
-    np.add.at(counts, (codes, groups), 1)
-    return counts
-
-
-def _refuse_single_groups(samples: Samples, counts: Array, block: int | None) -> None:
-    single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
-    if single.size:
-        where = "area" if block is None else f"block of {block} x {block} pixels"
-        raise LabelError(
-            f"Class {shown(samples.classes[single[0]])} comes from one {where} only: it cannot be both learned and "
-            "tested. Mark it in more places, use smaller blocks, or leave it out (Samples.of_classes)."
-        )
 
 
 def _held_out(counts: Array, share: float, rng: np.random.Generator) -> Array:
