@@ -123,24 +123,27 @@ class MapAccuracy(Result):
         }
         return jsonable(told)
 
+    @property
+    def written(self) -> list[list[str]]:
+        """The counts as text, a row for each class with its producer's accuracy, the totals, and user's accuracies."""
+        matrix, total = self.confusion, self.confusion.counts.sum(axis=0)
+        rows = [
+            [str(label), *map(count, counts), count(counts.sum()), percent(share)]
+            for label, counts, share in zip(matrix.classes, matrix.counts, self.producers_accuracy, strict=True)
+        ]
+        users = [*map(percent, self.users_accuracy), *[""] * (len(total) - len(self.classes))]
+        last = ["user's", *users, "", percent(self.overall_accuracy)]
+        return [*rows, ["total", *map(count, total), count(total.sum()), ""], last]
+
     def __str__(self) -> str:
-        matrix = self.confusion
-        mapped = matrix.predictions.tolist()
-        rows = [["reference", *map(shortened, mapped), "total", "producer's"]]
-        for label, counts, share in zip(matrix.classes, matrix.counts, self.producers_accuracy, strict=True):
-            rows.append([shortened(label), *map(count, counts), count(counts.sum()), percent(share)])
-        total = matrix.counts.sum(axis=0)
-        users = [*map(percent, self.users_accuracy), *[""] * (len(mapped) - len(self.classes))]
-        rows.append(["total", *map(count, total), count(total.sum()), ""])
-        rows.append(["user's", *users, "", percent(self.overall_accuracy)])
-        return "\n".join(
-            [
-                "rows = reference, columns = map; producer's accuracy by row, user's by column, overall in the corner",
-                *aligned(rows),
-                f"kappa {self.kappa:.4f}, quantity disagreement {percent(self.quantity_disagreement)}, "
-                f"allocation disagreement {percent(self.allocation_disagreement)}",
-            ]
-        )
+        rows = [["reference", *map(str, self.confusion.predictions), "total", "producer's"], *self.written]
+        lines = [
+            "rows = reference, columns = map; producer's accuracy by row, user's by column, overall in the corner",
+            *aligned([list(map(shortened, row)) for row in rows]),
+            f"kappa {self.kappa:.4f}, quantity disagreement {percent(self.quantity_disagreement)}, "
+            f"allocation disagreement {percent(self.allocation_disagreement)}",
+        ]
+        return "\n".join(lines)
 
 
 def map_accuracy(reference: Any, mapped: Any, classes: Any = None, actions: Any = None) -> MapAccuracy:

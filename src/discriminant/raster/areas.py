@@ -420,17 +420,14 @@ class LabelImage:
     def _on(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
         """What reads the labels of a window of the image, and what had to be done for it."""
         with open_image(self.path) as own:
-            if not own.georeferenced or not image.georeferenced or self.coloured:
+            crs, placed = own.crs or self.crs, own.georeferenced and image.georeferenced and not self.coloured
+            if not placed:
                 _refuse_other_size(self.source, own, image)
-                yield self._reader(own), []
-                return
-            crs = own.crs or self.crs
-            same = same_crs(self.source, crs, image)
-            if same and own.shape == image.shape and own.transform.almost_equals(image.transform):
-                yield self._reader(own), []
-                return
-            where = None if same else crs
-            yield self._at_centres(own, where, image), [] if same else [_reprojection_note(self.source, crs, image)]
+            same = not placed or same_crs(self.source, crs, image)
+            aligned = same and own.shape == image.shape and own.transform.almost_equals(image.transform)
+            direct = not placed or aligned
+            read = self._reader(own) if direct else self._at_centres(own, None if same else crs, image)
+            yield read, [] if same else [_reprojection_note(self.source, crs, image)]
 
     def _reader(self, own: Image) -> Reader:
         colours = None if own.palette is None else _colours_of(own.palette)
@@ -460,10 +457,8 @@ class LabelImage:
                 return np.zeros(shape, np.int32), np.zeros(shape, bool)
             columns, rows = columns[inside].astype(np.int64), rows[inside].astype(np.int64)
             left, top = columns.min(), rows.min()
-            part = extra("rasterio.windows").Window(
-                int(left), int(top), int(columns.max() - left + 1), int(rows.max() - top + 1)
-            )
-            labels, seen = read_own(part)
+            sides = columns.max() - left + 1, rows.max() - top + 1
+            labels, seen = read_own(extra("rasterio.windows").Window(*map(int, (left, top, *sides))))
             values, valid = np.zeros(inside.shape, labels.dtype), np.zeros(inside.shape, bool)
             values[inside], valid[inside] = labels[rows - top, columns - left], seen[rows - top, columns - left]
             return values.reshape(shape), valid.reshape(shape)

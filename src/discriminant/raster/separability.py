@@ -133,26 +133,33 @@ class ClassSeparability(Result):
         }
         return jsonable(told)
 
-    def __str__(self) -> str:
-        head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
-        rows = [
-            [shortened(pair.first), shortened(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
+    @property
+    def written_pairs(self) -> list[list[str]]:
+        """Of each pair, as text: the classes, their distances, and how well they can be told apart."""
+        return [
+            [str(pair.first), str(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
             for pair in self.pairs
         ]
-        gains = [["band", "alone", "mean so far", "least so far"]]
-        gains += [[shortened(g.band), f"{g.alone:.3f}", f"{g.mean:.3f}", f"{g.least:.3f}"] for g in self.bands]
-        return "\n".join(
-            [
-                *aligned([head, *rows], left=2),
-                f"Jeffries-Matusita and transformed divergence: {SCALE}",
-                "",
-                "Jeffries-Matusita distance of all pairs, bands added in the order in which they help:",
-                *aligned(gains),
-                "",
-                *self.readings,
-                *told_findings(self.findings),
-            ]
-        )
+
+    @property
+    def written_bands(self) -> list[list[str]]:
+        """Of each band, as text: its name and the distances with it."""
+        return [[gain.band, *(f"{value:.3f}" for value in (gain.alone, gain.mean, gain.least))] for gain in self.bands]
+
+    def __str__(self) -> str:
+        head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
+        gains = [["band", "alone", "mean so far", "least so far"], *self.written_bands]
+        lines = [
+            *aligned([head, *(list(map(shortened, row)) for row in self.written_pairs)], left=2),
+            f"Jeffries-Matusita and transformed divergence: {SCALE}",
+            "",
+            "Jeffries-Matusita distance of all pairs, bands added in the order in which they help:",
+            *aligned([list(map(shortened, row)) for row in gains]),
+            "",
+            *self.readings,
+            *told_findings(self.findings),
+        ]
+        return "\n".join(lines)
 
 
 def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] | None = None) -> ClassSeparability:
@@ -212,13 +219,13 @@ def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[i
 
 def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[list[int], list[Finding]]:
     """The classes whose covariance can be inverted; the others are named."""
-    usable, findings = [], []
-    for k, label in enumerate(statistics.classes):
-        reason = _why_singular(statistics, k, chosen)
-        if reason is None:
-            usable.append(k)
-        else:
-            findings.append(area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}"))
+    reasons = [_why_singular(statistics, k, chosen) for k in range(len(statistics.classes))]
+    usable = [k for k, reason in enumerate(reasons) if reason is None]
+    findings = [
+        area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}")
+        for label, reason in zip(statistics.classes, reasons, strict=True)
+        if reason is not None
+    ]
     if len(usable) < 2:
         why = " ".join(finding.message for finding in findings)
         raise DegenerateDataError(
@@ -241,11 +248,9 @@ def _why_singular(statistics: ClassStatistics, k: int, chosen: list[int]) -> str
 
 
 def _gaussians(statistics: ClassStatistics, classes: list[int], columns: Sequence[int]) -> dict[Any, Gaussian]:
-    where = list(columns)
+    where = np.ix_(columns, columns)
     return {
-        plain(statistics.classes[k]): Gaussian(
-            statistics.means[k][where], statistics.covariances[k][np.ix_(where, where)]
-        )
+        plain(statistics.classes[k]): Gaussian(statistics.means[k][list(columns)], statistics.covariances[k][where])
         for k in classes
     }
 

@@ -186,23 +186,16 @@ def _separability(found: ClassSeparability | None) -> Blocks:
 
     if found is None:
         return []
-    pairs = [
-        [str(pair.first), str(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
-        for pair in found.pairs
-    ]
-    gains = [[gain.band, *(f"{value:.3f}" for value in (gain.alone, gain.mean, gain.least))] for gain in found.bands]
-    distances = ["Bhattacharyya", "Jeffries-Matusita", "Transformed divergence"]
+    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
     return [
         *(Block("words", reading) for reading in found.readings),
-        Block(
-            "table", TableBlock("Table of distances", ["Class", "Class", *distances, "Told apart"], pairs, (0, 1, 5))
-        ),
+        Block("table", TableBlock("Table of distances", pairs, found.written_pairs, (0, 1, 5))),
         Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}."),
         drawing("plot-separability", figures.separability_matrix, found),
         Block("heading", "Which bands help"),
-        Block("table", TableBlock("Table of bands", bands, gains)),
+        Block("table", TableBlock("Table of bands", bands, found.written_bands)),
         Block("remark", of_all),
     ]
 
@@ -210,24 +203,17 @@ def _separability(found: ClassSeparability | None) -> Blocks:
 def _agreement(found: MapAccuracy | None, where: str, remark: str) -> Blocks:
     if found is None:
         return []
-    matrix, overall = found.confusion, percent(found.overall_accuracy)
-    mapped, total = [str(label) for label in matrix.predictions.tolist()], matrix.counts.sum(axis=0)
-    rows = [
-        [str(label), *map(count, counts), count(counts.sum()), percent(share)]
-        for label, counts, share in zip(matrix.classes.tolist(), matrix.counts, found.producers_accuracy, strict=True)
-    ]
-    rows.append(["Total", *map(count, total), count(total.sum()), ""])
-    others = [""] * (len(mapped) - len(matrix.classes))
-    rows.append(["User's accuracy", *map(percent, found.users_accuracy), *others, "", overall])
+    overall, mapped = percent(found.overall_accuracy), map(str, found.confusion.predictions)
+    *rows, total, users = found.written
+    rows += [["Total", *total[1:]], ["User's accuracy", *users[1:]]]
     head = ["Reference (rows), map (columns)", *mapped, "Total", "Producer's accuracy"]
     told = (
         "Producer's accuracy: of the reference pixels of a class, the share mapped as the class. User's accuracy: of "
         "the pixels mapped as a class, the share that is of it. Quantity disagreement "
         f"{percent(found.quantity_disagreement)}, allocation disagreement {percent(found.allocation_disagreement)}."
     )
-    kappa = decimal(found.kappa, 3)
     return [
-        Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
+        Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {decimal(found.kappa, 3)}."),
         Block("table", TableBlock("Confusion matrix, rows reference, columns map", head, rows)),
         Block("remark", told + remark),
     ]
