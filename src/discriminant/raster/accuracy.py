@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
-from ..evaluation.confusion import ConfusionMatrix, CrossTable
+from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, quantile
-from ..evaluation.rates import ratio
-from ..results import Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
-from ..tables.learning import Finding
+from ..results import Finding, Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
 from .areas import as_areas, told_findings
 from .class_map import class_pixels, labels_of_codes, refuse_many_bands
 from .image import Image, Paths, opened
@@ -574,7 +572,7 @@ def assess_map(
         refuse_many_bands(image)
         values, pixels = pixel_values(image, reference.pixels(image), n_jobs)
         if not pixels.n_pixels:
-            why = " ".join(finding.message for finding in pixels.findings)
+            why = " ".join(str(finding.message) for finding in pixels.findings)
             raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies. {why}")
         mapped = labels_of_codes(values[:, 0], names, image)
         known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}

@@ -17,8 +17,7 @@ from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
 from ..files import write_whole
 from ..moments import ClassMoments
-from ..results import Result, aligned, jsonable, number, plain, records_of, shortened, shown
-from ..tables.learning import Finding
+from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown
 from .areas import AreaPixels, area_finding, as_areas, told_findings
 from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette
 
@@ -188,7 +187,7 @@ def draw_samples(
         refuse_palette(source)
         values, pixels = pixel_values(source, areas.pixels(source), n_jobs)
         if not pixels.n_pixels:
-            why = " ".join(finding.message for finding in pixels.findings)
+            why = " ".join(str(finding.message) for finding in pixels.findings)
             raise DegenerateDataError(f"No pixel of {source.label} could be sampled with {areas.source}. {why}".strip())
         return _samples(source, values, pixels)
 

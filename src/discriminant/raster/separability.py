@@ -15,8 +15,7 @@ import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, InputError, Setting
 from ..moments.covariance import CholeskyCovariance, factorised
-from ..results import Result, aligned, columns_of, jsonable, listed, plain, records_of, shortened, shown
-from ..tables.learning import Finding
+from ..results import Finding, Result, aligned, columns_of, jsonable, listed, plain, records_of, shortened, shown
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
 from .areas import area_finding, told_findings
@@ -227,7 +226,7 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
         if reason is not None
     ]
     if len(usable) < 2:
-        why = " ".join(finding.message for finding in findings)
+        why = " ".join(str(finding.message) for finding in findings)
         raise DegenerateDataError(
             f"Separability needs two classes with a covariance each, got {len(usable)}. {why}".strip()
         )

@@ -121,7 +121,7 @@ def cross_validate_areas(
     held_out_accuracy : The accuracy of a map, with its costs and rejection.
     """
     groups, _ = _groups_and_counts(samples, block)
-    return cross_validate(models, samples.X, samples.y, folds, groups=groups, **more)
+    return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
 
 
 def held_out_accuracy(
@@ -174,7 +174,7 @@ def held_out_accuracy(
     ['sand', 'water', 'rejected']
     """
     groups, _ = _groups_and_counts(samples, block)
-    [dealt] = plan_rounds(labelled_table(samples.X, samples.y), folds, 1, groups, True, random_state)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}
 
