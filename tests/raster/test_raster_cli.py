@@ -383,7 +383,7 @@ def test_layers_and_systems_of_areas_are_said_by_options(tmp_path, image):
     found = run("samples", image, layered, "-c", "cover", "--layer", "new", "--json")
     with pytest.warns(UserWarning, match="crs"):
         silent = write_shapes(tmp_path / "silent.shp", shapes, labels, crs=None)
-    assert "give it (crs)" in refused("samples", image, silent, "-c", "cover")
+    assert "give it (--crs)" in refused("samples", image, silent, "-c", "cover")
     again = run("samples", image, silent, "-c", "cover", "--crs", "EPSG:32633", "--json")
     first, second = (json.loads(result.stdout)["classes"] for result in (found, again))
     assert first == second

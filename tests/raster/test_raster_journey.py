@@ -1,5 +1,6 @@
 """The whole way on a Landsat-7 scene, from the command line, against scikit-learn, rasterio and SciPy by hand."""
 
+import html
 import json
 import re
 
@@ -224,7 +225,7 @@ def assert_sides_in_text(text, page, names, counts):
     right = np.diagonal(counts)
     producers, users = (100 * right / counts.sum(axis=axis) for axis in (1, 0))
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
-    cells = re.findall(r"<th scope=\"row\">(.*?)</th>(.*?)</tr>", page)
+    cells = re.findall(r"<th scope=\"row\">(.*?)</th>(.*?)</tr>", html.unescape(page))
     rows = {name: re.findall(r"<td class=\"number\">(.*?)</td>", content) for name, content in cells}
     for k, name in enumerate(names):
         expected = [*map(str, counts[k]), str(counts[k].sum()), f"{producers[k]:.1f}"]
