@@ -79,7 +79,7 @@ class SmoothedHinge(MarginLoss):
 
     def __init__(self, width: float) -> None:
         self.width = width
-        # At 20 widths from the corner, where all rows together bend the sum by less than a hundredth.
+        # At 20 widths from the kink, where all rows together bend the sum by less than a hundredth.
         self.flat = 2.5e-4 / width
 
 

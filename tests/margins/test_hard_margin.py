@@ -161,11 +161,11 @@ class TestOptimality:
 
     def test_leaps_change_nothing(self, monkeypatch):
         X, sign = separable(150, 200)
-        leaping = maximum_margin(X, sign)
+        in_blocks = maximum_margin(X, sign)
         monkeypatch.setattr(hard_margin, "_BLOCK", 10**6)
         stepping = maximum_margin(X, sign)
-        assert stepping.iterations > 100 > leaping.iterations
-        np.testing.assert_allclose(stepping.coef, leaping.coef, rtol=1e-9, atol=1e-12)
+        assert stepping.iterations > 100 > in_blocks.iterations
+        np.testing.assert_allclose(stepping.coef, in_blocks.coef, rtol=1e-9, atol=1e-12)
 
     @pytest.mark.parametrize("at_once", [2, 30])
     def test_rows_looked_at_first_do_not_matter(self, monkeypatch, at_once):

@@ -65,7 +65,7 @@ def test_what_cannot_be_solved_for_rounding_is_said(seed, loss):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @every_loss
 def test_many_rows_are_solved_like_few(C, loss, monkeypatch):
-    """From samples and from the rows near the corner, as large tables are."""
+    """From samples and from the rows near the kink, as large tables are."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(20_000, 4)), 1)  # many rows are equal
     y = (X @ [1.0, -1.0, 0.5, 0.0] + 2 * rng.normal(size=20_000) > 1).astype(int)

@@ -24,7 +24,7 @@ def logistic_derivatives(margin):  # type: ignore[no-untyped-def]
 
 @kernel
 def smoothed_hinge_derivatives(margin, width):  # type: ignore[no-untyped-def]
-    """The same of ``(u + sqrt(u^2 + 4 width^2)) / 2``, u = 1 - m: the hinge, bent within ``width`` of its corner."""
+    """The same of ``(u + sqrt(u^2 + 4 width^2)) / 2``, u = 1 - m: the hinge, smoothed within ``width`` of its kink."""
     short = 1.0 - margin
     root = np.sqrt(short * short + 4.0 * width * width)
     # Far on the right side u + root would cancel.
