@@ -18,7 +18,7 @@ LINES = "line\n" * 9
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
-    monkeypatch.setattr(delimited, "_PIECE_BYTES", PIECE)
+    monkeypatch.setattr(delimited, "_CHUNK_BYTES", PIECE)
     monkeypatch.setattr(delimited, "_LOOK_BYTES", 16)
 
 
@@ -157,7 +157,7 @@ def test_cells_anywhere(tmp_path_factory, cells, where):
         lines[min(line, 399)] = f"{line},{cell}"
     path = written(tmp_path_factory.mktemp("cells"), "a,b\n" + "\n".join(lines) + "\n")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(delimited, "_PIECE_BYTES", 300)
+        patched.setattr(delimited, "_CHUNK_BYTES", 300)
         same(open_table(path).read(), as_whole(path, patched))
 
 
@@ -213,7 +213,7 @@ def test_a_file_that_is_gone_or_cannot_be_read(tmp_path, monkeypatch):
             read()
 
 
-def test_threads_that_may_not_stand_back_work_all_the_same(tmp_path, monkeypatch, count):
+def test_threads_that_may_not_lower_priority_work_all_the_same(tmp_path, monkeypatch, count):
     def refused(*_):
         raise PermissionError(1, "Operation not permitted")
 

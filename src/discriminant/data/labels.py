@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError, LabelError, WeightError
-from ..results import shown
+from ..results import quoted, shown
 from .rows import Array, Rows, as_rows, dense_parts, is_missing
 
 #: Integer labels are coded by a look-up table while their range is at most this.
@@ -161,15 +161,10 @@ def _positions(found: Array, classes: Array) -> Array:
     unknown = [value for value in found.tolist() if value not in position]
     if unknown:
         raise LabelError(
-            f"Label {unknown[0]!r} is not among the classes of this model ({_listed(classes)}). Classes must be "
+            f"Label {unknown[0]!r} is not among the classes of this model ({quoted(classes, 8)}). Classes must be "
             "declared in the first call: partial_fit(X, y, classes=[...])."
         )
     return np.array([position[value] for value in found.tolist()], dtype=np.int32)
-
-
-def _listed(classes: Array) -> str:
-    shown = ", ".join(repr(c) for c in classes[:8].tolist())
-    return shown + (", ..." if classes.size > 8 else "")
 
 
 def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:

@@ -36,11 +36,11 @@ from ..errors import InputError, Part, Setting
 from .dialect import Dialect, is_number, squeezed, text_records
 from .sources import ColumnOptions, InputFile, TableReader, is_text, small_pages
 
-_PIECE_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 22
 _LOOK_BYTES = 1 << 16
 #: A line that goes on for longer than this would make a piece that is no piece; its end may be written otherwise.
 _LINE_BYTES = 1 << 24
-_STEPS_BACK = 10
+_LOWER_PRIORITY = 10
 
 #: The column types that numbers are written in, narrow to wide.
 _NUMBERS = [pa.null(), pa.int64(), pa.float64()]
@@ -62,7 +62,7 @@ class FileChunks:
     @property
     def worthwhile(self) -> bool:
         """Whether files can be read by pieces here, and there is more than one piece for each thread."""
-        return hasattr(os, "preadv") and self._size > pa.cpu_count() * _PIECE_BYTES
+        return hasattr(os, "preadv") and self._size > pa.cpu_count() * _CHUNK_BYTES
 
     def parsed(self, parse: Callable[[Any, bool], Any]) -> Iterator[Any]:
         """What ``parse`` makes of each piece, in order; it is given the bytes and whether they are the first piece.
@@ -70,7 +70,7 @@ class FileChunks:
         The first piece is parsed alone: it may tell how to read the others.
         """
         threads = pa.cpu_count()
-        with _opened(self.path) as file, ThreadPoolExecutor(threads, initializer=_stand_back) as pool:
+        with _opened(self.path) as file, ThreadPoolExecutor(threads, initializer=_lower_priority) as pool:
             (first, *others) = pairwise(self._borders(file))
             yield self._one(file, *first, parse)
             waiting: deque[Future[Any]] = deque()
@@ -85,7 +85,7 @@ class FileChunks:
         """Where pieces begin and end: at the first line that begins after so many bytes."""
         borders = [0]
         while borders[-1] < self._size:
-            borders.append(self._after_line_end(file, borders[-1] + _PIECE_BYTES))
+            borders.append(self._after_line_end(file, borders[-1] + _CHUNK_BYTES))
         return borders
 
     def _after_line_end(self, file: int, start: int) -> int:
@@ -111,16 +111,16 @@ class FileChunks:
         """Memory that a thread uses for each of its pieces."""
         held: bytearray = getattr(self._buffers, "held", bytearray())
         if len(held) < size:
-            held = self._buffers.held = bytearray(max(size, _PIECE_BYTES + _LOOK_BYTES))
+            held = self._buffers.held = bytearray(max(size, _CHUNK_BYTES + _LOOK_BYTES))
         return held
 
 
-def _stand_back() -> None:
+def _lower_priority() -> None:
     """Let this thread give way: Python code that runs meanwhile, such as loading a library, has one core at most."""
     if sys.platform == "linux":  # where priorities are those of threads
         thread = get_native_id()
         with suppress(OSError):  # where that is not allowed, nothing is lost but a little time
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _STEPS_BACK)
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _LOWER_PRIORITY)
 
 
 @contextmanager
@@ -239,7 +239,7 @@ class DelimitedReader(TableReader):
     def _read(self) -> Any:
         self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
         try:
-            return joined(list(self._parsed_pieces()))
+            return joined(list(self._parsed_chunks()))
         except CannotSplit:
             pass  # it is read as a whole
         while True:
@@ -262,7 +262,7 @@ class DelimitedReader(TableReader):
         self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
         out = 0
         try:
-            for piece in self._parsed_pieces(alike=True):
+            for piece in self._parsed_chunks(alike=True):
                 out += piece.num_rows
                 yield piece
             return
@@ -289,7 +289,7 @@ class DelimitedReader(TableReader):
             except InputError as error:
                 self._correct_settings(error)
 
-    def _parsed_pieces(self, alike: bool = False) -> Iterator[Any]:
+    def _parsed_chunks(self, alike: bool = False) -> Iterator[Any]:
         """The table in pieces, all with the types of the first if ``alike``; `CannotSplit` if that cannot be."""
         pieces = FileChunks(self.source.path, self.dialect.quote)
         plain = self._settings.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)

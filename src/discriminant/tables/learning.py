@@ -83,7 +83,7 @@ def by_first_appearance(codes: Array) -> Array:
 #: A text column with more levels than this share of its values tells rows apart, not classes.
 _DISTINCT = 0.9
 _MOSTLY_MISSING = 0.5
-#: Columns are compared on this many rows first, and on all rows only if these do not settle it.
+#: Columns are compared on this many rows first, and on all rows only if these do not decide it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
 #: A level is not rare if it has one row in so many.
@@ -139,7 +139,7 @@ class ColumnLearner:
     def __post_init__(self) -> None:
         self.types = self.options.types
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
-        self._rest: dict[str, _RareLevels] = {}
+        self._rare_levels: dict[str, _RareLevels] = {}
 
     def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
@@ -154,11 +154,11 @@ class ColumnLearner:
         unwanted = [name for name in names if name in self.options.drop]
         kinds = {name: self._kind(name) for name in names if name not in unwanted}
         self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
-        self._span, self._rest = self._spans(kinds), {}
+        self._span, self._rare_levels = self._spans(kinds), {}
         columns = {name: self._column(name, kind) for name, kind in kinds.items()}
         self._drop_duplicates(columns)
         self._mark_missing(columns)
-        self._settle_rest(columns)
+        self._treat_rare_levels(columns)
         self._look_for_leaks(columns)
         for name in unwanted:
             columns[name] = Column(name, "text", dropped="as asked")
@@ -310,16 +310,16 @@ class ColumnLearner:
         kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._least]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
         n_rows = sum(counts[level] for level in rest)
-        self._rest[column.name] = _RareLevels(len(rest), n_rows, len(by_size))
+        self._rare_levels[column.name] = _RareLevels(len(rest), n_rows, len(by_size))
         pooled = len(rest) if n_rows >= self._least else 0
         if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
             kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
         rare = tuple(rest[:_MOST_RARE])
         return replace(column, levels=tuple(sorted(kept)), reference=reference, pooled=pooled, rare_levels=rare)
 
-    def _settle_rest(self, columns: dict[str, Column]) -> None:
+    def _treat_rare_levels(self, columns: dict[str, Column]) -> None:
         """Tell of levels without a column of their own, and leave out columns to which none is left."""
-        for name, rest in self._rest.items():
+        for name, rest in self._rare_levels.items():
             column = columns[name]
             if column.dropped is not None:
                 continue
@@ -327,12 +327,12 @@ class ColumnLearner:
                 same = f"nearly all rows have {column.reference!r}" if column.levels else self._all_rare(rest)
                 columns[name] = self._dropped(column, "hardly varies", same)
             elif rest.levels:
-                self._say_rest(column, rest)
+                self._say_rare_levels(column, rest)
 
     def _all_rare(self, rest: _RareLevels) -> str:
         return f"none of its {rest.of:,} levels has {self._least} rows" if rest.of > 1 else "nearly all are missing"
 
-    def _say_rest(self, column: Column, rest: _RareLevels) -> None:
+    def _say_rare_levels(self, column: Column, rest: _RareLevels) -> None:
         where = OTHER if column.pooled else repr(column.reference)
         if len(column.levels) == self.options.max_levels:
             said = (
