@@ -20,6 +20,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
 from .modelfile import export
+from .options import application
 from .predict import predict
 from .raster import app as raster
 
@@ -39,14 +40,10 @@ written wrongly; 3 an error of discriminant itself; 130 interrupted. Results go 
 standard error.
 """
 
-app = typer.Typer(
-    name="discriminant",
-    help="Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export.",
-    epilog=_EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = application(
+    "discriminant",
+    "Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export.",
+    _EPILOG,
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import shlex
 import sys
 import traceback
@@ -22,22 +21,6 @@ from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
 
 REFUSED, OWN_ERROR, INTERRUPTED = 1, 3, 130
-
-#: What the package advises in Python, as it is written on the command line.
-_ADVICE = {
-    "on_ragged='skip'": "--ragged skip",
-    "absent='missing'": "--absent missing",
-    "missing='indicator'": "--missing indicator",
-    "header=False": "--no-header",
-    "quote=''": "another --delimiter",
-    "Raise max_levels": "Raise --max-levels",
-    "(drop=[...], on the command line --drop)": "(--drop)",
-    "Name the target,": "Name the target with --target,",
-    "with types=": "with --types",
-    "with drop=": "with --drop",
-}
-#: Parameters that are options under another name, or their own, where a message begins with them.
-_PARAMETER = re.compile(r"^(rare|max_levels|missing|on_ragged|absent|delimiter|encoding|decimal|drop) must be")
 
 #: Options that have another name than the parameter of the package they stand for.
 _RENAMED = {"on_ragged": "ragged", "cv": "folds", "names": "name", "colours": "colour"}
@@ -73,7 +56,7 @@ class Run:
     def told(self, message: Any) -> str:
         """An error, a warning or another message of the package as this command tells it."""
         text = message.told(self.spelled) if isinstance(message, Message) else str(message)
-        return " ".join(in_options(text).split("\n"))
+        return " ".join(text.split("\n"))
 
     def warn(
         self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
@@ -101,13 +84,6 @@ def told(message: Any) -> str:
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def in_options(message: str) -> str:
-    """The message with advice as it is written on the command line."""
-    for advice, option in _ADVICE.items():
-        message = message.replace(advice, option)
-    return _PARAMETER.sub(lambda found: f"--{_RENAMED.get(found[1], found[1]).replace('_', '-')} must be", message)
 
 
 def say(message: str) -> None:

@@ -9,7 +9,7 @@ from .console import Page, shortened, show, told
 from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
-    from ..tables import Column
+    pass
 
 #: Separability is decided pair by pair up to this many values and pairs.
 _MOST_VALUES, _MOST_PAIRS = 5_000_000, 45
@@ -48,30 +48,16 @@ def described(labelled: Labelled) -> dict[str, Any]:
         "classes": [
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
-        "table_columns": [_column(column) for column in training.schema.columns],
+        "table_columns": training.schema.to_dict()["columns"],
         "findings": labelled.findings,
         "distances": _distances(labelled),
         "separability": _separability(labelled),
     }
 
 
-def _column(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "missing": column.missing,
-        "mean": column.mean,
-        "levels": list(column.levels),
-        "pooled": column.pooled,
-        "reference": column.reference,
-        "left_out": column.dropped,
-    }
-
-
 def _distances(labelled: Labelled) -> dict[str, Any]:
     """Mahalanobis and Bhattacharyya distances between class means, with the covariance the classes have in common."""
     import numpy as np
-    from scipy.spatial.distance import pdist
     from scipy.stats import norm
 
     from ..errors import DiscriminantError
@@ -84,19 +70,14 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
         return {"skipped": f"{needed}; there are {n:,} rows and {p:,} columns"}
     try:
         model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.training.y)
-        mahalanobis = pdist(model.sphere(model.means_))
+        mahalanobis = model.mean_distances()
     except DiscriminantError as error:
         return {"skipped": told(error)}
     first, second = np.triu_indices(n_classes, 1)
     labels = model.classes_.tolist()
     found = [
-        {
-            "classes": [labels[i], labels[j]],
-            "mahalanobis": float(d),
-            "bhattacharyya": float(d**2 / 8),
-            "error": float(norm.sf(d / 2)),
-        }
-        for i, j, d in zip(first, second, mahalanobis, strict=True)
+        {"classes": [labels[i], labels[j]], "mahalanobis": d, "bhattacharyya": d**2 / 8, "error": norm.sf(d / 2)}
+        for i, j, d in zip(first, second, mahalanobis[first, second], strict=True)
     ]
     return {"pairs": sorted(found, key=lambda pair: pair["mahalanobis"])}
 
@@ -110,17 +91,9 @@ def _separability(labelled: Labelled) -> dict[str, Any]:
     n_pairs = n_classes * (n_classes - 1) // 2
     if X.shape[0] * X.shape[1] > _MOST_VALUES or n_pairs > _MOST_PAIRS:
         return {"skipped": f"{X.shape[0]:,} rows, {X.shape[1]:,} columns and {n_pairs:,} pairs would take long"}
-    found = linear_separability(X, labelled.training.y)
-    return {
-        "pairs": [
-            {
-                "classes": list(pair),
-                "separable": isinstance(witness, Hyperplane),
-                "margin": witness.margin if isinstance(witness, Hyperplane) else None,
-            }
-            for pair, witness in found.pairs.items()
-        ]
-    }
+    found = linear_separability(X, labelled.training.y).pairs
+    margins = {pair: one.margin if isinstance(one, Hyperplane) else None for pair, one in found.items()}
+    return {"pairs": [{"classes": pair, "separable": m is not None, "margin": m} for pair, m in margins.items()]}
 
 
 def _page(found: dict[str, Any]) -> Page:
@@ -146,14 +119,14 @@ def _page(found: dict[str, Any]) -> Page:
 
 
 def _kind(row: dict[str, Any]) -> str:
-    return "left out" if row["left_out"] else row["kind"]
+    return "left out" if row["dropped"] else row["kind"]
 
 
 def _values(row: dict[str, Any]) -> str:
     from ..results import number
 
-    if row["left_out"]:
-        return row["left_out"]
+    if row["dropped"]:
+        return row["dropped"]
     if row["kind"] != "category":
         return number(row["mean"], 6)
     levels = row["levels"][:_SHOWN_LEVELS]

@@ -97,6 +97,19 @@ Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for mach
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
+def application(name: str, help: str, epilog: str) -> typer.Typer:  # noqa: A002
+    """A group of commands."""
+    return typer.Typer(
+        name=name,
+        help=help,
+        epilog=epilog,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """A function as a command: with its classes of options spread out, and ``--debug``; errors become messages."""
     parameters = list(_options(function))

@@ -12,7 +12,7 @@ import typer
 from ..errors import InputError, ParameterError
 from . import options
 from .console import Page, check_output, command_line, say, shortened, show, told
-from .options import command, pairs, read_costs, read_priors
+from .options import application, command, pairs, read_costs, read_priors
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -28,14 +28,7 @@ From areas to a map that has been checked:
   discriminant raster accuracy map.tif check.gpkg --class-field reference --stratified
 """
 
-app = typer.Typer(
-    name="raster",
-    help="Satellite and aerial images: samples, classify, accuracy, sample-design.",
-    epilog=_EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = application("raster", "Satellite and aerial images: samples, classify, accuracy, sample-design.", _EPILOG)
 
 Images = Annotated[
     list[str],

@@ -130,14 +130,12 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from discriminant import LogisticRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 2))
-    >>> y = np.where(X[:, 0] + rng.normal(size=200) > 0, "yes", "no")
-    >>> table = coefficient_table(LogisticRegression().fit(X, y), ["age", "dose"])
-    >>> [row.term for row in table.rows], table.contrast("yes")
-    (['intercept', 'age', 'dose'], 'yes against no')
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> table = coefficient_table(LogisticRegression().fit(X[:, :2], y), ["radius", "texture"])
+    >>> [row.term for row in table.rows], table.contrast(1)
+    (['intercept', 'radius', 'texture'], '1 against 0')
     """
     check_is_fitted(model)
     if not hasattr(model, "coef_"):
@@ -391,14 +389,13 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from discriminant import LogisticRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 2))
-    >>> y = np.where(X[:, 0] + rng.normal(size=200) > 0, "yes", "no")
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X[:, :2]  # radius and texture
     >>> found = nomogram(LogisticRegression().fit(X, y), X.min(axis=0), X.max(axis=0))
-    >>> found.label, [row.points for row in found.rows[:2]]
-    ('yes', [0.0, 100.0])
+    >>> [(row.column, row.value, round(row.points)) for row in found.rows]
+    [('x0', '6.981', 100), ('x0', '28.11', 0), ('x1', '9.71', 29), ('x1', '39.28', 0)]
     """
     check_is_fitted(model)
     if len(model.classes_) != 2 or not hasattr(model, "coef_") or getattr(schema, "sparse", False):

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -167,6 +168,10 @@ class LinearDiscriminantAnalysis(
         """Coordinates of the rows along the first ``n_components`` discriminant directions."""
         self._ready()
         return self._projected(X, self.scalings_[:, : self.n_components])
+
+    def mean_distances(self) -> Array:
+        """The Mahalanobis distances between the class means, of shape (n_classes, n_classes)."""
+        return squareform(pdist(self.sphere(self.means_)))
 
     def sphere(self, X: Any) -> Array:
         """Rows measured from the centre, turned to the principal axes of the covariance and scaled to variance 1.

@@ -257,23 +257,11 @@ def _fits(holds: bool, reason: str) -> None:
 _MOMENTS = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
 
 _ESTIMATORS = (
+    "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "FisherDiscriminant", "GaussianNB", "NaiveBayes",
+    "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
+    "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
     "DecisionClassifier",
-    "FisherDiscriminant",
-    "GaussianNB",
-    "LeastSquaresClassifier",
-    "LinearDiscriminantAnalysis",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "LogisticRegressionPath",
-    "MinimumDistance",
-    "NaiveBayes",
-    "OneVsOne",
-    "OneVsRest",
-    "OutputCode",
-    "Perceptron",
-    "QuadraticDiscriminantAnalysis",
-    "SupportVectorClassifier",
-)
+)  # fmt: skip
 _RECORDS = {
     "decision.rules": ("Decision",),
     "estimators.multiclass": ("BinaryClassifiers",),
