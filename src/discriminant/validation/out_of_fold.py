@@ -7,10 +7,11 @@ read from them as its own ``fit`` would read it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
 
@@ -24,6 +25,7 @@ from ..decision.costs import read_costs
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
+from ..evaluation.intervals import Mean
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..evaluation.ranking import auc, rank
 from ..kernels import scores as kernels
@@ -248,15 +250,11 @@ def _cost_table(costs: Any, classes: Array) -> Array:
 
 
 def mean_and_error(values: Array, weight: Array | None) -> tuple[float, float]:
-    """The mean over rows and its standard error, weights read as frequencies."""
-    total = float(len(values) if weight is None else weight.sum())
-    if total == 0:
+    """The mean over rows and its standard error, weights read as frequencies; NaN where no row has a weight."""
+    if weight is not None and not weight.any():
         return np.nan, np.nan
-    mean = float(values.sum() if weight is None else weight @ values) / total
-    if total <= 1:
-        return mean, np.nan
-    squares = (values - mean) ** 2
-    return mean, float(np.sqrt((squares.sum() if weight is None else weight @ squares) / (total - 1) / total))
+    found = Mean.of(values, weight)
+    return found.mean, math.sqrt(found.variance)
 
 
 def area_under_curve(truth: Array, weight: Array | None, found: Predictions) -> float:
@@ -350,7 +348,7 @@ class ValidationTask:
     keep: str | None = None  #: None, "predictions" or "posteriors" (with other scores where there are none)
     leave_out: bool = False  #: models that cannot be fitted to some training part are left out instead of refused
 
-    @property
+    @cached_property
     def splits(self) -> list[Split]:
         return [split for part in self.rounds for split in part.splits]
 
