@@ -49,6 +49,7 @@ from .probabilities import (
 
 Array = np.ndarray[Any, Any]
 
+NO_SCORES = "AUC and average precision are not available: there are no scores."
 NO_PROBABILITIES = (
     "Log-loss, Brier score, calibration and risk against coverage are not available: margins are not probabilities."
 )
@@ -521,7 +522,7 @@ def _probabilities(
 def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     scores, n_classes = rows.posterior if rows.posterior is not None else rows.scores, len(rows.classes)
     if scores is None:
-        notes.append("AUC and average precision are not available: there are no scores.")
+        notes.append(NO_SCORES)
     elif n_classes < 2:
         notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
     elif n_classes == 2:

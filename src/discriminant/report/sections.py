@@ -17,6 +17,7 @@ from ..data.rows import as_rows
 from ..engine import reduce
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import Roc, Rocs
+from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
 from ..moments import ClassMoments
 from ..validation.comparison import BASELINE, Comparison
@@ -304,8 +305,8 @@ def _size(row: Coefficient, deviation: float = math.nan) -> float:
     return abs(row.estimate) if math.isnan(deviation) else abs(row.estimate * deviation)
 
 
-#: Remarks of an evaluation that other parts of the report make themselves.
-_SAID_ELSEWHERE = ("not available", "cost is the mean cost")
+#: Remarks of an evaluation that other sections make themselves.
+_SAID_ELSEWHERE = (NO_PROBABILITIES, NO_SCORES)
 CLASS_MEASURES = ("recall", "precision", "f1", "auc")
 _NO_SCORES = "There are no scores to draw it from: the model's probabilities or margins of held-out rows were not kept."
 _NO_PROBABILITIES = (
@@ -356,7 +357,7 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
         "worst": [pair.words for pair in confused(data)[:3]],
         "classes": _class_lines(data),
         "measures": _measures(data),
-        "notes": [note for note in evaluation.notes if not any(said in note for said in _SAID_ELSEWHERE)],
+        "notes": [note for note in evaluation.notes if note not in _SAID_ELSEWHERE],
         "drawing": drawing("plot-confusion", confusion_figure, evaluation.confusion),
     }
 
