@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DegenerateDataError, InputError, LabelError, ParameterError, Setting
+from ..errors import InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, quantile
 from ..results import Finding, Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
@@ -570,10 +570,8 @@ def assess_map(
     reference = as_areas(reference, class_field)
     with opened(class_map) as image:
         refuse_many_bands(image)
-        values, pixels = pixel_values(image, reference.pixels(image), n_jobs)
-        if not pixels.n_pixels:
-            why = " ".join(str(finding.message) for finding in pixels.findings)
-            raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies. {why}")
+        nothing = f"The map {image.label} has no class where {reference.source} lies."
+        values, pixels = pixel_values(image, reference.pixels(image), nothing, n_jobs)
         mapped = labels_of_codes(values[:, 0], names, image)
         known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
         truth = _as_on_map(pixels.labels, known)[pixels.area]

@@ -185,15 +185,15 @@ def draw_samples(
     areas = as_areas(areas, class_field)
     with opened(image) as source:
         refuse_palette(source)
-        values, pixels = pixel_values(source, areas.pixels(source), n_jobs)
-        if not pixels.n_pixels:
-            why = " ".join(str(finding.message) for finding in pixels.findings)
-            raise DegenerateDataError(f"No pixel of {source.label} could be sampled with {areas.source}. {why}".strip())
-        return _samples(source, values, pixels)
+        nothing = f"No pixel of {source.label} could be sampled with {areas.source}."
+        return _samples(source, *pixel_values(source, areas.pixels(source), nothing, n_jobs))
 
 
-def pixel_values(image: Image, pixels: AreaPixels, n_jobs: int | None = None) -> tuple[Array, AreaPixels]:
-    """The values of the marked pixels, shape (n_pixels, n_bands), and the pixels of those that hold values."""
+def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | None) -> tuple[Array, AreaPixels]:
+    """The values of the marked pixels, shape (n_pixels, n_bands), and the pixels of those that hold values.
+
+    Where none does, ``nothing`` is the error, with what is known of the areas.
+    """
     height, width = image.shape
     down, across = image.block_shape(_BLOCK)
     block = (pixels.rows // down) * (-(-width // across)) + pixels.columns // across
@@ -214,11 +214,11 @@ def pixel_values(image: Image, pixels: AreaPixels, n_jobs: int | None = None) ->
         side_by_side(read, parts, n_jobs)
     gone = np.setdiff1d(pixels.area, pixels.area[valid])
     lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
-    words = (
-        f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out.{lost}"
-    )
-    kept = pixels.take(valid)
-    return values[valid], kept if valid.all() else kept.noting("warning" if gone.size else "note", "nodata", words)
+    words = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
+    kept = pixels.take(valid).noting("warning" if gone.size else "note", "nodata", "" if valid.all() else words + lost)
+    if not kept.n_pixels:
+        raise DegenerateDataError(" ".join([nothing, *(str(finding.message) for finding in kept.findings)]))
+    return values[valid], kept
 
 
 def _samples(image: Image, values: Array, pixels: AreaPixels) -> Samples:
