@@ -75,7 +75,7 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
     small = n_rows * objective.n_columns <= _SMALL
     if small and objective.n_parameters <= _FEW_UNKNOWNS:
         found = _in_cache(problem, stop)
-        if found.solution.converged:
+        if found is not None and found.solution.converged:
             return found
     if problem.squared:
         return _squared(problem, stop, max_iter)
@@ -99,8 +99,8 @@ def _near_the_kink(problem: MarginProblem, theta: Array, width: float) -> Workin
     return WorkingSet(theta, near, (short > 0) & ~near, width)
 
 
-def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit:
-    """The same in one compiled loop, for a table that stays in a core's cache; not converged if rounding hinders it."""
+def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit | None:
+    """The same in one compiled loop, for a table that stays in a core's cache; None if rounding is in the way."""
     rows, linear, ridge = standard_rows(problem, np.arange(problem.data.n_rows), np.zeros(problem.objective.shape[1]))
     theta, dual, share = np.zeros(len(ridge)), np.zeros(len(rows)), problem.cost / problem.total
     if problem.squared:
@@ -108,8 +108,9 @@ def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit:
         dual = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
     else:
         widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
-        if kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT):
-            dual = np.where(dual > 1 - _NEXT_TO, 1.0, np.where(dual > _NEXT_TO * dual.max(), dual, 0.0))
+        if not kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT):
+            return None
+        dual = np.where(dual > 1 - _NEXT_TO, 1.0, np.where(dual > _NEXT_TO * dual.max(), dual, 0.0))
     alpha = problem.balanced(problem.cost * dual)
     slacks, pull = np.maximum(1.0 - rows @ theta, 0.0), -(alpha / problem.total) @ rows
     return finished(problem, stop, theta[None], alpha, slacks, pull[None])
