@@ -51,7 +51,7 @@ REFUSED = [
     (("describe", "nosuch.csv", "-t", "y"), "does not exist"),
     (("describe", "goood.csv", "-t", "y"), "Did you mean 'good.csv'"),
     (("describe", "sub", "-t", "y"), "is a directory"),
-    (("describe", "good.csv"), "Name the --target"),
+    (("describe", "good.csv"), "Name the target, the column of classes, with --target"),
     (("describe", "good.csv", "-t", "survivd"), "Did you mean 'survived'?"),
     (("describe", "good.csv", "-t", "survived", "--types", "class"), "--types takes NAME=VALUE"),
     (("describe", "good.csv", "-t", "survived", "--types", "class=colour"), "'class' can be one of"),
