@@ -21,7 +21,7 @@ from discriminant import (
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
-from discriminant.figures.plane import MOST_POINTS, Hyperplane
+from discriminant.figures.plane import MOST_POINTS, SeparatingLine
 
 
 def heatmaps(figure):
@@ -229,14 +229,14 @@ def test_the_line_has_no_score_and_distances_are_scores_over_the_length(model, u
 
 
 def test_the_equation_in_words():
-    assert Hyperplane(np.array([1.5, -2.0]), -3.0).equation(["a", "b"]) == "1.5 a - 2 b - 3 = 0"
-    assert Hyperplane(np.array([-1.5, 2.0]), 0.0).equation(["a", "b"]) == "- 1.5 a + 2 b + 0 = 0"
+    assert SeparatingLine(np.array([1.5, -2.0]), -3.0).equation(["a", "b"]) == "1.5 a - 2 b - 3 = 0"
+    assert SeparatingLine(np.array([-1.5, 2.0]), 0.0).equation(["a", "b"]) == "- 1.5 a + 2 b + 0 = 0"
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_line_is_cut_off_at_the_edges_of_a_rectangle(seed):
     rng = np.random.default_rng(seed)
-    plane = Hyperplane(rng.normal(size=2), float(rng.normal()))
+    plane = SeparatingLine(rng.normal(size=2), float(rng.normal()))
     edges = np.sort(rng.normal(size=(2, 2)), axis=0)
     corners = np.array([[x, y] for x in edges[:, 0] for y in edges[:, 1]])
     ends = plane.within(edges)
@@ -250,7 +250,7 @@ def test_a_line_is_cut_off_at_the_edges_of_a_rectangle(seed):
 
 @pytest.mark.parametrize("w", [[1.0, 0.0], [0.0, 1.0]])
 def test_upright_and_level_lines_cross_the_rectangle(w):
-    ends = Hyperplane(np.array(w), -0.5).within(np.array([[0.0, 0.0], [1.0, 2.0]]))
+    ends = SeparatingLine(np.array(w), -0.5).within(np.array([[0.0, 0.0], [1.0, 2.0]]))
     assert_allclose(ends @ w, 0.5)
     assert_allclose(np.abs(np.diff(ends, axis=0)).sum(), 2.0 if w[0] else 1.0)
 

@@ -13,7 +13,7 @@ from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
 from ..objective import Objective
 from . import theme
-from .plane import Hyperplane, LabelledPoints, add_points, around, box, equal_scales, labelled_points, shown_rows
+from .plane import LabelledPoints, SeparatingLine, add_points, around, box, equal_scales, labelled_points, shown_rows
 from .theme import Moment, animate
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _perceptron_moment(trace: list[Any], points: LabelledPoints, edges: Array, s
         words = f"Start at w = 0, b = 0; {total:,} updates follow."
     else:
         update = trace[step - 1]
-        line = Hyperplane(update.coef, update.intercept)
+        line = SeparatingLine(update.coef, update.intercept)
         ends = line.within(around(edges))
         row = points.values[[update.row]]
         w = ", ".join(f"{value:.4g}" for value in update.coef)
@@ -142,7 +142,7 @@ def _add_kept(made: Figure, model: Perceptron, edges: Array) -> None:
     """The line that classifies, where it is not that of the last update."""
     trace: list[Any] = model.trace_
     last = trace[-1] if trace else None
-    kept = Hyperplane(model.coef_[0], float(model.intercept_[0]))
+    kept = SeparatingLine(model.coef_[0], float(model.intercept_[0]))
     if last is not None and np.array_equal(last.coef, kept.w) and last.intercept == kept.b:
         return
     ends = kept.within(around(edges))
@@ -158,7 +158,7 @@ _GRID, _CONTOUR_ROWS = 41, 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class FollowedDescent:
     """The iterations of a fit: objective and parameters, and the objective itself where it can be drawn."""
 
     model: Any
@@ -234,7 +234,7 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
             f"{type(model).__name__} kept no iterations: fit a LogisticRegression with trace=True, and a solver that "
             "iterates."
         )
-    descent = Descent(model, steps, _drawable(model, steps))
+    descent = FollowedDescent(model, steps, _drawable(model, steps))
     shown = theme.evenly(len(steps), frames)
     moments = [_moment(descent, shown[: i + 1], len(shown)) for i in range(len(shown))]
     made = _first_picture(descent, moments[0].words)
@@ -252,7 +252,7 @@ def _drawable(model: Any, steps: list[Any]) -> Objective | None:
     return objective if objective.n_columns <= 2 <= steps[0].theta.shape[1] else None
 
 
-def _first_picture(descent: Descent, words: str) -> Figure:
+def _first_picture(descent: FollowedDescent, words: str) -> Figure:
     from plotly.subplots import make_subplots
 
     made = make_subplots(rows=1, cols=1 if descent.objective is None else 2, horizontal_spacing=0.12)
@@ -273,7 +273,7 @@ def _first_picture(descent: Descent, words: str) -> Figure:
     return made
 
 
-def _add_contours(made: Figure, descent: Descent, objective: Objective) -> None:
+def _add_contours(made: Figure, descent: FollowedDescent, objective: Objective) -> None:
     way = descent.way
     low, high = way.min(axis=0), way.max(axis=0)
     room = 0.25 * np.maximum(high - low, 1e-3 + 0.1 * np.abs(high))
@@ -288,7 +288,7 @@ def _add_contours(made: Figure, descent: Descent, objective: Objective) -> None:
         update(theme.axis(name), row=1, col=2)
 
 
-def _moment(descent: Descent, shown: Array, n_frames: int) -> Moment:
+def _moment(descent: FollowedDescent, shown: Array, n_frames: int) -> Moment:
     now, total = int(shown[-1]), len(descent.steps)
     value = float(descent.values[now])
     words = f"Iteration {now:,} of {total - 1:,}: objective {value:.6g}, largest derivative "
@@ -302,7 +302,7 @@ def _moment(descent: Descent, shown: Array, n_frames: int) -> Moment:
     return Moment(traces, words, str(now))
 
 
-def _remarks(descent: Descent, n_frames: int) -> str:
+def _remarks(descent: FollowedDescent, n_frames: int) -> str:
     total, remarks = len(descent.steps), ""
     if n_frames < total:
         remarks += f" {n_frames} of {total:,} iterations are shown."

@@ -365,7 +365,7 @@ _FEWEST_BINS, _MOST_BINS = 24, 60
 
 
 @dataclass(frozen=True, eq=False)
-class Hyperplane:
+class SeparatingLine:
     """``w'x + b = 0``; rows on the positive side are of the second class."""
 
     w: Array
@@ -404,7 +404,7 @@ class Hyperplane:
         return f"{words.removeprefix(' + ').removeprefix(' ')} = 0"
 
 
-def hyperplane(model: Any, figure: str) -> Hyperplane:
+def hyperplane(model: Any, figure: str) -> SeparatingLine:
     """The separating hyperplane of a linear model of two classes."""
     if not hasattr(model, "coef_"):
         raise ParameterError(
@@ -417,7 +417,7 @@ def hyperplane(model: Any, figure: str) -> Hyperplane:
             f"figures.{figure} draws the boundary between two classes; {type(model).__name__} was fitted to "
             f"{len(model.classes_)}. Use figures.decision_regions."
         )
-    found = Hyperplane(coef[0], float(np.ravel(model.intercept_)[0]))
+    found = SeparatingLine(coef[0], float(np.ravel(model.intercept_)[0]))
     if not found.length > 0:
         raise DegenerateDataError("All coefficients are 0: the model predicts one class everywhere, without boundary.")
     return found
@@ -479,7 +479,7 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
     return made.update_yaxes(**theme.axis(points.names[1], range=edges[:, 1].tolist(), **equal_scales(edges)))
 
 
-def _geometry(plane: Hyperplane, points: LabelledPoints, edges: Array, support: Array | None) -> str:
+def _geometry(plane: SeparatingLine, points: LabelledPoints, edges: Array, support: Array | None) -> str:
     words = [
         f"{plane.equation(points.names)}; {points.class_names[1]} where the left side is positive.",
         f"Distance of the origin |b| / |w| = {abs(plane.b) / plane.length:.4g}.",
@@ -519,7 +519,7 @@ def _add_line(made: Figure, ends: Array, name: str, style: dict[str, Any], show:
         )  # fmt: skip
 
 
-def _add_margin(made: Figure, plane: Hyperplane, edges: Array, support: Array) -> None:
+def _add_margin(made: Figure, plane: SeparatingLine, edges: Array, support: Array) -> None:
     style = {"color": theme.INK, "width": 1.5, "dash": "dash"}
     _add_line(made, plane.within(edges, -1.0), "margin, -1 and +1", style)
     _add_line(made, plane.within(edges, 1.0), "margin, -1 and +1", style, show=False)
@@ -529,7 +529,7 @@ def _add_margin(made: Figure, plane: Hyperplane, edges: Array, support: Array) -
     )  # fmt: skip
 
 
-def _add_distances(made: Figure, plane: Hyperplane, points: LabelledPoints, distances: Array) -> None:
+def _add_distances(made: Figure, plane: SeparatingLine, points: LabelledPoints, distances: Array) -> None:
     """Join the nearest row of each class to the line."""
     for k, name in enumerate(points.class_names):
         own = np.flatnonzero(points.codes == k)
