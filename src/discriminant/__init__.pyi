@@ -26,8 +26,8 @@ from .report.table_report import write_report
 from .storage.export import export
 from .storage.model_file import load, read_model_file, save
 from .tables.encoder import TableEncoder
-from .tables.files import open_table
 from .tables.schema import Schema
+from .tables.sources import open_table
 from .tables.training import read_training
 from .theory.bayes import BayesClassifier, bayes_error
 from .theory.distributions import Gaussian

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.linalg import helmert
 
 from .data import Block, LabelledRows
-from .data.parameters import check_number, check_shapes
+from .data.checks import check_number, check_shapes
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import losses as loss_kernels

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .data.parameters import check_shapes, require
+from .data.checks import check_shapes, require
 from .data.rows import dense_parts
 from .kernels import scores as kernels
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from discriminant.errors import ParameterError
-from discriminant.tables import EncodingReport, Schema, TableEncoder, learning, read_training
+from discriminant.tables import EncodingReport, Schema, TableEncoder, read_training, training
 
 
 @st.composite
@@ -136,7 +136,7 @@ def test_rare_things_are_better_than_nothing():
 
 
 def test_levels_of_training_are_not_called_unseen(monkeypatch):
-    monkeypatch.setattr(learning, "_MOST_RARE", 3)
+    monkeypatch.setattr(training, "_MOST_RARE", 3)
     frame = cabins(many=["p"] * 100 + [f"l{i // 2:02}" for i in range(100)])
     schema = read_training(frame, "y").schema
     new = pd.DataFrame({"x": [0.0] * 3, "cabin": ["C29"] * 3, "many": ["l01", "l40", "new"]})

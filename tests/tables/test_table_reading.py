@@ -446,7 +446,7 @@ def test_svmlight(tmp_path, name):
 
 
 def test_svmlight_in_several_parts(monkeypatch):
-    monkeypatch.setattr("discriminant.tables.files._PART_BYTES", 16)
+    monkeypatch.setattr("discriminant.tables.sources._PART_BYTES", 16)
     text = "".join(f"{i % 2} {i + 1}:{i}.5\n" for i in range(30)).encode()
     whole = table_of(text).read()
     assert whole.X.shape == (30, 31)

@@ -1,6 +1,7 @@
 """Rows of numbers, whatever they came in: NumPy array, pandas or polars frame, CSR matrix.
 
-Nothing is copied here. A block of rows is cut out on demand and only that block is converted, so float32 stays
+`LabelledRows`, with a class code and a weight for each row, is the one form in which data reach the statistics. Nothing
+is copied here. A block of rows is cut out on demand and only that block is converted, so float32 stays
 float32 in memory and a frame never has a second, dense twin. `MixedRows` reads columns of different distributions:
 numbers beside categories, counts and yes/no columns.
 """
@@ -18,7 +19,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ColumnError, DtypeError, InputError, ParameterError, Setting
+from ..errors import ColumnError, DtypeError, InputError, LabelError, ParameterError, Setting
+from ..results import shown
+from .checks import check_weights, encode_labels, is_missing
 
 Array = np.ndarray[Any, Any]
 
@@ -240,11 +243,6 @@ def as_frame(X: Any) -> Any:
     return frame if named else None
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a value of a column or a label is None, NaN or pandas's NA."""
-    return value is None or value is getattr(_pandas(), "NA", None) or bool(value != value)
-
-
 def as_rows(X: Any, names: Sequence[str] | None = None) -> Rows:
     """``X`` as `Rows`; refuses what is not a table of numbers. ``names`` are those of the columns of a matrix."""
     if isinstance(X, Rows):
@@ -326,10 +324,6 @@ def _holds_numbers(frame: Any, name: str, dtype: Any) -> bool:
         return False
     values = frame[name].to_numpy()
     return all(isinstance(v, (int, float, np.number, np.bool_)) or is_missing(v) for v in values)
-
-
-def _pandas() -> Any:
-    return nw.dependencies.get_pandas()
 
 
 def _refuse_empty(rows: Rows) -> None:
@@ -513,3 +507,75 @@ def _by_frame_type(name: str, dtype: Any) -> Distribution:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows with their class codes and weights; ``start`` is the number of the first one."""
+
+    X: Any
+    codes: Array
+    weight: Array
+    start: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        return bool(sp.issparse(self.X))
+
+    def dense_parts(self) -> Iterator[Block]:
+        """The same rows as dense blocks."""
+        for part, where in dense_parts(self.X):
+            yield Block(part, self.codes[where], self.weight[where], self.start + where.start)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with a class code and a weight each."""
+
+    rows: Rows
+    classes: Array
+    codes: Array
+    weight: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def every(self, step: int) -> LabelledRows:
+        """Every ``step``-th row with its label and weight."""
+        weight = None if self.weight is None else self.weight[::step]
+        return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
+
+    def take(self, chosen: Array) -> LabelledRows:
+        """The chosen rows, copied."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return LabelledRows(self.rows[chosen], self.classes, self.codes[chosen], weight)
+
+    @property
+    def spans(self) -> list[range]:
+        return self.rows.spans
+
+    @cached_property
+    def _ones(self) -> Array:
+        return np.ones(min(self.rows.block_rows, self.n_rows))
+
+    def blocks(self, span: range) -> Iterator[Block]:
+        """The blocks of one span, in order."""
+        for start, stop in self.rows.edges(span):
+            weight = self._ones[: stop - start] if self.weight is None else self.weight[start:stop]
+            yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start)
+
+
+def labelled_rows(X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> LabelledRows:
+    """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
+    rows = as_rows(X)
+    found, codes = encode_labels(y, rows.n_rows, classes)
+    if classes is None and found.size < 2:
+        raise LabelError(
+            f"y has only one class, {shown(found[0])}: a classifier needs at least two classes. Check the label column."
+        )
+    return LabelledRows(rows, found, codes, check_weights(sample_weight, rows.n_rows))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.parameters import check_integer
+from ..data.checks import check_integer
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError

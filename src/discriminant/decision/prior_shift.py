@@ -10,8 +10,7 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.labels import check_weights
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number, check_weights
 from ..errors import InputError, ParameterError, warn
 from ..results import Result, plain
 from .posteriors import Posterior

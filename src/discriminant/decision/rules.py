@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.labels import check_weights, encode_labels
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number, check_weights, encode_labels
 from ..data.rows import as_rows
 from ..engine import map_rows
 from ..errors import InputError, LabelError, ParameterError

@@ -21,8 +21,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.labels import sorted_classes
-from ..data.parameters import require
+from ..data.checks import require, sorted_classes
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (

@@ -12,8 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..data.labels import check_weights, encode_labels
-from ..data.parameters import check_choice
+from ..data.checks import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import InputError, ParameterError

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from sklearn.utils.metaestimators import available_if
 
 from ..data import LabelledRows
-from ..data.parameters import check_choice, check_integer, check_number
+from ..data.checks import check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments import Moments, Needs

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.labels import check_offset
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number, check_offset
 from ..data.rows import dense_rows
 from ..engine import quiet_blas
 from ..errors import (

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.parameters import check_choice
+from ..data.checks import check_choice
 from ..data.rows import dense_rows
 from ..errors import NotReadyError, ParameterError, Setting
 from ..inference.firth import firth_profile_intervals

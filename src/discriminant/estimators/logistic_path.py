@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from ..data import LabelledRows
-from ..data.labels import check_offset
-from ..data.parameters import check_choice, check_integer
+from ..data.checks import check_choice, check_integer, check_offset
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError, Setting
 from ..objective import ElasticNet, Objective

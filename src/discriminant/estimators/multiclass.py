@@ -26,7 +26,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from ..data import LabelledRows, Rows, as_rows
-from ..data.parameters import check_choice, require
+from ..data.checks import check_choice, require
 from ..data.rows import array_from, as_frame
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..data import LabelledRows
-from ..data.parameters import check_number, require
+from ..data.checks import check_number, require
 from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
 from ..errors import Part, Setting
 from ..moments import Needs

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
-from ..data.parameters import check_choice, check_integer, check_number, require
+from ..data.checks import check_choice, check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
 from ..margins.perceptron import (

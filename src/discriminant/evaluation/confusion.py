@@ -15,8 +15,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from ..data import check_weights
-from ..data.labels import sorted_classes
-from ..data.parameters import check_number
+from ..data.checks import check_number, sorted_classes
 from ..data.rows import consecutive_runs
 from ..decision.rules import ABSTAIN
 from ..engine import side_by_side

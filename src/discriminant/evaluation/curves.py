@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from scipy.special import stdtr
 
-from ..data.parameters import check_number
+from ..data.checks import check_number
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.labels import sorted_classes
+from ..data.checks import sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior

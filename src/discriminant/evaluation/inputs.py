@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import check_weights, encode_labels
-from ..data.rows import is_missing
+from ..data.checks import is_missing
 from ..decision.posteriors import as_posterior, label_array
 from ..errors import DegenerateDataError, DtypeError, InputError, LabelError, Part, Setting
 from ..results import plain, shown

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number
 from ..errors import ParameterError
 from ..results import Result, metric_name, shown
 from .inputs import SamplingDesign

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logit
 
 from ..data import LabelledRows, as_rows, check_weights
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number
 from ..engine import map_rows
 from ..errors import ParameterError
 from ..kernels import counting as kernels

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.parameters import check_number
+from ..data.checks import check_number
 from ..decision.costs import CostTable, read_costs
 from ..decision.posteriors import label_array
 from ..engine import side_by_side

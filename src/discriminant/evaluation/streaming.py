@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..data import check_weights
-from ..data.labels import sorted_classes
-from ..data.parameters import check_integer, check_number
+from ..data.checks import check_integer, check_number, sorted_classes
 from ..errors import InputError, ParameterError
 from ..results import plain
 from . import inputs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.parameters import check_integer
+from ..data.checks import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import INTERCEPT, Coefficient, CoefficientTable, coefficient_table
 from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength

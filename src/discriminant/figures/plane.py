@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import as_rows
-from ..data.parameters import check_integer
+from ..data.checks import check_integer
 from ..data.rows import as_frame, dense_rows
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, ParameterError
 from ..estimators.discriminant import LinearDiscriminantAnalysis

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import Rows
-from ..data.parameters import check_shapes
+from ..data.checks import check_shapes
 from ..data.rows import DenseRows, SparseRows, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels

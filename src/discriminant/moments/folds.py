@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..data import Block
-from ..data.parameters import require
+from ..data.checks import require
 from ..errors import ParameterError
 from .statistic import ClassMoments, Grain, RowsLeftOut, ThinMoments
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 
 from ..data import Block
-from ..data.parameters import check_shapes, require
+from ..data.checks import check_shapes, require
 from ..engine import workspace
 from ..errors import NotReadyError
 from ..kernels import moments as kernels

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..data.parameters import check_integer
+from ..data.checks import check_integer
 from ..errors import ColumnError, DiscriminantError, DtypeError, InputError
 
 Array = np.ndarray[Any, Any]

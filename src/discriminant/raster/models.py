@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from ..data.parameters import check_number
+from ..data.checks import check_number
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..errors import ParameterError, Setting

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..data.parameters import check_integer
+from ..data.checks import check_integer
 from ..decision.posteriors import label_array
 from ..decision.rules import Decision
 from ..engine import in_order

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.labels import encode_labels
+from ..data.checks import encode_labels
 from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.labels import LabelledRows
-from ..data.rows import as_rows
+from ..data.rows import LabelledRows, as_rows
 from ..engine import reduce
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import Roc, Rocs

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data import Block, LabelledRows
-from ..data.parameters import require
+from ..data.checks import require
 from ..objective import NO_PENALTY, Objective
 from .descent import Descent, moment_preconditioner
 from .solution import Solution

@@ -3,11 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ..results import Finding
-from .coding import EncodingReport
 from .dialect import MISSING_CODES, Dialect
-from .files import SparseBatch, open_table
-from .schema import Column, Schema, Target
-from .sources import TableReader
+from .schema import Column, EncodingReport, Schema, Target
+from .sources import SparseBatch, TableReader, open_table
 from .training import TrainingTable, read_training
 
 if TYPE_CHECKING:

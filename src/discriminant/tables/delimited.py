@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 
-from ..data.parameters import check_choice
+from ..data.checks import check_choice
 from ..errors import InputError, Part, Setting
 from .dialect import Dialect, is_number, squeezed, text_records
 from .sources import ColumnOptions, InputFile, TableReader, is_text, small_pages

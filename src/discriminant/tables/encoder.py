@@ -10,15 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.labels import encode_labels
-from ..data.parameters import check_choice
+from ..data.checks import check_choice, encode_labels
 from ..data.rows import as_table
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
 from .dialect import MISSING_CODES
-from .learning import ColumnLearner, LearningOptions
 from .schema import Policy, Schema
 from .sources import as_arrow
+from .training import ColumnLearner, LearningOptions
 
 Array = np.ndarray[Any, Any]
 

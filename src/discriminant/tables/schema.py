@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
+import scipy.sparse as sp
 
-from ..data.labels import encode_labels
-from ..data.rows import Rows, as_rows
-from ..errors import ColumnError, InputError, LabelError
-from ..results import quoted, shown
-from .coding import MISSING, OTHER, EncodingReport, arrow_table, distinct_texts, encode, is_numeric
+from ..data.checks import check_choice, encode_labels
+from ..data.rows import Rows, as_frame, as_rows
+from ..errors import ColumnError, InputError, LabelError, Setting
+from ..results import quoted, shown, suggestion
 from .dialect import MISSING_CODES
-from .files import SparseBatch
-from .sources import is_text
+from .sources import SparseBatch, as_arrow, empty_matrix, is_text
 
 Array = np.ndarray[Any, Any]
 
@@ -353,3 +356,441 @@ def _column(values: Mapping[str, Any]) -> Column:
     """The column of these values, in which lists stand for tuples."""
     read: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return Column(**read)
+
+
+MISSING = "(missing)"
+OTHER = "(other)"
+_TRUE = {"true", "yes", "y", "t", "1"}
+_FALSE = {"false", "no", "n", "f", "0"}
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+#: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
+_BATCH_ROWS = 65536
+_BLOCK_VALUES = 1 << 17
+_WRITERS = 2
+#: In place of a level's position: of the reference level, of missing values, of levels that training had not.
+REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
+
+
+#: A report keeps this many unseen levels of a column by name.
+_MOST_UNSEEN = 20
+
+
+@dataclass
+class EncodingReport:
+    """What had to be decided while rows were coded; reports of batches can be added.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that came in.
+    kept : array of bool, or None
+        Which of them were coded, where incomplete rows are left out.
+    filled : dict
+        Missing values that were filled in, by column.
+    new_missing : dict
+        Those of them in columns that had none in training.
+    unseen : dict
+        Levels that training had not, with their rows, by column.
+    unsure : tuple of str
+        Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
+        may have been among these.
+    extra : tuple of str
+        Columns that training had not; they are ignored.
+    absent : tuple of str
+        Columns of the training that were not there.
+    """
+
+    n_rows: int = 0
+    kept: Array | None = None
+    filled: Counter[str] = field(default_factory=Counter)
+    new_missing: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, Counter[str]] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+    @property
+    def n_dropped(self) -> int:
+        return 0 if self.kept is None else int(np.count_nonzero(~self.kept))
+
+    def note_missing(self, column: Column, count: int) -> None:
+        if count:
+            self.filled[column.name] += count
+            if not column.missing:
+                self.new_missing[column.name] += count
+
+    def note_unseen(self, column: Column, level: str, count: int) -> None:
+        levels = self.unseen.setdefault(column.name, Counter())
+        levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
+        if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
+            self.unsure += (column.name,)
+
+    def __add__(self, other: EncodingReport) -> EncodingReport:
+        """The report of two batches together."""
+        kept = None
+        if self.kept is not None or other.kept is not None:
+            kept = np.concatenate([np.ones(r.n_rows, bool) if r.kept is None else r.kept for r in (self, other)])
+        return EncodingReport(
+            self.n_rows + other.n_rows,
+            kept,
+            self.filled + other.filled,
+            self.new_missing + other.new_missing,
+            {
+                name: self.unseen.get(name, Counter()) + other.unseen.get(name, Counter())
+                for name in dict.fromkeys([*self.unseen, *other.unseen])
+            },
+            tuple(dict.fromkeys(self.extra + other.extra)),
+            tuple(dict.fromkeys(self.absent + other.absent)),
+            tuple(dict.fromkeys(self.unsure + other.unsure)),
+        )
+
+    def describe(self) -> str:
+        """One line in words."""
+        parts = [f"{self.n_rows:,} rows"]
+        if self.n_dropped:
+            parts.append(f"{self.n_dropped:,} incomplete rows left out")
+        if self.filled:
+            parts.append("missing values filled: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
+        if self.new_missing:
+            parts.append(f"of these, columns complete in training: {quoted(self.new_missing)}")
+        for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
+            found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
+            where = ", ".join(f"{quoted(levels, 3)} in {name!r}" for name, levels in found.items())
+            parts += [f"levels {said}: {where}"] * bool(found)
+        if self.absent:
+            parts.append(f"columns not there, taken as missing: {quoted(self.absent)}")
+        if self.extra:
+            parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
+        return "; ".join(parts)
+
+
+def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any, EncodingReport]:
+    """The rows of a batch as a matrix, and the report of it."""
+    data, report = _wanted_columns(schema, arrow_table(batch), absent)
+    if schema.missing != "indicator":
+        report.kept = complete_rows(schema.used, data, schema.missing_codes, schema.missing == "refuse")
+        data = data if report.kept.all() else data.filter(report.kept)
+    if schema.sparse:
+        parts = [_as_csr(schema, coded) for _, coded in _coded_batches(schema, data, report, first_row)]
+        return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(schema.names))), report
+    out = empty_matrix(data.num_rows, len(schema.names))
+    with ThreadPoolExecutor(_WRITERS) as writers:  # copying needs no GIL
+        written = [
+            writers.submit(_write, coded, out[where])
+            for where, coded in _coded_batches(schema, data, report, first_row)
+        ]
+    for each in written:
+        each.result()
+    return out, report
+
+
+def arrow_table(batch: Any) -> Any:
+    """A frame, table or record batch as a pyarrow table."""
+    if isinstance(batch, pa.Table):
+        return batch
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    frame = as_frame(batch)
+    if frame is None:
+        raise InputError(f"Expected a frame or a pyarrow table of rows, got {type(batch).__name__}.")
+    return as_arrow(frame)
+
+
+def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, EncodingReport]:
+    """The used columns in the order of the schema; what else there is or is not goes into the report."""
+    check_choice("absent", absent, ("refuse", "missing"))
+    names = [column.name for column in schema.used]
+    there = set(data.column_names)
+    lacking = [name for name in names if name not in there]
+    if lacking and absent == "refuse":
+        raise ColumnError(
+            f"Columns of the training table are not there: {quoted(lacking)}."
+            f"{suggestion(lacking[0], there - set(names))} Add them, or take them as missing with ",
+            Setting("absent", "missing"),
+            ".",
+        )
+    known = {column.name for column in schema.columns} | ({schema.target.name} if schema.target else set())
+    report = EncodingReport(
+        n_rows=data.num_rows,
+        extra=tuple(name for name in data.column_names if name not in known),
+        absent=tuple(lacking),
+    )
+    nothing = pa.nulls(data.num_rows)
+    return pa.table({name: data[name] if name in there else nothing for name in names}), report
+
+
+def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], refuse: bool) -> Array:
+    """Which rows miss nothing in these columns; an error if there are others and they are refused."""
+    kept = np.ones(data.num_rows, dtype=bool)
+    for column in columns:
+        missing = missing_rows(column, data[column.name], codes)
+        if refuse and missing.any():
+            raise InputError(
+                f"Column {column.name!r} has {np.count_nonzero(missing):,} missing values, the first in row "
+                f"{int(np.argmax(missing))}, and missing values are refused. Fill them in, leave the column out, or "
+                "choose ",
+                Setting("missing", "indicator"),
+                ".",
+            )
+        kept &= ~missing
+    return kept
+
+
+def missing_rows(column: Column, values: Any, codes: Sequence[str]) -> Array:
+    """Which rows of an arrow column are missing."""
+    if column.kind != "category":
+        return np.isnan(as_floats(column, values, codes))
+    index, _ = level_index(values, _positions(column), codes)
+    return index == MISSING_PLACE
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """A number or a boolean: its values and, where the column has that, the marks of missing ones."""
+
+    first: int
+    values: Array
+    missing: Array | None
+    marked: bool
+
+    def write(self, out: Array, where: slice) -> None:
+        out[:, self.first] = self.values[where]
+        if self.marked:
+            out[:, self.first + 1] = 0 if self.missing is None else self.missing[where]
+
+    def entries(self) -> Iterator[tuple[Array, int | Array, Array]]:
+        rows = np.flatnonzero(self.values)
+        yield rows, self.first, self.values[rows]
+        if self.missing is not None and self.marked:
+            rows = np.flatnonzero(self.missing)
+            yield rows, self.first + 1, np.ones(rows.size)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """A category: which of its coded columns is 1 in each row, -1 for none."""
+
+    first: int
+    width: int
+    position: Array
+
+    def write(self, out: Array, where: slice) -> None:
+        position = self.position[where]
+        out[:, self.first : self.first + self.width] = 0
+        rows = np.flatnonzero(position >= 0)
+        out[rows, self.first + position[rows]] = 1
+
+    def entries(self) -> Iterator[tuple[Array, int | Array, Array]]:
+        rows = np.flatnonzero(self.position >= 0)
+        yield rows, self.first + self.position[rows], np.ones(rows.size)
+
+
+def _coded_batches(
+    schema: Schema, data: Any, report: EncodingReport, first_row: int
+) -> Iterator[tuple[slice, list[_Numbers | _Levels]]]:
+    for start, batch in _batches(data):
+        coded: list[_Numbers | _Levels] = []
+        first = 0
+        for column in schema.used:
+            values = batch[column.name]
+            if column.kind == "category":
+                coded.append(_coded_category(column, values, schema.missing_codes, report, first))
+            else:
+                coded.append(_coded_number(column, values, schema.missing_codes, report, first, first_row + start))
+            first += len(column.outputs)
+        yield slice(start, start + batch.num_rows), coded
+
+
+def _batches(data: Any) -> Iterator[tuple[int, Any]]:
+    """Batches of a table and where they start; what was read in small pieces is put together."""
+    data = data.unify_dictionaries()
+    for start in range(0, data.num_rows, _BATCH_ROWS):
+        for batch in data.slice(start, _BATCH_ROWS).combine_chunks().to_batches():
+            yield start, batch
+            start += batch.num_rows
+
+
+def _write(coded: list[_Numbers | _Levels], out: Array) -> None:
+    step = max(_BLOCK_VALUES // max(out.shape[1], 1), 64)
+    for start in range(0, len(out), step):
+        where = slice(start, start + step)
+        for part in coded:
+            part.write(out[where], where)
+
+
+def _as_csr(schema: Schema, coded: list[_Numbers | _Levels]) -> Any:
+    entries = [entry for part in coded for entry in part.entries()]
+    rows = np.concatenate([rows for rows, _, _ in entries])
+    places = np.concatenate([np.broadcast_to(place, rows.shape) for rows, place, _ in entries])
+    values = np.concatenate([values for _, _, values in entries])
+    n_rows = len(coded[0].values if isinstance(coded[0], _Numbers) else coded[0].position)
+    return sp.csr_matrix((values, (rows, places)), shape=(n_rows, len(schema.names)))
+
+
+def _coded_number(
+    column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first: int, first_row: int
+) -> _Numbers:
+    numbers = as_floats(column, values, codes)
+    missing = None
+    if not np.isfinite(total(numbers)):
+        assert column.mean is not None
+        missing = np.isnan(numbers)
+        refuse_infinite(column.name, numbers, first_row)
+        report.note_missing(column, int(np.count_nonzero(missing)))
+        numbers = np.where(missing, column.mean, numbers)
+    return _Numbers(first, numbers, missing, column.missing_column)
+
+
+def total(numbers: Array) -> float:
+    """The sum: finite only where every number is, if it does not overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(numbers.sum())
+
+
+def refuse_infinite(name: str, numbers: Array, first_row: int = 0) -> None:
+    """Raise an `InputError` that names the first infinite value, if there is one."""
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise InputError(
+            f"Column {name!r} holds infinity in row {first_row + int(np.argmax(infinite))}. Every value must be a "
+            "finite number: correct it, or leave it empty."
+        )
+
+
+def as_floats(column: Column, values: Any, codes: Sequence[str]) -> Array:
+    """An arrow column as numbers, NaN where missing; a view where it can be one."""
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.full(len(values), np.nan)
+    if is_text(kind):
+        return _floats_of_text(column, values, codes)
+    if pa.types.is_boolean(kind):
+        return _with_nan(values.cast(pa.uint8()))
+    if not is_numeric(kind):
+        raise _other_type(column, str(kind), [])
+    numbers = _with_nan(values if pa.types.is_primitive(kind) else values.cast(pa.float64()))
+    if column.kind == "boolean":
+        wrong = ~((numbers == 0) | (numbers == 1) | np.isnan(numbers))
+        if wrong.any():
+            raise _other_type(column, "numbers other than 0 and 1", np.unique(numbers[wrong])[:3].tolist())
+    return numbers
+
+
+def _with_nan(values: Any) -> Array:
+    numbers = np.asarray(values.to_numpy() if hasattr(values, "chunks") else values.to_numpy(zero_copy_only=False))
+    return numbers.astype(np.float64, copy=False)
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether an arrow type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _floats_of_text(column: Column, values: Any, codes: Sequence[str]) -> Array:
+    """Numbers that came as text; the texts are looked at once each."""
+    texts, index = distinct_texts(values)
+    read = _boolean_of if column.kind == "boolean" else _number_of
+    table = np.array([read(text.strip(), codes) for text in texts] + [np.nan], dtype=object)
+    wrong = [text for text, number in zip(texts, table, strict=False) if number is None]
+    if wrong:
+        raise _other_type(column, "text", wrong)
+    return table.astype(np.float64)[index]
+
+
+def _number_of(text: str, codes: Sequence[str]) -> float | None:
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return np.nan if text in codes else None
+
+
+def _boolean_of(text: str, codes: Sequence[str]) -> float | None:
+    word = text.casefold()
+    if word in _TRUE or word in _FALSE:
+        return float(word in _TRUE)
+    return np.nan if text in codes else None
+
+
+def _other_type(column: Column, found: str, examples: list[Any]) -> ColumnError:
+    wanted = {"boolean": "true or false (0 or 1)"}.get(column.kind, "numbers")
+    shown = f", for example {quoted(examples, 3)}" if examples else ""
+    return ColumnError(
+        f"Column {column.name!r} should hold {wanted}, but holds {found}{shown}. Correct the values, or leave those "
+        "empty that are not known."
+    )
+
+
+def distinct_texts(values: Any) -> tuple[list[str], Array]:
+    """The different texts of an arrow column, and which one each row has; missing ones have the number after the last.
+
+    Numbers are written as text without a needless ``.0``.
+    """
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(whole, pa.ChunkedArray):  # dictionaries of their own in each chunk stay apart
+        whole = whole.unify_dictionaries().combine_chunks()
+    coded = whole if pa.types.is_dictionary(whole.type) else _plain_text(whole).dictionary_encode()
+    texts = _plain_text(coded.dictionary).fill_null("").to_pylist()
+    index = coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    return texts, index
+
+
+def _plain_text(values: Any) -> Any:
+    if pa.types.is_floating(values.type):
+        values = compute.if_else(compute.is_nan(values), None, values)
+    try:
+        return values.cast(pa.large_string())
+    except pa.ArrowException as error:
+        raise ColumnError(f"A column of type {values.type} cannot be read as text. Leave it out.") from error
+
+
+def level_index(
+    values: Any, positions: dict[str, int], codes: Sequence[str]
+) -> tuple[Array, Callable[[], dict[str, int]]]:
+    """The position of each row's level, and a count of the levels that have none.
+
+    A text is looked up as it is, then without spaces around it; one that is no level but a code for missing is
+    missing, like null.
+    """
+    texts, index = distinct_texts(values)
+    table = np.array([_position(text, positions, codes) for text in texts] + [MISSING_PLACE], dtype=np.int64)
+
+    def unseen() -> dict[str, int]:
+        counts = np.bincount(index, minlength=len(table))
+        return {texts[i]: int(counts[i]) for i in np.flatnonzero(table == UNSEEN_PLACE) if counts[i]}
+
+    return table[index], unseen
+
+
+def _position(text: str, positions: dict[str, int], codes: Sequence[str]) -> int:
+    if text in positions:
+        return positions[text]
+    trimmed = text.strip()
+    if trimmed in positions:
+        return positions[trimmed]
+    return MISSING_PLACE if trimmed in codes else UNSEEN_PLACE
+
+
+def _positions(column: Column) -> dict[str, int]:
+    """Which coded column each level of the training rows has."""
+    positions = dict.fromkeys(column.rare_levels, _place_of_other(column))
+    positions |= {level: place for place, level in enumerate(column.coded_levels)}
+    if column.reference is not None:
+        positions[column.reference] = REFERENCE_PLACE
+    return positions
+
+
+def _place_of_other(column: Column) -> int:
+    """Where levels without a column of their own are counted."""
+    return len(column.coded_levels) - 1 if column.other_column else REFERENCE_PLACE
+
+
+def _coded_category(column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first: int) -> _Levels:
+    width = len(column.outputs)
+    index, unseen = level_index(values, _positions(column), codes)
+    missing = index == MISSING_PLACE
+    report.note_missing(column, int(np.count_nonzero(missing)))
+    for level, count in unseen().items():
+        report.note_unseen(column, level, count)
+    place_of_missing = width - 1 if column.missing_column else REFERENCE_PLACE
+    place_of_unseen = _place_of_other(column) if column.pooled else place_of_missing
+    position = np.where(missing, place_of_missing, np.where(index == UNSEEN_PLACE, place_of_unseen, index))
+    return _Levels(first, width, position)

@@ -2,24 +2,542 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ..data.labels import check_weights
+from ..data.checks import check_choice, check_integer, check_weights, encode_labels
 from ..data.rows import Rows
-from ..errors import ColumnError, InputError, ParameterError, Setting, WeightError
-from ..results import Finding, quoted
-from .coding import complete_rows
-from .dialect import MISSING_CODES
-from .files import SvmlightReader, open_table
-from .learning import ColumnLearner, LearningOptions, learn_target
-from .schema import Column, Policy, Schema, raw_labels, whole_labels
-from .sources import TableReader
+from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
+from ..results import Finding, Severity, quoted, shown
+from .dialect import MISSING_CODES, is_number
+from .schema import (
+    MISSING_PLACE,
+    OTHER,
+    POLICIES,
+    Column,
+    Policy,
+    Schema,
+    Target,
+    as_floats,
+    complete_rows,
+    distinct_texts,
+    is_numeric,
+    level_index,
+    missing_texts,
+    raw_labels,
+    refuse_infinite,
+    total,
+    whole_labels,
+)
+from .sources import SvmlightReader, TableReader, check_types, is_text, open_table
 
 Array = np.ndarray[Any, Any]
+
+
+#: Below this many rows a column may tell the classes apart by chance.
+_FEWEST_ROWS = 20
+_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$", re.IGNORECASE)
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4})"
+    r"([T ]\d{1,2}:\d{2}.*)?"
+)
+
+
+def numbers_are_identifier(name: str, values: Array) -> bool:
+    """Whether whole numbers number the rows: all different, and consecutive or called an id."""
+    n = values.size
+    if n < _FEWEST_ROWS or not np.isfinite(values).all():
+        return False
+    consecutive = values.max() - values.min() == n - 1
+    named = _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
+    return bool((consecutive or named) and np.unique(values).size == n)
+
+
+def looks_like_dates(levels: list[str]) -> bool:
+    """Whether every one of some levels is written like a date."""
+    return bool(levels) and all(_DATE.fullmatch(level) for level in levels)
+
+
+def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
+    """Whether one column alone gives every row its class.
+
+    Either each value goes with one class only, and values repeat; or, where their order means something, each class has
+    an interval of its own. Missing values (NaN) count as one value more.
+    """
+    if codes.size < _FEWEST_ROWS:
+        return False
+    order = np.lexsort((codes, values))
+    values, codes = values[order], codes[order]
+    other_class = codes[1:] != codes[:-1]
+    other_value = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    if (other_class & ~other_value).any():
+        return False
+    runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
+    return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
+
+
+def same_values(first: Array, second: Array) -> bool:
+    """Whether two columns of numbers are equal in every row, missing values included."""
+    return np.array_equal(first, second, equal_nan=True)
+
+
+def by_first_appearance(codes: Array) -> Array:
+    """Codes renumbered in the order in which they appear: equal for columns that group the rows alike."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.float64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse]
+
+
+#: A text column with more levels than this share of its values tells rows apart, not classes.
+_DISTINCT = 0.9
+_MOSTLY_MISSING = 0.5
+#: Columns are compared on this many rows first, and on all rows only if these do not decide it.
+_SAMPLE_ROWS = 2000
+_LOOKED_AT_LEVELS = 1000
+#: A level is not rare if it has one row in so many.
+_FREQUENT = 20
+#: So many rare levels of a column are kept by name.
+_MOST_RARE = 10_000
+#: Whether a column of numbers varies enough shows in so many rows, as a rule.
+_VARYING_ROWS = 5000
+#: Columns of so many rows are looked through on several threads.
+_LONG = 50_000
+_THREADS = 2
+#: More classes than this, with few rows each, are not classes.
+_MOST_CLASSES = 20
+_FEWEST_ROWS_PER_CLASS = 5
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """How columns are to be treated, see `read_training`.
+
+    What fewer than ``rare`` rows have is not learned from: a level of one row tells that row, not its class; maximum
+    likelihood gives it an infinite coefficient, and where cross-validation holds the row out its column does not vary.
+    """
+
+    missing: Policy = "indicator"
+    drop: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    max_levels: int = 50
+    rare: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("missing", self.missing, POLICIES)
+        if isinstance(self.drop, str) or not isinstance(self.drop, Sequence):
+            raise ParameterError(Setting("drop"), f" must be a list of column names, got {self.drop!r}.")
+        check_types(self.types)
+        check_integer("max_levels", self.max_levels, 2)
+        check_integer("rare", self.rare, 1)
+
+
+@dataclass
+class ColumnLearner:
+    """Decides about the columns of one table, one after the other.
+
+    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known.
+    """
+
+    data: Any
+    codes: Sequence[str]
+    options: LearningOptions
+    classes: Array | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.types = self.options.types
+        self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
+        self._rare_levels: dict[str, _RareLevels] = {}
+
+    def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """The columns of these names with all that was decided about them."""
+        columns = self._learned(names)
+        if self._least > 1 and not any(column.outputs for column in columns):
+            self._least, self.findings = 1, []  # rare things are better than nothing
+            columns = self._learned(names)
+        self._refuse_nothing(columns)
+        return columns
+
+    def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
+        unwanted = [name for name in names if name in self.options.drop]
+        kinds = {name: self._kind(name) for name in names if name not in unwanted}
+        self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
+        self._span, self._rare_levels = self._spans(kinds), {}
+        columns = {name: self._column(name, kind) for name, kind in kinds.items()}
+        self._drop_duplicates(columns)
+        self._mark_missing(columns)
+        self._treat_rare_levels(columns)
+        self._look_for_leaks(columns)
+        for name in unwanted:
+            columns[name] = Column(name, "text", dropped="as asked")
+        return tuple(columns[name] for name in names)
+
+    def _say(self, severity: Severity, kind: str, name: str, *message: Part) -> None:
+        self.findings.append(Finding(severity, kind, name, Message(*message) if len(message) > 1 else str(message[0])))
+
+    def _kind(self, name: str) -> str:
+        """What the column is by declaration, else by its type, else by its values."""
+        kind = self.data[name].type
+        if name in self.types:
+            return self.types[name]
+        if pa.types.is_null(kind):
+            return "empty"
+        if pa.types.is_boolean(kind):
+            return "boolean"
+        if is_numeric(kind):
+            return "number"
+        if pa.types.is_temporal(kind):
+            return "date"
+        if not is_text(kind):
+            raise ColumnError(
+                f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with ",
+                Setting("drop"),
+                ".",
+            )
+        return "date" if looks_like_dates(self._some_levels(name)) else "category"
+
+    def _some_levels(self, name: str) -> list[str]:
+        """Different texts of the first rows, without those that mean missing."""
+        texts, _ = distinct_texts(self.data[name].slice(0, _SAMPLE_ROWS))
+        trimmed = [text.strip() for text in texts]
+        missing = missing_texts(trimmed, self.codes)
+        return [text for text in trimmed if text not in missing]
+
+    def _refuse_dates(self, names: list[str]) -> None:
+        if names:
+            raise ColumnError(
+                f"Dates or times cannot be weighed as they are: {quoted(names)}. Leave the columns out with ",
+                Setting("drop"),
+                ", turn them into numbers such as days since a fixed day, or declare them categories with ",
+                Setting("types"),
+                ".",
+            )
+
+    def _column(self, name: str, kind: str) -> Column:
+        if kind == "category":
+            return self._category(name)
+        column = Column(name, kind)  # type: ignore[arg-type]
+        if kind == "empty":
+            return self._dropped(column, "empty", "it holds no value at all")
+        return self._number(column)
+
+    def _dropped(self, column: Column, kind: str, reason: str, severity: Severity = "note") -> Column:
+        self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
+        return replace(column, dropped=reason)
+
+    def _spans(self, kinds: dict[str, str]) -> dict[str, _Range]:
+        """The spans of the columns of numbers; those of long columns are found side by side."""
+        numbers = [
+            Column(name, kind)  # type: ignore[arg-type]
+            for name, kind in kinds.items()
+            if kind in ("number", "boolean")
+        ]
+        with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
+            spans = threads.map(lambda column: _span(column.name, self._values(column)), numbers)
+            return {column.name: span for column, span in zip(numbers, spans, strict=True)}
+
+    def _number(self, column: Column) -> Column:
+        name, span = column.name, self._span[column.name]
+        column = replace(column, missing=span.missing)
+        if span.missing == self.data.num_rows:
+            return self._dropped(column, "empty", "it holds no value at all")
+        if span.lowest == span.highest:
+            beside = f" ({column.missing:,} are missing)" if column.missing else ""
+            return self._dropped(column, "constant", f"its only value is {span.lowest:g}{beside}")
+        if name not in self.types and self._whole(name) and numbers_are_identifier(name, self._values(column)):
+            return self._dropped(column, "identifier", "it numbers the rows")
+        if (differing := self._differing(column)) < self._least:
+            beside = f" ({column.missing:,} are missing)" if column.missing else ""
+            rows = "one row" if differing == 1 else f"{differing} rows"
+            reason = f"it is the same in all but {rows}{beside}"
+            return self._dropped(column, "hardly varies", reason, "warning")
+        self._say_mostly_missing(column)
+        return replace(column, mean=span.mean)
+
+    def _differing(self, column: Column) -> int:
+        """In how many rows a column of numbers differs from its most frequent value, or in how many at least."""
+        for n_rows in (_VARYING_ROWS, self.data.num_rows):
+            values = as_floats(column, self.data[column.name].slice(0, n_rows), self.codes)
+            counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+            differing = int(counts.sum() - counts.max(initial=0))
+            if differing >= self._least:
+                break
+        return differing
+
+    def _whole(self, name: str) -> bool:
+        return bool(pa.types.is_integer(self.data[name].type))
+
+    def _values(self, column: Column) -> Array:
+        return as_floats(column, self.data[column.name], self.codes)
+
+    def _category(self, name: str) -> Column:
+        texts, index = distinct_texts(self.data[name])
+        column = Column(name, "category")
+        counts, n_missing = self._level_counts(texts, index)
+        column = replace(column, missing=n_missing)
+        if not counts:
+            return self._dropped(column, "empty", "it holds no value at all")
+        if len(counts) == 1 and not n_missing:
+            return self._dropped(column, "constant", f"its only value is {next(iter(counts))!r}")
+        distinct = len(counts)
+        if name not in self.types and distinct > 2 and distinct > _DISTINCT * counts.total():
+            return self._row_names(column, list(counts))
+        self._say_if_almost_numbers(name, list(counts))
+        self._say_mostly_missing(column)
+        return self._with_levels(column, counts)
+
+    def _row_names(self, column: Column, texts: list[str]) -> Column:
+        self._say_if_almost_numbers(column.name, texts)
+        words = np.mean([text.count(" ") for text in texts[:_LOOKED_AT_LEVELS]])
+        what = "free text" if words > 4 else "an identifier"
+        reason = f"nearly every row has a value of its own ({what}: {quoted(texts, 2)})"
+        return self._dropped(replace(column, kind="text"), "identifier", reason)
+
+    def _level_counts(self, texts: list[str], index: Array) -> tuple[Counter[str], int]:
+        """How many rows each level has, and how many have none; spaces around levels of text files do not count."""
+        if self.codes:
+            texts = [text.strip() for text in texts]
+        rows = np.bincount(index, minlength=len(texts) + 1)
+        missing = missing_texts(texts, self.codes)
+        counts: Counter[str] = Counter()
+        n_missing = int(rows[-1])
+        for text, count in zip(texts, rows[:-1].tolist(), strict=True):
+            if text in missing:
+                n_missing += count
+            elif count:
+                counts[text] += count
+        return counts, n_missing
+
+    def _with_levels(self, column: Column, counts: Counter[str]) -> Column:
+        """The column with its frequent levels; the others count as ``(other)``, or as the reference if they are few.
+
+        A few rows more change the largest group least. Where no level is frequent, all of them together are the
+        reference that missing values are compared with.
+        """
+        by_size = sorted(counts, key=lambda level: (-counts[level], level))
+        kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._least]
+        reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
+        n_rows = sum(counts[level] for level in rest)
+        self._rare_levels[column.name] = _RareLevels(len(rest), n_rows, len(by_size))
+        pooled = len(rest) if n_rows >= self._least else 0
+        if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
+            kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
+        rare = tuple(rest[:_MOST_RARE])
+        return replace(column, levels=tuple(sorted(kept)), reference=reference, pooled=pooled, rare_levels=rare)
+
+    def _treat_rare_levels(self, columns: dict[str, Column]) -> None:
+        """Tell of levels without a column of their own, and leave out columns to which none is left."""
+        for name, rest in self._rare_levels.items():
+            column = columns[name]
+            if column.dropped is not None:
+                continue
+            if not column.outputs:
+                same = f"nearly all rows have {column.reference!r}" if column.levels else self._all_rare(rest)
+                columns[name] = self._dropped(column, "hardly varies", same)
+            elif rest.levels:
+                self._say_rare_levels(column, rest)
+
+    def _all_rare(self, rest: _RareLevels) -> str:
+        return f"none of its {rest.of:,} levels has {self._least} rows" if rest.of > 1 else "nearly all are missing"
+
+    def _say_rare_levels(self, column: Column, rest: _RareLevels) -> None:
+        where = OTHER if column.pooled else repr(column.reference)
+        if len(column.levels) == self.options.max_levels:
+            said = (
+                f"Column {column.name!r} has {rest.of:,} levels; the {rest.levels:,} rarest ({rest.rows:,} rows) count "
+            )
+            advice = (Setting("max_levels"), " to keep them apart, or group them by meaning.")
+            self._say("warning", "many levels", column.name, f"{said}as {where}. Raise ", *advice)
+            return
+        if not column.levels:
+            said = f"{self._all_rare(rest)}; they count as one, {where}"
+        elif rest.levels == 1:
+            said = f"one of its {rest.of:,} levels has fewer than {self._least} rows and counts as {where}"
+        else:
+            said = (
+                f"{rest.levels:,} of its {rest.of:,} levels have fewer than {self._least} rows each and count as "
+                f"{where}"
+            )
+        self._say("note", "rare levels", column.name, f"Column {column.name!r}: {said}.")
+
+    def _say_if_almost_numbers(self, name: str, levels: list[str]) -> None:
+        """Tell of a few words that make a column of numbers a column of text."""
+        levels = levels[:_LOOKED_AT_LEVELS]
+        words = [level for level in levels if not is_number(level)]
+        if name in self.types or not words or len(words) > 0.2 * len(levels) or len(levels) < 5:
+            return
+        thousands = all(is_number(word.replace(",", "").replace(".", "").replace(" ", "")) for word in words)
+        said = f"Column {name!r} is read as text because some values are not numbers: {quoted(words, 3)}. "
+        remedy: tuple[Part, ...] = ("If these mean missing, read the table with ", Setting("missing", words[:3]), ".")
+        if thousands:
+            remedy = ("They may have signs between thousands: write them without.",)
+        self._say("warning", "almost numbers", name, said, *remedy)
+
+    def _say_mostly_missing(self, column: Column) -> None:
+        share = column.missing / max(self.data.num_rows, 1)
+        if share > _MOSTLY_MISSING:
+            said = f"Column {column.name!r} is missing in {share:.0%} of the rows"
+            self._say(
+                "warning", "mostly missing", column.name, f"{said}: what it tells is mostly whether it was recorded."
+            )
+
+    @cached_property
+    def _sample(self) -> Array:
+        n = self.data.num_rows
+        return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_ROWS)).astype(np.int64))
+
+    def _comparable(self, column: Column, data: Any) -> Array:
+        """The column as numbers that are equal where its values are; missing ones are NaN."""
+        if column.kind != "category":
+            return as_floats(column, data[column.name], self.codes)
+        places = {level: place for place, level in enumerate(column.levels)}
+        index, _ = level_index(data[column.name], places, self.codes)
+        groups = by_first_appearance(index)
+        groups[index == MISSING_PLACE] = np.nan
+        return groups
+
+    def _drop_duplicates(self, columns: dict[str, Column]) -> None:
+        """Leave out columns that say in every row what one before them says."""
+        sample = self.data.take(self._sample)
+        first_of: dict[tuple[bool, bytes, int], list[str]] = {}
+        for name, column in columns.items():
+            if column.dropped is not None:
+                continue
+            coded = column.kind == "category"
+            alike = first_of.setdefault((coded, self._comparable(column, sample).tobytes(), column.pooled), [])
+            for other in alike:
+                if same_values(self._comparable(columns[other], self.data), self._comparable(column, self.data)):
+                    says = "groups the rows as" if coded else "has the same values as"
+                    columns[name] = self._dropped(column, "duplicate", f"it {says} {other!r}")
+                    break
+            else:
+                alike.append(name)
+
+    def _mark_missing(self, columns: dict[str, Column]) -> None:
+        """Give missing values a column of their own, unless one before them is missing in the same rows."""
+        if self.options.missing != "indicator":
+            return
+        marked: dict[bytes, str] = {}
+        for name, column in columns.items():
+            if column.dropped is not None or not column.missing:
+                continue
+            if min(column.missing, self.data.num_rows - column.missing) < self._least:
+                self._say_few_missing(column)
+                continue
+            where = np.packbits(np.isnan(self._comparable(column, self.data))).tobytes()
+            if where in marked:
+                said = f"Column {name!r} is missing in the same rows as {marked[where]!r}: one mark serves both."
+                self._say("note", "missing together", name, said)
+            columns[name] = replace(column, missing_column=where not in marked)
+            marked.setdefault(where, name)
+
+    def _say_few_missing(self, column: Column) -> None:
+        values = "One value is" if column.missing == 1 else f"{column.missing} values are"
+        treated = f"read as {column.reference!r}" if column.kind == "category" else "filled with the mean"
+        said = f"{values} missing in column {column.name!r}: too few for a mark, so {treated}."
+        self._say("note", "missing", column.name, said)
+
+    def _look_for_leaks(self, columns: dict[str, Column]) -> None:
+        if self.classes is None:
+            return
+        sample, sample_classes = self.data.take(self._sample), self.classes[self._sample]
+        for name, column in columns.items():
+            if column.dropped is None and all(
+                tells_classes_apart(self._comparable(column, data), classes, column.kind != "category")
+                for data, classes in ((sample, sample_classes), (self.data, self.classes))
+            ):
+                said = f"Column {name!r} alone tells the classes apart without error. If it is known only after the "
+                advice = (f"{said}outcome, or made from it, leave it out with ", Setting("drop"), ".")
+                self._say("warning", "leak", name, *advice)
+
+    def _refuse_nothing(self, columns: Sequence[Column]) -> None:
+        if all(column.dropped is not None for column in columns):
+            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in columns[:5])
+            rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
+            raise InputError(f"No column is left to learn from in {rows} ({reasons}).")
+        names = Counter(name for column in columns for name in column.outputs)
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise ColumnError(f"Two coded columns would be called {twice[0]!r}. Rename a column.")
+
+
+@dataclass(frozen=True)
+class _RareLevels:
+    """Levels of a column that have no coded column of their own: how many, their rows, and of how many levels."""
+
+    levels: int
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Where the values of a column of numbers lie; NaN where there is none."""
+
+    missing: int
+    lowest: float
+    highest: float
+    mean: float
+
+
+def _span(name: str, values: Array) -> _Range:
+    whole = total(values)
+    if np.isfinite(whole):
+        return _Range(0, float(values.min()), float(values.max()), whole / values.size)
+    refuse_infinite(name, values)
+    present = values[~np.isnan(values)]
+    if not present.size:
+        return _Range(values.size, np.nan, np.nan, np.nan)
+    lowest, highest = float(present.min()), float(present.max())
+    largest = max(highest, -lowest)  # the sum may overflow where the mean does not
+    mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
+    return _Range(values.size - present.size, lowest, highest, float(mean))
+
+
+def learn_target(
+    labels: Array, name: str | None, label: str, n_missing: int = 0
+) -> tuple[Target, Array, list[Finding]]:
+    """The target, the class code of each label, and what was found."""
+    if not labels.size:
+        raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
+    findings = []
+    if n_missing:
+        said = f"{n_missing:,} rows have no {name!r} and were left out."
+        findings.append(Finding("warning", "target missing", name, said))
+    if labels.dtype.kind == "f":
+        raise _not_classes(np.unique(labels), labels, name)
+    classes, codes = encode_labels(labels, len(labels))
+    if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
+        raise _not_classes(classes, labels, name)
+    counts = np.bincount(codes, minlength=len(classes))
+    if len(classes) < 2:
+        raise LabelError(
+            f"Target {name!r} has only one class, {shown(classes[0])}: nothing can be told apart. Check the column, "
+            "and whether rows of the other classes were filtered out."
+        )
+    for single in classes[counts == 1]:
+        said = f"Class {shown(single)} of {name!r} has a single row: nothing can be learned or checked from it."
+        findings.append(Finding("warning", "single row", name, said))
+    kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
+    return Target(name, kind, tuple(classes.tolist())), codes, findings  # type: ignore[arg-type]
+
+
+def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
+    examples = quoted(values[:3].tolist())
+    what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
+    return InputError(
+        f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
+        f"{examples}. A classifier needs a few classes: cut it into ranges first, or name another column."
+    )
 
 
 @dataclass(frozen=True)

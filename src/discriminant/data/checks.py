@@ -1,22 +1,23 @@
-"""Class labels as codes 0..K-1 in sorted order of the classes, row weights, and rows with both, in blocks.
+"""What is given beside the rows, checked: labels, weights and offsets, parameters of estimators, and shapes of arrays.
 
-Weights are read as frequencies: weight 3 means the row stands there three times. `LabelledRows` is the one form in
-which data reach the statistics.
+Class labels become codes 0..K-1 in sorted order of the classes. Weights are read as frequencies: weight 3 means the row
+stands there three times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..errors import InputError, LabelError, WeightError
-from ..results import quoted, shown
-from .rows import Array, Rows, as_rows, dense_parts, is_missing
+from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
+from ..results import quoted
+
+Array = np.ndarray[Any, Any]
 
 #: Integer labels are coded by a look-up table while their range is at most this.
 _TABLE_RANGE = 1 << 20
@@ -156,6 +157,12 @@ def _refuse_missing(values: list[Any]) -> None:
             raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value of a column or a label is None, NaN or pandas's NA."""
+    pandas = sys.modules.get("pandas")
+    return value is None or value is getattr(pandas, "NA", None) or bool(value != value)
+
+
 def _positions(found: Array, classes: Array) -> Array:
     position = {value: code for code, value in enumerate(classes.tolist())}
     unknown = [value for value in found.tolist() if value not in position]
@@ -204,73 +211,54 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     return weight
 
 
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive rows with their class codes and weights; ``start`` is the number of the first one."""
-
-    X: Any
-    codes: Array
-    weight: Array
-    start: int = 0
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.codes.shape[0])
-
-    @property
-    def sparse(self) -> bool:
-        return bool(sp.issparse(self.X))
-
-    def dense_parts(self) -> Iterator[Block]:
-        """The same rows as dense blocks."""
-        for part, where in dense_parts(self.X):
-            yield Block(part, self.codes[where], self.weight[where], self.start + where.start)
+def check_number(
+    name: str, value: Any, least: float = -math.inf, most: float = math.inf, open_below: bool = False
+) -> None:
+    """Refuse what is not a number from ``least`` to ``most`` (above ``least``, if ``open_below``)."""
+    number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    if not number or not least <= float(value) <= most or (open_below and float(value) == least):
+        raise ParameterError(Setting(name), f" must be {_range(least, most, open_below)}, got {value!r}.")
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows with a class code and a weight each."""
-
-    rows: Rows
-    classes: Array
-    codes: Array
-    weight: Array | None = None
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    def every(self, step: int) -> LabelledRows:
-        """Every ``step``-th row with its label and weight."""
-        weight = None if self.weight is None else self.weight[::step]
-        return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
-
-    def take(self, chosen: Array) -> LabelledRows:
-        """The chosen rows, copied."""
-        weight = None if self.weight is None else self.weight[chosen]
-        return LabelledRows(self.rows[chosen], self.classes, self.codes[chosen], weight)
-
-    @property
-    def spans(self) -> list[range]:
-        return self.rows.spans
-
-    @cached_property
-    def _ones(self) -> Array:
-        return np.ones(min(self.rows.block_rows, self.n_rows))
-
-    def blocks(self, span: range) -> Iterator[Block]:
-        """The blocks of one span, in order."""
-        for start, stop in self.rows.edges(span):
-            weight = self._ones[: stop - start] if self.weight is None else self.weight[start:stop]
-            yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start)
+def check_integer(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ParameterError(Setting(name), f" must be a whole number, at least {least}, got {value!r}.")
 
 
-def labelled_rows(X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> LabelledRows:
-    """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
-    rows = as_rows(X)
-    found, codes = encode_labels(y, rows.n_rows, classes)
-    if classes is None and found.size < 2:
-        raise LabelError(
-            f"y has only one class, {shown(found[0])}: a classifier needs at least two classes. Check the label column."
-        )
-    return LabelledRows(rows, found, codes, check_weights(sample_weight, rows.n_rows))
+def check_choice(name: str, value: Any, allowed: Sequence[str | bool | None]) -> None:
+    """Refuse what is none of the names (or None, True, False) that are ``allowed``."""
+    if not (value is None or isinstance(value, (str, bool))) or value not in allowed:
+        options = " or ".join(map(repr, allowed)) if len(allowed) == 2 else "one of " + ", ".join(map(repr, allowed))
+        raise ParameterError(Setting(name), f" must be {options}, got {value!r}.")
+
+
+def _range(least: float, most: float, open_below: bool) -> str:
+    if math.isfinite(most):
+        return f"a number {'above' if open_below else 'from'} {least:g} {'and up to' if open_below else 'to'} {most:g}"
+    if not math.isfinite(least):
+        return "a number"
+    return "a positive number" if open_below and least == 0 else f"a number, {least:g} or above"
+
+
+def require(holds: Any, whole: Any, reason: str) -> None:
+    """Refuse an object whose parts do not fit each other, as they may come out of a file."""
+    if not holds:
+        raise InputError(f"The parts of a {type(whole).__name__} do not fit each other: {reason}.")
+
+
+def check_shapes(whole: Any, **shapes: str) -> dict[str, int]:
+    """The length that each letter of the shapes stands for; refuses parts that are not arrays of floats so shaped.
+
+    >>> from types import SimpleNamespace
+    >>> check_shapes(SimpleNamespace(centre=np.zeros(3), coef=np.zeros((2, 3))), centre="p", coef="Kp")
+    {'p': 3, 'K': 2}
+    """
+    sizes: dict[str, int] = {}
+    for name, letters in shapes.items():
+        array = getattr(whole, name)
+        require(isinstance(array, np.ndarray) and array.dtype == np.float64, whole, f"{name} is no array of floats")
+        require(array.ndim == len(letters), whole, f"{name} has {array.ndim} dimensions instead of {len(letters)}")
+        for letter, length in zip(letters, array.shape, strict=True):
+            require(sizes.setdefault(letter, length) == length, whole, f"{name} has the wrong shape {array.shape}")
+    return sizes
