@@ -25,7 +25,7 @@ from discriminant import (
 )
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
-from discriminant.evaluation.ranking import rank
+from discriminant.evaluation.curves import rank
 from discriminant.report import write_report
 from discriminant.report.page import as_text, between, decimal, measured, percent, short, signed, significance
 from discriminant.report.report_data import gather

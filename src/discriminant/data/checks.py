@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
-from ..results import quoted
+from ..errors import InputError, LabelError, ParameterError, Part, Setting, WeightError
+from ..results import plain, quoted, shown
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +35,7 @@ def encode_labels(y: Any, n_rows: int, classes: Array | None = None) -> tuple[Ar
     >>> encode_labels(["b", "a", "b"], 3)
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1], dtype=int32))
     """
-    labels = _label_array(y, n_rows)
+    labels = _checked_labels(y, n_rows)
     if labels.dtype.kind in "iub":
         found, codes = _encode_integers(labels)
     else:
@@ -51,7 +51,7 @@ def sorted_classes(classes: Any) -> Array:
     return encode_labels(classes, len(listed))[0]
 
 
-def _label_array(y: Any, n_rows: int) -> Array:
+def _checked_labels(y: Any, n_rows: int) -> Array:
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
     labels = _array_of(y)
@@ -172,6 +172,90 @@ def _positions(found: Array, classes: Array) -> Array:
             "declared in the first call: partial_fit(X, y, classes=[...])."
         )
     return np.array([position[value] for value in found.tolist()], dtype=np.int32)
+
+
+def label_array(labels: list[Any]) -> Array:
+    """Labels as an array; text is not made of what is not text."""
+    labels = [plain(label) for label in labels]
+    kinds = {type(label) for label in labels}
+    return np.array(labels) if len(kinds) == 1 else np.array(labels, dtype=object)
+
+
+def label_column(name: str, labels: Any) -> Array:
+    """One label for each row as an array that keeps its types: numbers beside text stay numbers."""
+    if labels is None:
+        raise LabelError(f"{name} is None: give one label for each row.")
+    values = np.asarray(labels)
+    if values.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        values = np.asarray(labels, dtype=object)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise LabelError(f"{name} must be one column of labels, got shape {values.shape}.")
+    if values.size == 0:
+        raise LabelError(f"{name} is empty: there is nothing to evaluate.")
+    return values
+
+
+def same_length(**columns: Any) -> None:
+    """Refuse columns that do not have one value for each row."""
+    lengths = {name: len(values) for name, values in columns.items() if values is not None}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"Columns differ in length: {listed}. Give one value for each row in every one of them.")
+
+
+def encoded(labels: Array) -> tuple[list[Any], Array]:
+    """The labels that occur, and the number of each row's label among them."""
+    if labels.dtype == object and len({type(label) for label in labels.tolist()}) > 1:
+        return _encoded_mixture(labels.tolist())
+    found, codes = encode_labels(labels, len(labels))
+    return found.tolist(), codes
+
+
+def codes_among(name: str, labels: Any, classes: Array, *remedy: Part) -> Array:
+    """The code of each label among ``classes``; refuses a label that is not there, and says in which row it stands."""
+    found, codes = encoded(label_column(name, labels))
+    position = position_of(classes.tolist())
+    unknown = [label for label in found if label not in position]
+    if unknown:
+        row = int(np.flatnonzero(codes == found.index(unknown[0]))[0])
+        raise unknown_label(name, unknown[0], classes.tolist(), f"row {row}", *(("; ", *remedy) if remedy else ()))
+    return np.array([position[label] for label in found], dtype=np.int32)[codes]
+
+
+def unknown_label(name: str, label: Any, classes: list[Any], *more: Part) -> LabelError:
+    """The error that names a label which is not among the classes."""
+    listed = ", ".join(map(repr, classes[:8])) + (", ..." if len(classes) > 8 else "")
+    where = (" (", *more, ")") if more else ()
+    return LabelError(f"{name} has the label {shown(label)}, which is not among the classes {listed}", *where, ".")
+
+
+def ordered(*groups: list[Any]) -> list[Any]:
+    """All labels, each once, sorted."""
+    distinct = list(dict.fromkeys(label for group in groups for label in group))
+    try:
+        return sorted(distinct)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in distinct})
+        raise LabelError(
+            f"Labels of truth and prediction have no common order ({', '.join(kinds)}): use one type for both, or give "
+            "classes= (and actions= for predictions that are not classes)."
+        ) from error
+
+
+def position_of(labels: list[Any]) -> dict[Any, int]:
+    return {label: place for place, label in enumerate(labels)}
+
+
+def _encoded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
+    """Labels of several types, such as numbers beside the word "abstain", in the order they come."""
+    position: dict[Any, int] = {}
+    codes = np.fromiter((position.setdefault(value, len(position)) for value in values), np.int32, len(values))
+    missing = [row for row, value in enumerate(values) if is_missing(value)]
+    if missing:
+        raise LabelError(f"A label is missing (None or NaN): row {missing[0]}. Drop the rows without a label.")
+    return list(position), codes
 
 
 def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:

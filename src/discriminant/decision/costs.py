@@ -9,10 +9,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from ..data.checks import label_array
 from ..data.rows import as_frame
 from ..errors import InputError, ParameterError
 from ..results import plain
-from .posteriors import label_array
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import check_integer
+from ..data.checks import check_integer, label_array
 from ..data.rows import as_frame, as_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
@@ -319,12 +319,6 @@ def class_array(classes: Any) -> Array:
     if repeated:
         raise LabelError(f"Class {repeated[0]!r} is named more than once in {listed}. Name each class once.")
     return classes if isinstance(classes, np.ndarray) else label_array(listed)
-
-
-def label_array(labels: list[Any]) -> Array:
-    """Labels as an array; text is not made of what is not text."""
-    kinds = {type(label) for label in labels}
-    return np.array(labels) if len(kinds) == 1 else np.array(labels, dtype=object)
 
 
 def _named_columns(given: Any, classes: Any) -> tuple[Array, Array]:

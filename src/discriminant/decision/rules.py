@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.checks import check_integer, check_number, check_weights, encode_labels
+from ..data.checks import check_integer, check_number, check_weights, encode_labels, label_array
 from ..data.rows import as_rows
 from ..engine import map_rows
 from ..errors import InputError, LabelError, ParameterError
@@ -21,7 +21,6 @@ from .posteriors import (
     check_priors,
     class_array,
     equal_priors,
-    label_array,
     one_for_each_class,
 )
 

@@ -1,7 +1,17 @@
 """Public names of the evaluation of classifiers, and where they are defined."""
 
 from .confusion import ConfusionMatrix
-from .curves import AucComparison, PrecisionRecall, PrecisionRecalls, Roc, Rocs, compare_auc, precision_recall, roc
+from .curves import (
+    AucComparison,
+    BestThreshold,
+    PrecisionRecall,
+    PrecisionRecalls,
+    Roc,
+    Rocs,
+    compare_auc,
+    precision_recall,
+    roc,
+)
 from .evaluation import Evaluation, evaluate, evaluation_of
 from .intervals import Estimate, Interval, wilson_interval
 from .probabilities import (
@@ -12,7 +22,6 @@ from .probabilities import (
     calibration_line,
     risk_coverage,
 )
-from .ranking import BestThreshold
 from .streaming import Evaluator, ScoreHistogram
 
 __all__ = [

@@ -15,14 +15,23 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from ..data import check_weights
-from ..data.checks import check_number, sorted_classes
+from ..data.checks import (
+    check_number,
+    encoded,
+    label_array,
+    label_column,
+    ordered,
+    position_of,
+    same_length,
+    sorted_classes,
+    unknown_label,
+)
 from ..data.rows import consecutive_runs
 from ..decision.rules import ABSTAIN
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..kernels import counting as kernels
 from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, shortened, shown
-from .inputs import as_labels, encoded, label_column, ordered, position_of, same_length, unknown_label
 from .intervals import Interval, Margins, Scale, Statistic, TableSample, check_level, margins
 
 Array = np.ndarray[Any, Any]
@@ -239,11 +248,11 @@ class ConfusionMatrix(Result):
 
     @property
     def classes(self) -> Array:
-        return as_labels(self._table.truth)
+        return label_array(self._table.truth)
 
     @property
     def predictions(self) -> Array:
-        return as_labels(self._table.prediction)
+        return label_array(self._table.prediction)
 
     @property
     def counts(self) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import sorted_classes
+from ..data.checks import codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
@@ -29,11 +29,19 @@ from ..results import (
     shortened,
     shown,
 )
-from . import inputs
 from .confusion import AVERAGES, OVERALL, ConfusionMatrix, class_intervals, other_intervals, share_interval
-from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, ScoredRows, binary_roc, class_curves
-from .inputs import SamplingDesign
-from .intervals import Estimate, Interval, TableSample, check_level, mean_interval
+from .curves import (
+    PrecisionRecall,
+    PrecisionRecalls,
+    Roc,
+    Rocs,
+    ScoredRows,
+    binary_roc,
+    class_curves,
+    class_scores,
+    positive_code,
+)
+from .intervals import Estimate, Interval, SamplingDesign, TableSample, check_level, mean_interval
 from .probabilities import (
     LEAST,
     CalibrationBins,
@@ -44,6 +52,7 @@ from .probabilities import (
     certainty_curve,
     impossible_rows,
     posterior_bins,
+    read_posterior,
     row_losses,
 )
 
@@ -432,14 +441,14 @@ def _rows(
     sample_weight: Any,
     groups: Any,
 ) -> _Rows:
-    labels = inputs.label_column("y", y)
+    labels = label_column("y", y)
     given = _class_names(labels, predicted, posterior, scores, classes, actions)
     names, probabilities = (given, None) if posterior is None else _posterior(posterior, given)
-    order = [names.tolist().index(label) for label in inputs.ordered(names.tolist())]
-    columns = None if scores is None else inputs.class_scores("scores", scores, names)
-    guess = None if predicted is None else inputs.label_column("predicted", predicted)
-    inputs.same_length(y=labels, predicted=guess, posterior=probabilities, scores=columns)
-    codes = inputs.codes_among("y", labels, names[order])
+    order = [names.tolist().index(label) for label in ordered(names.tolist())]
+    columns = None if scores is None else class_scores("scores", scores, names)
+    guess = None if predicted is None else label_column("predicted", predicted)
+    same_length(y=labels, predicted=guess, posterior=probabilities, scores=columns)
+    codes = codes_among("y", labels, names[order])
     if probabilities is not None and order != list(range(len(order))):
         probabilities = np.ascontiguousarray(probabilities[:, order])
     if columns is not None and columns.ndim == 2:
@@ -455,15 +464,15 @@ def _class_names(labels: Array, predicted: Any, posterior: Any, scores: Any, cla
     """The classes in the order of the columns: those given, those the columns are named by, or the sorted labels."""
     if classes is not None:
         sorted_classes(classes)  # refuses what cannot be a list of classes
-        return inputs.as_labels(list(classes))
+        return label_array(list(classes))
     if isinstance(posterior, Posterior):
         return posterior.classes
-    found = [inputs.encoded(labels)[0]]
+    found = [encoded(labels)[0]]
     if hasattr(posterior, "columns") and set(found[0]) <= set(posterior.columns):
-        return inputs.as_labels(list(posterior.columns))
+        return label_array(list(posterior.columns))
     if posterior is None and scores is None:
         found.append(ConfusionMatrix.of(labels, predicted, actions=set(actions) - set(found[0])).classes.tolist())
-    return inputs.as_labels(inputs.ordered(*found))
+    return label_array(ordered(*found))
 
 
 def _posterior(posterior: Any, classes: Array) -> tuple[Array, Array]:
@@ -477,7 +486,7 @@ def _posterior(posterior: Any, classes: Array) -> tuple[Array, Array]:
                 f"{classes.tolist()}. Give a column for each."
             )
         values = np.column_stack((1 - values, values))
-    return inputs.read_posterior(values, classes)
+    return read_posterior(values, classes)
 
 
 def _table(rows: _Rows) -> dict[str, Any]:
@@ -488,7 +497,7 @@ def _table(rows: _Rows) -> dict[str, Any]:
     confusion = ConfusionMatrix.of(truth, rows.predicted, rows.classes, rows.design.weight, actions=rows.actions)
     if rows.design.clusters is None:
         return {"confusion": confusion}
-    guess = inputs.codes_among("predicted", rows.predicted, confusion.predictions)
+    guess = codes_among("predicted", rows.predicted, confusion.predictions)
     cells = rows.codes.astype(np.int64) * len(confusion.predictions) + guess
     by_cluster = rows.design.by_cluster(cells, confusion.counts.size)
     return {"confusion": confusion, "sample": TableSample(confusion.counts, by_cluster)}
@@ -510,7 +519,7 @@ def _probabilities(
         )
     line = None
     if len(rows.classes) == 2:
-        k = inputs.positive_code(positive, rows.classes)
+        k = positive_code(positive, rows.classes)
         line = calibration_line(rows.codes == k, rows.posterior[:, k], rows.design.weight)
     return {
         "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.design.weight)),
@@ -526,7 +535,7 @@ def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     elif n_classes < 2:
         notes.append(f"AUC is not available: {shown(rows.classes[0])} is the only class.")
     elif n_classes == 2:
-        k = inputs.positive_code(positive, rows.classes)
+        k = positive_code(positive, rows.classes)
         column = np.ascontiguousarray(scores[:, k]) if scores.ndim == 2 else scores if k == 1 else -scores
         roc = binary_roc(rows.codes == k, column, rows.design, plain(rows.classes[k]))
         return {"roc": roc, "precision_recall": roc.precision_recall}
@@ -559,5 +568,5 @@ def _add_costs(
 def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -> Array:
     """What the chosen action cost in each row."""
     wanted = " must have a column for everything that is predicted"
-    column = inputs.codes_among("predicted", chosen, inputs.as_labels(actions), Setting("costs"), wanted)
+    column = codes_among("predicted", chosen, label_array(actions), Setting("costs"), wanted)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ..data.checks import check_integer, check_number
-from ..errors import ParameterError
+from ..data.checks import check_integer, check_number, check_weights, encoded, label_column
+from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, metric_name, shown
-from .inputs import SamplingDesign
 
 Array = np.ndarray[Any, Any]
 
@@ -274,6 +274,72 @@ def bca_interval(value: float, resampled: Array, acceleration: float, level: flo
     tails = [bias + (bias + z) / (1 - acceleration * (bias + z)) for z in (-reach, reach)]
     low, high = np.quantile(kept, ndtr(tails))
     return Interval(float(low), float(high), level, method)
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingDesign:
+    """How rows were drawn: their weights, and the clusters in which they were drawn together.
+
+    Weights are frequencies: a row of weight 3 is three independent rows. Where weights are importances instead, each
+    row is one draw whatever its weight: give every row a group of its own.
+    """
+
+    n_rows: int
+    weight: Array | None = None
+    clusters: Array | None = None  #: the number of each row's cluster
+    n_clusters: int = 0
+
+    @classmethod
+    def read(cls, sample_weight: Any, groups: Any, n_rows: int) -> SamplingDesign:
+        """The design that weights and groups of the rows tell; rows without groups are independent."""
+        weight = check_weights(sample_weight, n_rows)
+        if groups is None:
+            return cls(n_rows, weight)
+        found, codes = encoded(label_column("groups", groups))
+        if len(codes) != n_rows:
+            raise InputError(f"groups has {len(codes)} values for {n_rows} rows: give the group of each row.")
+        if len(found) < 2:
+            raise DegenerateDataError(
+                f"All rows are of one group, {found[0]!r}: how much groups differ cannot be seen. Leave ",
+                Setting("groups"),
+                " out, or give one label for each independent unit.",
+            )
+        return cls(n_rows, weight, codes, len(found))
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.n_rows if self.weight is None else self.weight.sum())
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of a variance between clusters."""
+        return math.inf if self.clusters is None else float(self.n_clusters - 1)
+
+    @property
+    def words(self) -> str:
+        """What the method of an interval has to say of clusters."""
+        return "" if self.clusters is None else f", {self.n_clusters:,} clusters"
+
+    def by_cluster(self, cells: Array, n_cells: int) -> Any:
+        """The weight that each cluster (row) has in each cell (column), where ``cells`` is the cell of each row."""
+        shape = self.n_clusters, n_cells
+        return sp.csr_matrix((self.weights, (self.clusters, cells)), shape=shape)
+
+    def sums(self, values: Array) -> Array:
+        """The sum of values of the rows in each cluster."""
+        assert self.clusters is not None
+        return np.bincount(self.clusters, weights=values, minlength=self.n_clusters)
+
+    def variance(self, influence: Array) -> float:
+        """The variance of a measure from the influence of its rows."""
+        if self.clusters is None:
+            return float(self.weights @ np.square(influence))
+        sums = self.sums(self.weights * influence)
+        return float(sums @ sums)
 
 
 @dataclass(frozen=True)

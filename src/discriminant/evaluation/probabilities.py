@@ -12,23 +12,62 @@ import numpy as np
 from scipy.special import logit
 
 from ..data import LabelledRows, as_rows, check_weights
-from ..data.checks import check_integer, check_number
+from ..data.checks import check_integer, check_number, codes_among, is_missing, label_column, same_length
+from ..decision.posteriors import as_posterior
 from ..engine import map_rows
-from ..errors import ParameterError
+from ..errors import InputError, ParameterError
 from ..kernels import counting as kernels
 from ..losses import Logistic
 from ..objective import Objective
-from ..results import Result, aligned, jsonable, plain
+from ..results import Result, aligned, jsonable, plain, shown
 from ..solvers.choose import named_solver
 from .confusion import ratio
-from .inputs import check_probability, codes_among, label_column, outcome_column, read_posterior, same_length
-from .ranking import RankedScores, rank
+from .curves import RankedScores, number_column, rank
 
 Array = np.ndarray[Any, Any]
 
 
 #: A probability of 0 for what happened would cost infinitely much; it is counted as this one.
 LEAST = float(np.finfo(np.float64).eps)
+
+
+def outcome_column(outcome: Any) -> Array:
+    """Whether something came true in each row; refuses what does not say so, such as -1 and 1 or labels of classes."""
+    values = np.asarray(outcome)
+    if values.ndim != 1:
+        raise InputError(f"outcome must be True or False for each row, got shape {values.shape}.")
+    if values.dtype.kind in "biuf":
+        sound = (values == 0) | (values == 1)
+    else:
+        sound = np.array([not is_missing(value) and value in (False, True) for value in values.tolist()], dtype=bool)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise InputError(
+            f"outcome must be True or False (or 1 and 0) for each row: row {row} has {shown(values[row])}. Of labels "
+            "give y == label."
+        )
+    return values.astype(bool)
+
+
+def check_probability(probability: Any) -> Array:
+    """One probability for each row as float64."""
+    p = number_column("probability", probability)
+    sound = (p >= 0) & (p <= 1)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise InputError(f"probability must be from 0 to 1, row {row} has {p[row]:g}.")
+    return p
+
+
+def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
+    """The classes and the probabilities of the rows, checked.
+
+    Those of an array are kept as they came: dividing a row by its sum would break ties between rows in the last digit.
+    """
+    found = as_posterior(posterior, classes)
+    if isinstance(posterior, np.ndarray) and posterior.dtype.kind == "f":
+        return found.classes, np.ascontiguousarray(posterior, dtype=np.float64)
+    return found.classes, found.probabilities
 
 
 def log_losses(posterior: Array, codes: Array) -> Array:

@@ -10,16 +10,23 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..data import check_weights
-from ..data.checks import check_integer, check_number, sorted_classes
+from ..data.checks import check_integer, check_number, codes_among, label_column, same_length, sorted_classes
 from ..errors import InputError, ParameterError
 from ..results import plain
-from . import inputs
 from .confusion import ConfusionMatrix
-from .curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs, macro_curves
+from .curves import PrecisionRecall, PrecisionRecalls, RankedScores, Roc, Rocs, macro_curves, number_column
 from .evaluation import Evaluation
 from .intervals import Mean, check_level
-from .probabilities import FINE_BINS, RiskCoverage, bins_by_class, certainties, posterior_bins, row_losses
-from .ranking import RankedScores
+from .probabilities import (
+    FINE_BINS,
+    RiskCoverage,
+    bins_by_class,
+    certainties,
+    outcome_column,
+    posterior_bins,
+    read_posterior,
+    row_losses,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -76,14 +83,14 @@ class Evaluator:
         sample_weight : array-like of shape (n_rows,), optional
             Frequencies.
         """
-        labels = inputs.label_column("y", y)
+        labels = label_column("y", y)
         weight = check_weights(sample_weight, len(labels))
-        codes = inputs.codes_among("y", labels, self.classes)
-        probabilities = None if posterior is None else inputs.read_posterior(posterior, self.classes)[1]
+        codes = codes_among("y", labels, self.classes)
+        probabilities = None if posterior is None else read_posterior(posterior, self.classes)[1]
         self._refuse_mixture(probabilities is not None)
         if probabilities is None and predicted is None:
             raise ParameterError("There is nothing to evaluate: give posterior or predicted.")
-        inputs.same_length(y=labels, posterior=probabilities)
+        same_length(y=labels, posterior=probabilities)
         if predicted is None and probabilities is not None:
             predicted = self.classes[probabilities.argmax(axis=1)]
         self.confusion.update(labels, predicted, weight)
@@ -213,8 +220,8 @@ class ScoreHistogram:
 
     def update(self, outcome: Any, score: Any, sample_weight: Any = None) -> ScoreHistogram:
         """Add rows: whether each is positive, and its score; returns the histogram itself."""
-        positive, scores = inputs.outcome_column(outcome), inputs.number_column("score", score)
-        inputs.same_length(outcome=positive, score=scores)
+        positive, scores = outcome_column(outcome), number_column("score", score)
+        same_length(outcome=positive, score=scores)
         place = self._bins(scores) + self.n_bins * positive
         weight = check_weights(sample_weight, len(scores))
         self.counts += np.bincount(place, weight, minlength=2 * self.n_bins).reshape(2, -1)

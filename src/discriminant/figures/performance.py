@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.confusion import ConfusionMatrix
-from ..evaluation.curves import PrecisionRecall, PrecisionRecalls, Roc, Rocs
+from ..evaluation.curves import (
+    BestThreshold,
+    PrecisionRecall,
+    PrecisionRecalls,
+    Roc,
+    Rocs,
+    expected_costs,
+    threshold_costs,
+)
 from ..evaluation.intervals import Estimate, wilson_interval
 from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
-from ..evaluation.ranking import BestThreshold, expected_costs, threshold_costs
 from ..results import metric_name
 from ..validation.comparison import Comparison
 from ..validation.learning_curve import ErrorSources, LearningCurve

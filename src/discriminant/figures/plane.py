@@ -17,11 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import as_rows
-from ..data.checks import check_integer
+from ..data.checks import check_integer, codes_among, label_column, same_length
 from ..data.rows import as_frame, dense_rows
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, ParameterError
 from ..estimators.discriminant import LinearDiscriminantAnalysis
-from ..evaluation.inputs import codes_among, label_column, same_length
 from . import theme
 
 if TYPE_CHECKING:

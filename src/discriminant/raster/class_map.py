@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
-from ..decision.posteriors import label_array
+from ..data.checks import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..figures.theme import COLOURS

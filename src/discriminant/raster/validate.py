@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..data.checks import check_integer
-from ..decision.posteriors import label_array
+from ..data.checks import check_integer, label_array
 from ..decision.rules import Decision
 from ..engine import in_order
 from ..errors import LabelError, ParameterError, Setting

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.curves import Roc, Rocs
-from ..evaluation.ranking import RankedScores, expected_costs
+from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
 from ..results import plain
 from .page import Drawing, drawn, percent, quoted, short
 from .report_data import Costs, ReportData

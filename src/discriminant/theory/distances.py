@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr
 
-from ..data.checks import check_number
-from ..decision.posteriors import check_priors, equal_priors, kept_priors, label_array
+from ..data.checks import check_number, label_array
+from ..decision.posteriors import check_priors, equal_priors, kept_priors
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, printed_columns
 from .distributions import Gaussian, GaussianPairs, named_gaussians

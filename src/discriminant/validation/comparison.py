@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from scipy import stats
 from sklearn.dummy import DummyClassifier
 
+from ..data.checks import encoded, label_column, position_of, same_length
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
-from ..evaluation.inputs import encoded, label_column, position_of, same_length
 from ..evaluation.intervals import check_level, quantile
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name
 from .cross_validation import CrossValidation, cross_validated, hold_out_every_row

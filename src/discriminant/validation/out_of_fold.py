@@ -25,9 +25,9 @@ from ..decision.costs import read_costs
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
+from ..evaluation.curves import auc, rank
 from ..evaluation.intervals import Mean
 from ..evaluation.probabilities import brier_scores, log_losses
-from ..evaluation.ranking import auc, rank
 from ..kernels import scores as kernels
 from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..results import plain

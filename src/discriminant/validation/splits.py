@@ -18,10 +18,9 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGro
 from sklearn.utils import _safe_indexing
 
 from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
-from ..data.checks import check_integer
+from ..data.checks import check_integer, encoded, position_of
 from ..data.rows import as_table
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
-from ..evaluation.inputs import encoded, position_of
 from ..results import shown
 
 Array = np.ndarray[Any, Any]
