@@ -19,8 +19,7 @@ from scipy import ndimage
 
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
 from discriminant.raster import make_legend, open_areas, open_image
-from discriminant.raster.coordinates import densified
-from discriminant.raster.image import apply_affine
+from discriminant.raster.image import apply_affine, densified
 
 
 def blank(path, height=20, width=30, **more):

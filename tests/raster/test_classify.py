@@ -35,7 +35,7 @@ from discriminant.estimators.linear import MinimumDistance
 from discriminant.raster import classify
 from discriminant.raster.class_map import make_legend, read_class_map
 from discriminant.raster.classify import classify_image
-from discriminant.raster.image import Band, open_image
+from discriminant.raster.image import Band, Image, open_image
 from discriminant.raster.models import NAMES, image_model
 
 GAUSSIAN = [LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), GaussianNB()]
@@ -474,8 +474,8 @@ def test_windows_of_files_without_tiles_hold_what_is_made_of_them(tmp_path, monk
     whole = classify_image(model, image, tmp_path / "map.tif", probabilities=tmp_path / "p.tif", **options)
     expected = [read_raster(path) for path in whole.files[:2]]
     monkeypatch.setattr(classify, "_WINDOW_BYTES", 700 * 32 * (8 + 1 + 12))
-    windows, written = [], classify._Job.of_window
-    monkeypatch.setattr(classify._Job, "of_window", lambda job, window: windows.append(window) or written(job, window))
+    windows, read = [], Image.read
+    monkeypatch.setattr(Image, "read", lambda image, window: windows.append(window) or read(image, window))
     low = classify_image(model, image, tmp_path / "map.tif", probabilities=tmp_path / "p.tif", **options)
     assert {(window.height, window.width) for window in windows} == {(32, 700), (300 % 32, 700)}
     for path, values in zip(low.files, expected, strict=False):

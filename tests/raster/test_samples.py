@@ -30,7 +30,7 @@ from discriminant.raster import (
     split_by_area,
 )
 from discriminant.raster.figures import band_scatter, discriminant_scatter, histograms, signatures
-from discriminant.raster.validate import area_groups
+from discriminant.raster.models import area_groups
 
 
 @pytest.fixture(scope="module")

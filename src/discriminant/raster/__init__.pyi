@@ -6,10 +6,9 @@ from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_fi
 from .classify import classify_image
 from .design import SampleDesign, allocate, draw_design, sample_size
 from .image import Band, Image, open_image, refuse_other_bands
-from .models import image_model
+from .models import cross_validate_areas, held_out_accuracy, image_model, split_by_area
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
-from .validate import cross_validate_areas, held_out_accuracy, split_by_area
 
 __all__ = [
     "AreaAdjusted",

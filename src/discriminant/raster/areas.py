@@ -18,8 +18,7 @@ from ..data.checks import is_missing, label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
-from .coordinates import as_crs, densified, same_crs, transform_points
-from .image import Image, apply_affine, extra, open_image
+from .image import Image, apply_affine, as_crs, check_file, densified, extra, open_image, same_crs, transform_points
 
 Array = np.ndarray[Any, Any]
 #: From a window to the values in it and where there are any.
@@ -629,8 +628,7 @@ def open_areas(
     array(['water'], dtype='<U5')
     """
     source = os.fspath(path)
-    if not os.path.exists(source):
-        raise InputError(f"There is no file {source!r}. Check its name and folder.")
+    check_file(source)
     if is_image_name(source):
         for setting in (Setting("class_field", class_field), Setting("layer", layer)):
             if setting.value is not None:

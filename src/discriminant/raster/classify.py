@@ -8,7 +8,7 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,15 +16,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from ..data.checks import check_choice
 from ..decision.rules import Decision
 from ..engine import in_order
-from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, Setting, warn
+from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
 from ..files import check_target, whole_files
 from ..results import shown
 from ..validation.progress import progress_bar
 from .class_map import ClassMap, Legend, qgis_style
 from .image import Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
-from .models import PixelClassifier, ProbabilityBands, pixel_classifier, probability_values
+from .models import Scorer, pixel_classifier, valued_rows
 
 Array = np.ndarray[Any, Any]
 ProbabilityType = Literal["percent", "float32"]
@@ -126,8 +127,7 @@ def classify_image(
     ({'sand': 0, 'water': 20}, 0)
     """
     check_is_fitted(model)
-    if probability_type not in get_args(ProbabilityType):
-        raise ParameterError(Setting("probability_type"), f" must be 'percent' or 'float32', got {probability_type!r}.")
+    check_choice("probability_type", probability_type, get_args(ProbabilityType))
     target = check_raster_target(output, overwrite)
     style = check_target(target.with_suffix(".qml"), overwrite)
     asked = [(path, every) for path, every in ((probability, False), (probabilities, True)) if path is not None]
@@ -136,63 +136,77 @@ def classify_image(
         _refuse_same(paths, source)
         refuse_palette(source)
         _refuse_other_bands(model, trained_on, source)
-        if asked:
-            _refuse_without_probabilities(model)
-        probable = [ProbabilityBands(every, probability_type == "percent") for _, every in asked]
-        job = _Job(source, pixel_classifier(model, decision, reject, colours), model, probable)
-        _warn_without_colours(job.legend)
-        rasters = _rasters(job, paths, overviews)
-        counts = _written(job, rasters, {style: qgis_style(job.legend)}, n_jobs, progress)
-        pixels = {entry.label: int(counts[entry.code]) for entry in job.legend.entries}
-        n_nodata = int(counts[job.legend.nodata])
-        return ClassMap(target, job.legend, pixels, n_nodata, source.pixel_hectares, (*paths, style))
+        if asked and not hasattr(model, "predict_proba"):
+            raise ParameterError(
+                f"{type(model).__name__} gives no probabilities: leave probability maps out, or use a model that does, "
+                "such as maximum likelihood or logistic regression."
+            )
+        legend, score = pixel_classifier(model, decision, reject, colours)
+        kinds = [(every, probability_type == "percent") for _, every in asked]
+        rasters = [replace(raster, overviews=overviews) for raster in _rasters(source, model, legend, paths, kinds)]
+        counts = _written(source, model, score, rasters, {style: qgis_style(legend)}, n_jobs, progress)
+        pixels = {entry.label: int(counts[entry.code]) for entry in legend.entries}
+        return ClassMap(target, legend, pixels, int(counts[legend.nodata]), source.pixel_hectares, (*paths, style))
 
 
-@dataclass
-class _Job:
-    """What a worker does with a window."""
+def _rasters(
+    image: Image, model: Any, legend: Legend, paths: Sequence[Path], kinds: Sequence[tuple[bool, bool]]
+) -> list[RasterFile]:
+    """The files to be written: the map, then those of probabilities.
 
-    image: Image
-    classifier: PixelClassifier
-    model: Any
-    probable: Sequence[ProbabilityBands]
-
-    @property
-    def legend(self) -> Legend:
-        return self.classifier.legend
-
-    @property
-    def block(self) -> int:
-        """How large windows are: as large as what is read and written of them may be."""
-        fitting = (block for block in _BLOCKS if self._bytes(block) <= _WINDOW_BYTES)
-        return next(fitting, _BLOCKS[-1])
-
-    def _bytes(self, block: int) -> int:
-        """What the values of a window take, and what is made of them."""
-        made = sum(bands.bytes_of(len(self.model.classes_)) for bands in self.probable)
-        a_pixel = self.image.n_bands * self.image.dtype.itemsize + np.dtype(self.legend.dtype).itemsize + made
-        return a_pixel * math.prod(self.image.block_shape(block))
-
-    def of_window(self, window: Any) -> tuple[Any, Array, list[Array]]:
-        """The window, how often each code is in it, and what is written to each file."""
-        values, valid = self.image.read(window)
-        pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
-        codes = self.classifier.codes(pixels, flat)
-        found = [codes[None], *probability_values(self.model, pixels, flat, self.probable)]
-        counts = np.bincount(codes, minlength=1 + int(np.iinfo(codes.dtype).max))
-        return window, counts, [part.reshape(-1, *valid.shape) for part in found]
+    ``kinds`` says of each of those whether it holds every class or only the most probable, and whether in percent.
+    """
+    if legend.colour_table is None:
+        last = legend.entries[-1]
+        warn(
+            f"The map has codes up to {last.code} ({shown(last.label)}): it is written as uint16, without a colour "
+            "table, which has room for 256 codes. The QGIS style beside it has the colours.",
+            DiscriminantWarning,
+        )
+    height, width = image.shape
+    transform = image.transform if image.georeferenced else None
+    grid = {"height": height, "width": width, "crs": image.crs, "transform": transform}
+    about = {"MODEL": type(model).__name__, "IMAGE": ", ".join(Path(path).name for path in image.paths)}
+    about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
+    tags, colours = {**about, **legend.tags()}, legend.colour_table
+    rasters = [RasterFile(paths[0], grid, legend.dtype, legend.nodata, ("class",), tags, colours)]
+    names = tuple(f"probability of {label}" for label in model.classes_.tolist())
+    for path, (every, percent) in zip(paths[1:], kinds, strict=True):
+        bands = names if every else ("highest probability",)
+        dtype, nodata = ("uint8", 255) if percent else ("float32", float("nan"))
+        rasters.append(RasterFile(path, grid, dtype, nodata, bands, about, smooth=True))
+    return rasters
 
 
 def _written(
-    job: _Job, rasters: list[RasterFile], texts: Mapping[Path, str], n_jobs: int | None, progress: bool | None
+    image: Image,
+    model: Any,
+    score: Scorer,
+    rasters: list[RasterFile],
+    texts: Mapping[Path, str],
+    n_jobs: int | None,
+    progress: bool | None,
 ) -> Array:
     """Score and write all windows; gives how often each code is in the map."""
-    windows = list(job.image.windows(job.block))
-    total = np.zeros(1 + int(np.iinfo(job.legend.dtype).max), dtype=np.int64)
-    with new_rasters(rasters, texts) as files, progress_bar("Classifying", len(windows), progress) as advance:
+    # Windows are as large as what is read and written of them may be.
+    pixel = image.n_bands * image.dtype.itemsize + sum(raster.pixel_bytes for raster in rasters)
+    fitting = (side for side in _BLOCKS if pixel * math.prod(image.block_shape(side)) <= _WINDOW_BYTES)
+    side = next(fitting, _BLOCKS[-1])
+    windows, n_codes = list(image.windows(side)), 1 + int(np.iinfo(rasters[0].dtype).max)
+    total = np.zeros(n_codes, dtype=np.int64)
+
+    def of_window(window: Any) -> tuple[Any, Array, list[Array]]:
+        values, valid = image.read(window)
+        pixels, flat = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
+        codes = score(pixels, flat)
+        found = [codes[None], *_probabilities(model, pixels, flat, rasters[1:])]
+        return window, np.bincount(codes, minlength=n_codes), [part.reshape(-1, *valid.shape) for part in found]
+
+    tile = tile_of(image.block_shape(side)[0])
+    with new_rasters(rasters, texts, tile) as files, progress_bar("Classifying", len(windows), progress) as advance:
         # Bands were compared by name before; a model that was fitted to a frame need not miss their names again.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        for window, counts, parts in in_order(job.of_window, windows, n_jobs):
+        for window, counts, parts in in_order(of_window, windows, n_jobs):
             total += counts
             for file, part in zip(files, parts, strict=True):
                 file.write(part, window=window)
@@ -200,22 +214,15 @@ def _written(
     return total
 
 
-def _rasters(job: _Job, paths: Sequence[Path], overviews: bool) -> list[RasterFile]:
-    """The files to be written, the map first."""
-    image, legend = job.image, job.legend
-    height, width = image.shape
-    transform = image.transform if image.georeferenced else None
-    grid = {"height": height, "width": width, "crs": image.crs, "transform": transform}
-    about = {"MODEL": type(job.model).__name__, "IMAGE": ", ".join(Path(path).name for path in image.paths)}
-    about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
-    tags, tile = {**about, **legend.tags()}, tile_of(image.block_shape(job.block)[0])
-    form: dict[str, Any] = {"overviews": overviews, "tile": tile}
-    rasters = [RasterFile(paths[0], grid, legend.dtype, legend.nodata, ("class",), tags, legend.colour_table, **form)]
-    every = tuple(f"probability of {label}" for label in job.model.classes_.tolist())
-    for path, bands in zip(paths[1:], job.probable, strict=True):
-        names = every if bands.every else ("highest probability",)
-        rasters.append(RasterFile(path, grid, bands.dtype, bands.nodata, names, about, smooth=True, **form))
-    return rasters
+def _probabilities(model: Any, pixels: Array, valid: Array, rasters: Sequence[RasterFile]) -> list[Array]:
+    """What is written to files of probabilities, shape (bands, n) each: of every class or the highest."""
+    out = [np.full((len(raster.bands), len(valid)), raster.nodata, dtype=raster.dtype) for raster in rasters]
+    for rows, where in valued_rows(pixels, valid) if rasters else ():
+        posteriors = np.asarray(model.predict_proba(rows))
+        for bands in out:
+            found = posteriors.T if len(bands) > 1 else posteriors.max(axis=1)[None]
+            bands[:, where] = np.rint(100 * found.astype(np.float32)) if bands.dtype == np.uint8 else found
+    return out
 
 
 def _refuse_same(targets: Sequence[Path], image: Image) -> None:
@@ -240,24 +247,6 @@ def _refuse_other_bands(model: Any, trained_on: Sequence[Band] | None, image: Im
         )
 
 
-def _refuse_without_probabilities(model: Any) -> None:
-    if not hasattr(model, "predict_proba"):
-        raise ParameterError(
-            f"{type(model).__name__} gives no probabilities: leave probability maps out, or use a model that does, "
-            "such as maximum likelihood or logistic regression."
-        )
-
-
-def _warn_without_colours(legend: Legend) -> None:
-    if legend.colour_table is None:
-        last = legend.entries[-1]
-        warn(
-            f"The map has codes up to {last.code} ({shown(last.label)}): it is written as uint16, without a colour "
-            "table, which has room for 256 codes. The QGIS style beside it has the colours.",
-            DiscriminantWarning,
-        )
-
-
 @dataclass(frozen=True)
 class RasterFile:
     """A GeoTIFF that is going to be written.
@@ -275,24 +264,17 @@ class RasterFile:
     colours: Mapping[int, tuple[int, int, int, int]] | None = None
     overviews: bool = False
     smooth: bool = False
-    tile: tuple[int, int] = (_TILE, _TILE)
+
+    @property
+    def pixel_bytes(self) -> int:
+        """What a pixel takes before it is compressed."""
+        return len(self.bands) * np.dtype(self.dtype).itemsize
 
     @property
     def most_bytes(self) -> int:
         """What the file takes if its values cannot be compressed at all."""
-        plain = self.grid["height"] * self.grid["width"] * len(self.bands) * np.dtype(self.dtype).itemsize
+        plain = self.grid["height"] * self.grid["width"] * self.pixel_bytes
         return plain * 4 // 3 if self.overviews else plain
-
-    @property
-    def profile(self) -> dict[str, Any]:
-        """How rasterio opens the file."""
-        return {
-            "driver": "GTiff", **self.grid, "count": len(self.bands), "dtype": self.dtype, "nodata": self.nodata,
-            "tiled": True, "blockxsize": self.tile[1], "blockysize": self.tile[0],
-            "bigtiff": "if_safer", "interleave": "band",
-            # Level 6 makes maps a sixth smaller and takes seven times as long.
-            "compress": "deflate", "zlevel": 1,
-        }  # fmt: skip
 
     @property
     def reductions(self) -> list[int]:
@@ -332,18 +314,17 @@ def check_space(rasters: Sequence[RasterFile]) -> None:
         needed[disk] = needed.get(disk, 0) + raster.most_bytes
         free = shutil.disk_usage(folder).free
         if needed[disk] > free:
+            need, room = (f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.1f} MB" for n in (needed[disk], free))
             raise InputError(
-                f"Not enough room in {str(folder)!r}: the files may need {_size(needed[disk])}, and {_size(free)} are "
-                "free. Make room, or write to another disk."
+                f"Not enough room in {str(folder)!r}: the files may need {need}, and {room} are free. Make room, or "
+                "write to another disk."
             )
 
 
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
-
-
 @contextmanager
-def new_rasters(rasters: Sequence[RasterFile], texts: Mapping[Path, str]) -> Iterator[list[Any]]:
+def new_rasters(
+    rasters: Sequence[RasterFile], texts: Mapping[Path, str], tile: tuple[int, int] = (_TILE, _TILE)
+) -> Iterator[list[Any]]:
     """Open files to write windows to, as rasterio datasets in their order.
 
     When all went well and every tile is on the disk, the files take their names, and so do the ``texts`` that go with
@@ -353,7 +334,7 @@ def new_rasters(rasters: Sequence[RasterFile], texts: Mapping[Path, str]) -> Ite
     try:
         with whole_files([*(raster.path for raster in rasters), *texts]) as parts, no_georeference_warning():
             with ExitStack() as stack:
-                yield [stack.enter_context(_opened(*pair)) for pair in zip(rasters, parts, strict=False)]
+                yield [stack.enter_context(_opened(*pair, tile)) for pair in zip(rasters, parts, strict=False)]
             for raster, part in zip(rasters, parts, strict=False):
                 _finish(raster, part)
             for part, text in zip(parts[len(rasters) :], texts.values(), strict=True):
@@ -369,15 +350,18 @@ def new_rasters(rasters: Sequence[RasterFile], texts: Mapping[Path, str]) -> Ite
             raster.path.with_name(raster.path.name + ending).unlink(missing_ok=True)
 
 
-@contextmanager
-def _opened(raster: RasterFile, part: Path) -> Iterator[Any]:
-    with extra("rasterio").open(part, "w", **raster.profile) as dataset:
-        dataset.update_tags(**raster.tags)
-        for number, name in enumerate(raster.bands, start=1):
-            dataset.set_band_description(number, name)
-        if raster.colours is not None:
-            dataset.write_colormap(1, dict(raster.colours))
-        yield dataset
+def _opened(raster: RasterFile, part: Path, tile: tuple[int, int]) -> Any:
+    dataset = extra("rasterio").open(
+        part, "w", driver="GTiff", **raster.grid, count=len(raster.bands), dtype=raster.dtype, nodata=raster.nodata,
+        tiled=True, blockxsize=tile[1], blockysize=tile[0], bigtiff="if_safer", interleave="band",
+        # Level 6 makes maps a sixth smaller and takes seven times as long.
+        compress="deflate", zlevel=1,
+    )  # fmt: skip
+    dataset.update_tags(**raster.tags)
+    dataset.descriptions = raster.bands
+    if raster.colours is not None:
+        dataset.write_colormap(1, dict(raster.colours))
+    return dataset
 
 
 def _finish(raster: RasterFile, part: Path) -> None:

@@ -1,4 +1,4 @@
-"""Images: bands read window by window, on any number of threads, with a mask of the pixels that hold values."""
+"""Images: bands read window by window on any number of threads, masks of what holds values, and coordinate systems."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import os
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ..data.checks import check_integer
-from ..errors import ColumnError, DiscriminantError, DtypeError, InputError
+from ..errors import ColumnError, DiscriminantError, DtypeError, InputError, Setting
 
 Array = np.ndarray[Any, Any]
+#: From points of shape (n, 2) to where they lie in the other system.
+PointTransform = Callable[[Array], Array]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 #: The colours by which GDAL knows the bands of a photograph.
@@ -26,6 +28,13 @@ _COLOURS = ("red", "green", "blue")
 #: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
 _opening = threading.Lock()
 _SQUARE_METRES_PER_HECTARE = 10_000
+#: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
+_EDGE_TOLERANCE = 0.001
+#: An edge is cut into at most this many pieces at a time, in so many rounds: an edge that ends where the other system
+#: has no places would ask for ever more.
+_MOST_PIECES, _MOST_ROUNDS = 256, 3
+#: Where edges are looked at. Not the middle alone: an edge that bends like an S is in its place there.
+_LOOKED_AT = (0.25, 0.5, 0.75)
 
 
 def extra(name: str) -> Any:
@@ -65,6 +74,22 @@ class _Source:
     nodata: tuple[float | None, ...]
     alpha: int | None  # the band that hides pixels by 0
     masked: bool  # whether a mask beside the bands does
+
+    def read(self, dataset: Any, window: Any) -> tuple[Array, Array | None]:
+        """The values of a window, and where neither an alpha band nor a mask hides them; None without either."""
+        try:
+            values, hiding = dataset.read(self.indexes, window=window), None
+            if self.alpha is not None:
+                hiding = dataset.read(self.alpha, window=window)
+            elif self.masked:
+                hiding = dataset.read_masks(self.indexes[0], window=window)
+        except extra("rasterio.errors").RasterioError as error:
+            where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
+            raise InputError(
+                f"{self.path!r} cannot be read{where}: {error.__cause__ or error}. The file seems to be damaged or cut "
+                "short: copy it again."
+            ) from error
+        return values, None if hiding is None else hiding > 0
 
 
 class Image:
@@ -175,8 +200,7 @@ class Image:
         """
         parts, valid = [], None
         for source, dataset in zip(self._sources, self._datasets(), strict=True):
-            with _readable(source.path, window):
-                values, seen = dataset.read(source.indexes, window=window), _seen(source, dataset, window)
+            values, seen = source.read(dataset, window)
             parts.append(values)
             valid = _both(valid, _both(seen, _holding_values(values, source.nodata)))
         array = parts[0] if len(parts) == 1 else np.concatenate([part.astype(self.dtype) for part in parts])
@@ -240,14 +264,9 @@ def open_image(paths: Paths) -> Image:
     return Image([os.fspath(path) for path in listed])
 
 
-@contextmanager
-def opened(image: Image | Paths) -> Iterator[Image]:
+def opened(image: Image | Paths) -> AbstractContextManager[Image]:
     """The image: one that came open stays open."""
-    if isinstance(image, Image):
-        yield image
-        return
-    with open_image(image) as own:
-        yield own
+    return nullcontext(image) if isinstance(image, Image) else open_image(image)
 
 
 def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
@@ -300,7 +319,11 @@ def no_georeference_warning() -> Iterator[None]:
 
 def _dataset(path: str, handles: list[Any]) -> Any:
     rasterio = extra("rasterio")
-    _refuse_missing_file(path)
+    if os.path.isdir(path):
+        raise InputError(f"{path!r} is a folder. Give the image file, or a list of its bands' files.")
+    # Only of plain paths is it known: GDAL also opens parts of files and archives by longer names.
+    if ":" not in path and not path.startswith("/vsi"):
+        check_file(path)
     try:
         with _opening, no_georeference_warning():
             dataset = rasterio.open(path)
@@ -313,29 +336,13 @@ def _dataset(path: str, handles: list[Any]) -> Any:
     return dataset
 
 
-def _refuse_missing_file(path: str) -> None:
-    """Only for plain paths: GDAL also opens parts of files and archives by longer names."""
-    if os.path.isdir(path):
-        raise InputError(f"{path!r} is a folder. Give the image file, or a list of its bands' files.")
-    if not os.path.exists(path) and ":" not in path and not path.startswith("/vsi"):
+def check_file(path: str) -> None:
+    """Refuse what is not there."""
+    if not os.path.exists(path):
         raise InputError(f"There is no file {path!r}. Check its name and folder.")
 
 
-@contextmanager
-def _readable(path: str, window: Any) -> Iterator[None]:
-    rasterio = extra("rasterio")
-    try:
-        yield
-    except rasterio.errors.RasterioError as error:
-        where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
-        cause = error.__cause__ or error
-        raise InputError(
-            f"{path!r} cannot be read{where}: {cause}. The file seems to be damaged or cut short: copy it again."
-        ) from error
-
-
 def _source(path: str, dataset: Any) -> _Source:
-    enums = extra("rasterio.enums")
     kinds = [kind.name for kind in dataset.colorinterp]
     # Programs mark the fourth band of bytes as alpha unasked; a name of its own shows that it holds values.
     hiding = [i for i in dataset.indexes if kinds[i - 1] == "alpha" and not dataset.descriptions[i - 1]]
@@ -346,8 +353,8 @@ def _source(path: str, dataset: Any) -> _Source:
     for i in indexes:
         kind = dataset.dtypes[i - 1]  # GDAL has complex types that NumPy does not have
         if kind.startswith("complex") or np.dtype(kind).kind not in "iuf":
-            raise DtypeError(f"Band {i} of {path!r} holds {dataset.dtypes[i - 1]}; expected real numbers.")
-    masked = alpha is None and enums.MaskFlags.per_dataset in dataset.mask_flag_enums[indexes[0] - 1]
+            raise DtypeError(f"Band {i} of {path!r} holds {kind}; expected real numbers.")
+    masked = alpha is None and extra("rasterio.enums").MaskFlags.per_dataset in dataset.mask_flag_enums[indexes[0] - 1]
     return _Source(path, indexes, tuple(dataset.nodatavals[i - 1] for i in indexes), alpha, masked)
 
 
@@ -360,39 +367,23 @@ def _bands(sources: list[_Source], datasets: list[Any]) -> tuple[Band, ...]:
             made_up = Path(source.path).stem if len(sources) > 1 else ""
             made_up += (" " if made_up else "") + f"band {i}" if len(source.indexes) > 1 or not made_up else ""
             found.append(Band(written or made_up, dataset.dtypes[i - 1], written is not None))
-    return _told_apart(found)
-
-
-def _told_apart(bands: list[Band]) -> tuple[Band, ...]:
-    """Bands whose names all differ: those that several have get the number of the band in the image."""
-    often = Counter(band.name for band in bands)
+    # All names differ: those that several bands have get the number of the band in the image.
+    often = Counter(band.name for band in found)
     return tuple(
-        band if often[band.name] == 1 else Band(f"{band.name} ({number})", band.dtype, band.named)
-        for number, band in enumerate(bands, start=1)
+        band if often[band.name] == 1 else replace(band, name=f"{band.name} ({number})")
+        for number, band in enumerate(found, start=1)
     )
-
-
-def _seen(source: _Source, dataset: Any, window: Any) -> Array | None:
-    """Where neither an alpha band nor a mask hides a pixel, or None where there is none of them."""
-    if source.alpha is not None:
-        return dataset.read(source.alpha, window=window) > 0
-    return dataset.read_masks(source.indexes[0], window=window) > 0 if source.masked else None
 
 
 def _holding_values(values: Array, nodata: tuple[float | None, ...]) -> Array | None:
     """Where every band has a value, or None where that is everywhere."""
     valid: Array | None = np.asarray(np.isfinite(values).all(axis=0)) if values.dtype.kind == "f" else None
     for band, value in zip(values, nodata, strict=True):
-        if value is not None and np.isfinite(value) and _can_hold(band.dtype, value):
-            valid = _both(valid, np.asarray(band != band.dtype.type(value)))
+        whole = band.dtype.kind != "f"
+        if value is not None and np.isfinite(value) and (not whole or float(value).is_integer()):
+            # No pixel equals a whole number beyond the type of the band.
+            valid = _both(valid, np.asarray(band != (int(value) if whole else value)))
     return valid
-
-
-def _can_hold(dtype: np.dtype[Any], value: float) -> bool:
-    if dtype.kind == "f":
-        return True
-    limits = np.iinfo(dtype)
-    return float(value).is_integer() and limits.min <= value <= limits.max
 
 
 def _both(first: Array | None, second: Array | None) -> Array | None:
@@ -417,17 +408,88 @@ def _refuse_other_grid(first_path: str, first: Any, path: str, other: Any) -> No
     """Raise an error unless two files, open in rasterio, have the same pixels."""
     what, remedy = "grid", "Resample them to the same grid"
     if other.shape != first.shape:
-        one, another = (f"has {file.width} x {file.height} pixels" for file in (first, other))
+        words = "has {0.width} x {0.height} pixels"
     elif not other.transform.almost_equals(first.transform, precision=1e-6 * max(map(abs, first.res))):
-        one, another = (
-            f"begins at ({file.transform.c:.10g}, {file.transform.f:.10g}) with pixels of {file.res}"
-            for file in (first, other)
-        )
+        words = "begins at ({0.transform.c:.10g}, {0.transform.f:.10g}) with pixels of {0.res}"
     elif first.crs and other.crs and first.crs != other.crs:
-        one, another = (f"has {file.crs}" for file in (first, other))
-        what, remedy = "coordinate system", "Reproject them"
+        what, words, remedy = "coordinate system", "has {0.crs}", "Reproject them"
     else:
         return
-    raise InputError(
-        f"The files of an image must have one {what}: {first_path!r} {one}, {path!r} {another}. {remedy} first."
-    )
+    both = f"{first_path!r} {words.format(first)}, {path!r} {words.format(other)}"
+    raise InputError(f"The files of an image must have one {what}: {both}. {remedy} first.")
+
+
+def as_crs(given: Any, name: str) -> Any:
+    """A coordinate system as rasterio has it, or None."""
+    if not given:
+        return None
+    try:
+        return extra("rasterio.crs").CRS.from_user_input(given)
+    except extra("rasterio.errors").CRSError as error:
+        raise InputError(f"{name}: the coordinate system {given!r} is not known: {error}.") from error
+
+
+def same_crs(source: str, crs: Any, image: Image) -> bool:
+    """Whether areas and a georeferenced image have one coordinate system; an error if only one of them says its own."""
+    if (crs is None) != (image.crs is None):
+        silent, other = (source, image.label) if crs is None else (image.label, source)
+        known = image.crs if crs is None else crs
+        write = ('write it into the file, for example with "rio edit-info --crs".',)
+        raise InputError(
+            f"{silent} does not say its coordinate system (CRS), and {other} is in {known}: where they meet is not "
+            f"known. Find out the system of {silent} and ",
+            *(("give it (", Setting("crs"), ").") if crs is None else write),
+        )
+    # Systems with an unknown datum count as equal to all like them; their numbers in the EPSG list may still differ.
+    return crs is None or bool(crs == image.crs and crs.to_epsg() == image.crs.to_epsg())
+
+
+def transform_points(crs: Any, other: Any, xy: Array) -> Array:
+    """Points of one coordinate system, shape (n, 2), in another; infinite where it has no such place."""
+    return np.column_stack(extra("rasterio.warp").transform(crs, other, xy[:, 0], xy[:, 1]))
+
+
+def densified(geometries: Array, move: PointTransform) -> Array:
+    """The shapes with all their points moved, and with points added to edges that are not straight any more.
+
+    An edge is straight in the system it was drawn in. Moving its ends alone would draw a chord: a parallel of 100 km at
+    latitude 45 leaves it by 200 m.
+
+    >>> import shapely
+    >>> strip = np.array([shapely.box(0, 0, 4, 1)])
+    >>> [bow] = densified(strip, lambda xy: np.column_stack((xy[:, 0], xy[:, 1] + xy[:, 0] ** 2)))
+    >>> bow.contains(shapely.Point(2, 4.5)), bow.contains(shapely.Point(2, 8.5))  # the second is between its corners
+    (True, False)
+    """
+    shapely = extra("shapely")
+    for _ in range(_MOST_ROUNDS):
+        longest = _longest_straight(geometries, move)
+        long = np.flatnonzero(np.isfinite(longest))
+        if not long.size:
+            break
+        geometries = geometries.copy()
+        geometries[long] = shapely.segmentize(geometries[long], longest[long])
+    return np.asarray(shapely.transform(geometries, move))
+
+
+def _longest_straight(geometries: Array, move: PointTransform) -> Array:
+    """How long the edges of each shape may be, so that their chords are in their places; infinite where they are."""
+    shapely = extra("shapely")
+    parts, part_of = shapely.get_parts(geometries, return_index=True)
+    rings, ring_of = shapely.get_rings(parts, return_index=True)
+    xy, of = shapely.get_coordinates(rings, return_index=True)
+    one_ring = of[1:] == of[:-1]
+    starts, ends, owner = xy[:-1][one_ring], xy[1:][one_ring], part_of[ring_of[of[:-1][one_ring]]]
+    pieces = np.clip(np.ceil(np.sqrt(_departure(starts, ends, move) / _EDGE_TOLERANCE)), 1, _MOST_PIECES)
+    length = np.where(pieces > 1, np.hypot(*(ends - starts).T) / pieces, np.inf)
+    longest = np.full(len(geometries), np.inf)
+    np.minimum.at(longest, owner, length)
+    return longest
+
+
+def _departure(starts: Array, ends: Array, move: PointTransform) -> Array:
+    """How far each moved edge is from the chord between its moved ends; 0 where that is not known."""
+    first, last = move(starts), move(ends)
+    with np.errstate(invalid="ignore"):
+        off = [np.hypot(*(move(starts + t * (ends - starts)) - first - t * (last - first)).T) for t in _LOOKED_AT]
+    return np.max(np.where(np.isfinite(off), off, 0.0), axis=0)

@@ -1,25 +1,33 @@
-"""Classifiers of images: by their names in remote sensing, and from the bands of pixels to codes and probabilities."""
+"""Classifiers of images: by their names in remote sensing, from bands to codes and probabilities, and held-out areas.
+
+Pixels of one area are alike, so a model is judged on whole areas that were held out, never on single pixels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
+from sklearn.base import clone
 
-from ..data.checks import check_number
+from ..data.checks import check_integer, check_number, label_array
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
-from ..errors import ParameterError, Setting
+from ..engine import in_order
+from ..errors import LabelError, ParameterError, Setting
 from ..estimators.base import RuleClassifier
 from ..estimators.registry import known_name, new_model
 from ..kernels import pixels as kernels
-from ..results import plain
+from ..results import plain, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 from ..theory.distributions import class_gaussians
+from ..validation.cross_validation import CrossValidation, cross_validate
+from ..validation.splits import Split, labelled_table, plan_rounds
+from .accuracy import MapAccuracy, map_accuracy
 from .class_map import Legend, make_legend
+from .samples import Samples
 
 Array = np.ndarray[Any, Any]
 #: From pixels (bands, n) and where they hold values (n,) to codes (n,).
@@ -67,33 +75,20 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     return model.set_params(alpha=1e-4) if name == "logistic" else model
 
 
-@dataclass(frozen=True)
-class PixelClassifier:
-    """What gives pixels the codes they have on a map: the model or a decision, and then what is not typical."""
-
-    legend: Legend
-    score: Scorer
-    reject_atypical: Callable[[Array, Array], None] | None
-
-    def codes(self, pixels: Array, valid: Array) -> Array:
-        """The codes of pixels (bands, n), of which some hold values (n,)."""
-        found = self.score(pixels, valid)
-        if self.reject_atypical is not None:
-            self.reject_atypical(pixels, found)
-        return found
-
-
 def pixel_classifier(
     model: Any, decision: Decision | None = None, reject: float | None = None, colours: Mapping[Any, str] | None = None
-) -> PixelClassifier:
-    """How a fitted model codes pixels: by its own predictions or a decision's; see `classify_image`."""
+) -> tuple[Legend, Scorer]:
+    """The codes of a map, and how a fitted model gives them: by its own predictions or a decision's.
+
+    See `classify_image`.
+    """
     actions = getattr(model, "actions_", None) if decision is None else decision.actions_for(model.classes_)
     labels = [plain(label) for label in (model.classes_ if actions is None else actions)]
     abstains = actions is not None and ABSTAIN in labels
     classes = [label for label in labels if label != ABSTAIN] if abstains else labels
     legend = make_legend(classes, abstains or reject is not None, colours)
-    atypical = None if reject is None else _atypicality_filter(model, legend, reject)
-    return PixelClassifier(legend, _scorer(model, legend, decision), atypical)
+    score = _scorer(model, legend, decision)
+    return legend, score if reject is None else _typical_only(score, model, legend, reject)
 
 
 def _scorer(model: Any, legend: Legend, decision: Decision | None) -> Scorer:
@@ -103,19 +98,14 @@ def _scorer(model: Any, legend: Legend, decision: Decision | None) -> Scorer:
     if isinstance(rule, LinearRule):
         return _by_kernel(kernels.linear_codes, legend, rule.centre, rule.coef, rule.constants)
     if isinstance(rule, DiagonalRule):
-        rule = _as_quadratic(rule)
+        spheres = np.stack([np.diag(1 / np.sqrt(variances)) for variances in rule.variances])
+        rule = QuadraticRule(np.zeros(rule.means.shape[1]), rule.means, spheres, rule.constants)
     if isinstance(rule, QuadraticRule):
         sphered = np.einsum("kj,kjr->kr", rule.offsets, rule.spheres)
         return _by_kernel(kernels.quadratic_codes, legend, rule.centre, sphered, rule.spheres, rule.constants)
-    if decision is not None:
-        chosen = decision
-        return _by_prediction(lambda rows: chosen.decide(posterior(model, rows)), legend)
-    return _by_prediction(model.predict, legend)
-
-
-def _as_quadratic(rule: DiagonalRule) -> QuadraticRule:
-    spheres = np.stack([np.diag(1 / np.sqrt(variances)) for variances in rule.variances])
-    return QuadraticRule(np.zeros(rule.means.shape[1]), rule.means, spheres, rule.constants)
+    if decision is None:
+        return _by_prediction(model.predict, legend)
+    return _by_prediction(lambda rows: decision.decide(posterior(model, rows)), legend)
 
 
 def _by_kernel(kernel: Any, legend: Legend, *rule: Array) -> Scorer:
@@ -137,7 +127,7 @@ def _by_prediction(predict: Callable[[Array], Array], legend: Legend) -> Scorer:
 
     def score(pixels: Array, valid: Array) -> Array:
         out = np.full(len(valid), legend.nodata, dtype=legend.dtype)
-        for rows, where in _rows(pixels, valid):
+        for rows, where in valued_rows(pixels, valid):
             labels = np.asarray(predict(rows)).tolist()
             out[where] = np.fromiter(map(codes.__getitem__, labels), legend.dtype, len(labels))
         return out
@@ -145,7 +135,7 @@ def _by_prediction(predict: Callable[[Array], Array], legend: Legend) -> Scorer:
     return score
 
 
-def _rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
+def valued_rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
     """The pixels that hold values as rows of numbers, and where they stand, some at a time."""
     places = np.flatnonzero(valid)
     for start in range(0, len(places), _CHUNK):
@@ -153,8 +143,8 @@ def _rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
         yield np.ascontiguousarray(pixels[:, where].T, dtype=np.float64), where
 
 
-def _atypicality_filter(model: Any, legend: Legend, share: float) -> Callable[[Array, Array], None]:
-    """What takes the class from pixels that are not typical of it, where a class keeps this share of its own.
+def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Scorer:
+    """The scorer that takes the class from pixels that are not typical of it; a class keeps this share of its own.
 
     The squared Mahalanobis distance of a pixel from the mean of its class is chi-square distributed with as many
     degrees of freedom as bands, if the class is normal (Campbell 1984; Foody et al. 1992).
@@ -175,43 +165,193 @@ def _atypicality_filter(model: Any, legend: Legend, share: float) -> Callable[[A
     spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
     limit, rejected = float(chi2.ppf(share, means.shape[1])), np.dtype(legend.dtype).type(legend.rejected.code)
 
-    def reject(pixels: Array, codes: Array) -> None:
+    def score_typical(pixels: Array, valid: Array) -> Array:
+        codes = score(pixels, valid)
         kernels.reject_far(pixels, means, spheres, class_of_code, limit, rejected, codes)
+        return codes
 
-    return reject
-
-
-@dataclass(frozen=True)
-class ProbabilityBands:
-    """What a file of probabilities holds: of every class a band, or one of the highest; in percent, or as shares."""
-
-    every: bool
-    percent: bool
-
-    @property
-    def dtype(self) -> str:
-        return "uint8" if self.percent else "float32"
-
-    @property
-    def nodata(self) -> float:
-        return 255 if self.percent else float("nan")
-
-    def bytes_of(self, n_classes: int) -> int:
-        """What a pixel takes."""
-        return np.dtype(self.dtype).itemsize * (n_classes if self.every else 1)
-
-    def of(self, posteriors: Array) -> Array:
-        """The bands of some pixels from the probabilities of their classes, a row each."""
-        found = posteriors.T if self.every else posteriors.max(axis=1)[None]
-        return np.rint(100 * found.astype(np.float32)) if self.percent else found
+    return score_typical
 
 
-def probability_values(model: Any, pixels: Array, valid: Array, files: Sequence[ProbabilityBands]) -> list[Array]:
-    """The bands of each file, shape (bands, n)."""
-    n_classes = len(model.classes_)
-    out = [np.full((n_classes if file.every else 1, len(valid)), file.nodata, dtype=file.dtype) for file in files]
-    for rows, where in _rows(pixels, valid) if files else ():
-        posteriors = np.asarray(model.predict_proba(rows))
-        for file, bands in zip(files, out, strict=True):
-            bands[:, where] = file.of(posteriors)
-    return out
+def area_groups(samples: Samples, block: int | None = None) -> Array:
+    """The group of each pixel: its area, or with ``block`` the square of so many pixels that holds the area's centre.
+
+    Neighbouring areas resemble each other too; blocks keep them together.
+    """
+    _, area = np.unique(samples.areas, return_inverse=True)
+    if block is None:
+        return area
+    check_integer("block", block, 1)
+    n = np.bincount(area)
+    down, right = (np.bincount(area, weights=place) / n // block for place in (samples.rows, samples.columns))
+    _, square = np.unique(np.column_stack((down, right)), axis=0, return_inverse=True)
+    return square[area]
+
+
+def _groups_and_counts(samples: Samples, block: int | None) -> tuple[Array, Array]:
+    """The group of each pixel, and the pixels of each class in each group; refuses a class of one group."""
+    groups = area_groups(samples, block)
+    counts = np.zeros((len(samples.classes), groups.max() + 1), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(samples.classes, samples.y), groups), 1)
+    single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
+    if single.size:
+        where = "area" if block is None else f"block of {block} x {block} pixels"
+        raise LabelError(
+            f"Class {shown(samples.classes[single[0]])} comes from one {where} only: it cannot be both learned and "
+            "tested. Mark it in more places, use smaller blocks, or leave it out (Samples.of_classes)."
+        )
+    return groups, counts
+
+
+def split_by_area(
+    samples: Samples, test_share: float = 0.3, block: int | None = None, random_state: Any = 0
+) -> tuple[Samples, Samples]:
+    """Samples to learn from and samples to test with, that have no area in common.
+
+    Areas are drawn at random until every class has about ``test_share`` of its pixels among the test samples, as far
+    as whole areas allow; each class keeps at least one area (or block of areas) on either side.
+
+    Parameters
+    ----------
+    samples : Samples
+    test_share : float, default 0.3
+    block : int, default None
+        Areas with their centres in one square of so many pixels stay together.
+    random_state : int or Generator, default 0
+
+    Returns
+    -------
+    training, test : Samples
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant.raster import Band, Samples
+    >>> iris, place = load_iris(), np.arange(150)
+    >>> bands = tuple(Band(name, "float64") for name in iris.feature_names)
+    >>> samples = Samples(iris.data, iris.target_names[iris.target], place // 10, place, place, bands)
+    >>> training, test = split_by_area(samples)
+    >>> training.n_pixels, test.n_pixels, set(training.areas) & set(test.areas)
+    (90, 60, set())
+    """
+    if not 0 < test_share < 1:
+        raise ParameterError(Setting("test_share"), f" must lie between 0 and 1, got {test_share!r}.")
+    groups, counts = _groups_and_counts(samples, block)
+    held = _held_out(counts, test_share, np.random.default_rng(random_state))
+    untested = np.flatnonzero(counts[:, held].sum(axis=1) == 0)
+    if untested.size:
+        raise LabelError(
+            f"Class {shown(samples.classes[untested[0]])} shares its blocks with classes that need them for learning: "
+            "no pixel of it is left to test with. Use smaller blocks, or another random_state."
+        )
+    test = held[groups]
+    return samples.take(~test), samples.take(test)
+
+
+def cross_validate_areas(
+    models: Any, samples: Samples, folds: int = 5, block: int | None = None, **more: Any
+) -> CrossValidation:
+    """Scores of models on areas they have not seen: spatial cross-validation.
+
+    Parameters
+    ----------
+    models : a classifier, a list of them, or a dict from names to classifiers
+    samples : Samples
+    folds, block
+        As in `held_out_accuracy`.
+    **more
+        Further parameters of `discriminant.cross_validate`.
+
+    Returns
+    -------
+    CrossValidation
+
+    See Also
+    --------
+    held_out_accuracy : The accuracy of a map, with its costs and rejection.
+    """
+    groups, _ = _groups_and_counts(samples, block)
+    return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
+
+
+def held_out_accuracy(
+    model: Any,
+    samples: Samples,
+    folds: int = 5,
+    block: int | None = None,
+    *,
+    decision: Decision | None = None,
+    reject: float | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> MapAccuracy:
+    """How right a map would be on areas the model has not seen, made as `classify_image` makes it.
+
+    Areas are held out in turn. Their pixels are given classes by a copy of the model that was fitted to the others,
+    with the costs and the rejection of the map: rejected pixels have a column of their own, and count as not right.
+
+    Parameters
+    ----------
+    model : classifier
+        Need not be fitted.
+    samples : Samples
+    folds : int, default 5
+    block : int, default None
+        Areas with their centres in one square of so many pixels are held out together.
+    decision, reject
+        As in `classify_image`.
+    random_state : int or Generator, default 0
+        Decides which areas are held out together.
+    n_jobs : int, default None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Returns
+    -------
+    MapAccuracy
+
+    See Also
+    --------
+    cross_validate_areas : Scores of several models.
+
+    Examples
+    --------
+    >>> from discriminant import QuadraticDiscriminantAnalysis
+    >>> from discriminant.raster import Band, Samples
+    >>> y, area = np.repeat(["sand", "water"], 60), np.arange(120) // 20
+    >>> X = np.random.default_rng(0).normal(3.0 * (y == "sand")[:, None], 1.0, (120, 2))
+    >>> samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
+    >>> held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, folds=3, reject=0.9).confusion.predictions.tolist()
+    ['sand', 'water', 'rejected']
+    """
+    groups, _ = _groups_and_counts(samples, block)
+    [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
+    mapped = np.empty(samples.n_pixels, dtype=object)
+    others: dict[Any, None] = {}
+
+    def classified(split: Split) -> tuple[Array, dict[int, Any], Array]:
+        fitted = clone(model).fit(samples.X[split.train], samples.y[split.train])
+        legend, score = pixel_classifier(fitted, decision, reject)
+        pixels = np.ascontiguousarray(samples.X[split.test].T)
+        return split.test, legend.names, score(pixels, np.ones(len(split.test), bool))
+
+    for test, names, codes in in_order(classified, dealt.splits, n_jobs):
+        mapped[test] = [names[code] for code in codes.tolist()]
+        others |= dict.fromkeys(names.values())
+    actions = [label for label in others if label not in samples.classes.tolist()]
+    return map_accuracy(samples.y, label_array(mapped.tolist()), samples.classes, actions)
+
+
+def _held_out(counts: Array, share: float, rng: np.random.Generator) -> Array:
+    """Which groups are held out: in random order, those that a class still lacks and no class needs for learning."""
+    held = np.zeros(counts.shape[1], dtype=bool)
+    wanted = share * counts.sum(axis=1)
+    for fewest in (True, False):
+        for group in rng.permutation(counts.shape[1]):
+            own = counts[:, group] > 0
+            tested = counts[:, held].sum(axis=1)
+            lacks = tested == 0 if fewest else tested + counts[:, group] / 2 <= wanted
+            keeps = np.count_nonzero(counts[:, ~held], axis=1) > 1
+            if not held[group] and (own & lacks).any() and (keeps | ~own).all():
+                held[group] = True
+    return held
