@@ -20,7 +20,7 @@ from discriminant import (
 from discriminant.data import labelled_rows
 from discriminant.engine import reduce
 from discriminant.errors import CollinearityWarning
-from discriminant.moments import ClassMoments
+from discriminant.moments.statistic import ClassMoments
 
 REFERENCE = Path(__file__).parent / "reference"
 

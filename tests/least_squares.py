@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from discriminant.data import Block
-from discriminant.moments import ClassMoments
 from discriminant.moments.covariance import Scatter, least_squares_coefficients
+from discriminant.moments.statistic import ClassMoments
 
 
 def linear_regression(X, response, weight=None):

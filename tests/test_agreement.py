@@ -30,7 +30,7 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.moments.covariance import SHRINKAGE_GRID
-from discriminant.moments.folds import fold_of_rows
+from discriminant.moments.statistic import fold_of_rows
 from helpers import class_moments, normal_classes
 
 PRIORS = [0.2, 0.5, 0.3]

@@ -22,7 +22,7 @@ from discriminant import LinearDiscriminantAnalysis, NaiveBayes, fit_all
 from discriminant.data import Block, labelled_rows
 from discriminant.engine import reduce
 from discriminant.errors import InputError
-from discriminant.moments import ClassMoments, Needs, ThinMoments, merged
+from discriminant.moments.statistic import ClassMoments, Needs, ThinMoments, merged
 from helpers import (
     CROSS_VALIDATED,
     MODELS,

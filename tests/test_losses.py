@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from discriminant.losses import Hinge, Logistic, SmoothedHinge, Softmax, SquaredHinge
+from discriminant.objective import Hinge, Logistic, SmoothedHinge, Softmax, SquaredHinge
 
 MARGINS = np.array([-40.3, -3.7, -0.2, 0.4, 0.9, 1.6, 35.1])  # none at a kink
 STEP = 1e-6

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 
 from discriminant.data import Block, labelled_rows
 from discriminant.errors import ParameterError
-from discriminant.losses import Logistic, SmoothedHinge, Softmax, SquaredHinge
-from discriminant.objective import ElasticNet, Objective
+from discriminant.objective import ElasticNet, Logistic, Objective, SmoothedHinge, Softmax, SquaredHinge
 
 STEP = 1e-6
 each_loss = pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (Softmax(), 3)])

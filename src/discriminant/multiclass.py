@@ -17,7 +17,7 @@ import numpy as np
 from .data.checks import check_choice, check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
-from .losses import Hinge, Logistic
+from .objective import Hinge, Logistic
 from .rules import LinearRule
 
 Array = np.ndarray[Any, Any]

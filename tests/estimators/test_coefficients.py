@@ -105,7 +105,7 @@ def test_points_add_up_to_probabilities():
 
 def test_there_are_no_points_where_coefficients_are_infinite_or_classes_three():
     X, _ = rows()
-    with pytest.warns(match="separat"):
+    with pytest.warns(match="separate"):
         separated = LogisticRegression().fit(X, X[:, 0] > 0)
     with pytest.raises(DegenerateDataError, match="firth=True"):
         nomogram(separated, X.min(axis=0), X.max(axis=0))

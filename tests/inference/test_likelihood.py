@@ -11,8 +11,7 @@ from scipy.stats import norm
 from discriminant import LogisticRegression
 from discriminant.data import labelled_rows
 from discriminant.inference.likelihood import coefficient, coefficient_lines, constrained_minimum
-from discriminant.losses import Logistic
-from discriminant.objective import Objective
+from discriminant.objective import Logistic, Objective
 
 
 @pytest.fixture(scope="module")

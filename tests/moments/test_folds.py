@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.data import Block, labelled_rows
 from discriminant.engine import reduce
-from discriminant.moments import ClassMoments, FoldMoments, ThinMoments
-from discriminant.moments.folds import fold_of_rows
+from discriminant.moments.statistic import ClassMoments, FoldMoments, ThinMoments, fold_of_rows
 from helpers import class_moments, normal_classes
 
 

@@ -13,8 +13,15 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant.data import Block
-from discriminant.moments import ClassMoments, Needs, ThinMoments, combined_needs
-from discriminant.moments.statistic import TableMoments, count_levels, level_log_probabilities
+from discriminant.moments.statistic import (
+    ClassMoments,
+    Needs,
+    TableMoments,
+    ThinMoments,
+    combined_needs,
+    count_levels,
+    level_log_probabilities,
+)
 from helpers import class_moments, normal_classes
 
 OFFSETS = [0.0, 1e4, 1e8, -1e8]

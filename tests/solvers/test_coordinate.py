@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from discriminant.data import labelled_rows
 from discriminant.errors import ParameterError
-from discriminant.losses import Logistic, Softmax, SquaredHinge
-from discriminant.objective import ElasticNet, Objective
+from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge
 from discriminant.solvers import coordinate
 from discriminant.solvers.coordinate import alpha_grid, alpha_max, minimise, regularisation_path, symmetric
 

@@ -7,15 +7,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 import discriminant
 from discriminant.data import labelled_rows
 from discriminant.errors import ParameterError
-from discriminant.losses import Logistic, Softmax, SquaredHinge
-from discriminant.objective import ElasticNet, Objective
+from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge
 from discriminant.solvers import GradientDescent, Solution, StochasticGradient
-from discriminant.solvers.choose import SOLVERS, choose_solver, named_solver
-from discriminant.solvers.descent import LBFGSMemory, line_search, moment_preconditioner
 from discriminant.solvers.gradient import split_rows
-from discriminant.solvers.newton import conjugate_gradients
+from discriminant.solvers.smooth import (
+    LBFGSMemory,
+    choose_solver,
+    conjugate_gradients,
+    line_search,
+    moment_preconditioner,
+    named_solver,
+)
 
-SMOOTH = [name for name in SOLVERS if name != "coordinate"]
+SMOOTH = ["newton", "lbfgs", "newton-cg", "gradient", "sgd"]
 
 
 def objective_of(n=400, p=5, K=2, alpha=0.01, l1_ratio=0.0, loss=None, seed=0):

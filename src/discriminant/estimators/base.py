@@ -38,8 +38,8 @@ from ..errors import (
     warn,
 )
 from ..kernels import scores as kernels
-from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..moments.covariance import Covariance
+from ..moments.statistic import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..results import frame_of, shown
 from ..rules import LinearRule
 

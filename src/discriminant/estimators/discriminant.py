@@ -17,7 +17,6 @@ from ..data.checks import check_integer
 from ..data.rows import dense_parts
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, NotReadyError, ParameterError, Setting
-from ..moments import ClassMoments, Needs
 from ..moments.covariance import (
     Covariance,
     Scatter,
@@ -28,6 +27,7 @@ from ..moments.covariance import (
     nearest_centroid_rule,
     oas,
 )
+from ..moments.statistic import ClassMoments, Needs
 from ..results import shown
 from ..rules import LinearRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of

@@ -13,9 +13,8 @@ from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
-from ..moments import Moments, Needs
 from ..moments.covariance import indicator_products, least_squares_coefficients
-from ..moments.folds import fold_of_rows
+from ..moments.statistic import Moments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading, constant_columns
 from .discriminant import positive_divisor

@@ -26,13 +26,12 @@ from ..errors import (
 )
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
-from ..losses import Logistic, Softmax
 from ..moments.covariance import factorised
-from ..objective import ElasticNet, Objective
+from ..objective import ElasticNet, Logistic, Objective, Softmax
 from ..rules import LinearRule
 from ..solvers import Solution
-from ..solvers.choose import named_solver
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
+from ..solvers.smooth import named_solver
 from .base import (
     PosteriorClassifier,
     StreamingMixin,
@@ -286,7 +285,7 @@ class LogisticRegression(LogisticClassifier):
         Whether the scores have a constant, which is not penalised.
     solver : str or solver object, default="auto"
         "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
-        `discriminant.solvers.choose` says which "auto" takes.
+        `discriminant.solvers.smooth` says which "auto" takes.
     reference : a class, default=None
         The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
     firth : bool, default=False

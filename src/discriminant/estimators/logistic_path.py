@@ -17,8 +17,8 @@ from ..errors import LabelError, ParameterError, Setting
 from ..objective import ElasticNet, Objective
 from ..results import shown
 from ..solvers import Solution
-from ..solvers.choose import named_solver
 from ..solvers.coordinate import alpha_grid, regularisation_path
+from ..solvers.smooth import named_solver
 from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
 from .logistic import LogisticClassifier, LogisticRegression
 

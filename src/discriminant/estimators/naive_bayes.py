@@ -12,9 +12,8 @@ from ..data import LabelledRows
 from ..data.checks import check_number, require
 from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
 from ..errors import Part, Setting
-from ..moments import Needs
 from ..moments.covariance import gaussian_diagonal_rule
-from ..moments.statistic import TableMoments, level_log_probabilities
+from ..moments.statistic import Needs, TableMoments, level_log_probabilities
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
 from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns
 from .discriminant import GenerativeMixin

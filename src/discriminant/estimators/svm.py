@@ -36,7 +36,7 @@ from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..results import shown
 from ..rules import LinearRule
-from ..solvers.solution import Solution
+from ..solvers.smooth import Solution
 from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
 from .multiclass import BinaryLearner
 

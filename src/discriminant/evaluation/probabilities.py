@@ -17,10 +17,9 @@ from ..decision.posteriors import as_posterior
 from ..engine import map_rows
 from ..errors import InputError, ParameterError
 from ..kernels import counting as kernels
-from ..losses import Logistic
-from ..objective import Objective
+from ..objective import Logistic, Objective
 from ..results import Result, aligned, jsonable, plain, shown
-from ..solvers.choose import named_solver
+from ..solvers.smooth import named_solver
 from .confusion import ratio
 from .curves import RankedScores, number_column, rank
 

@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from ..errors import DegenerateDataError
-from ..solvers.descent import LBFGSMemory, line_search
+from ..solvers.smooth import LBFGSMemory, line_search
 from .ml_existence import standard_design
 
 Array = np.ndarray[Any, Any]

@@ -18,7 +18,7 @@ from ..engine import reduce
 from ..moments.covariance import Covariance, factorised
 from ..objective import Objective, Pass
 from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value
-from ..solvers.descent import line_search
+from ..solvers.smooth import line_search
 
 Array = np.ndarray[Any, Any]
 

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..data import LabelledRows
-from ..losses import Hinge, SquaredHinge
-from ..objective import ElasticNet, Objective
-from ..solvers.solution import Solution
+from ..objective import ElasticNet, Hinge, Objective, SquaredHinge
+from ..solvers.smooth import Solution
 
 Array = np.ndarray[Any, Any]
 

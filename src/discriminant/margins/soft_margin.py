@@ -24,11 +24,9 @@ import numpy as np
 
 from ..data.rows import SparseRows
 from ..kernels import smoothed_hinge as kernels
-from ..losses import SmoothedHinge, SquaredHinge
 from ..moments.covariance import factorised
-from ..objective import Objective
-from ..solvers import newton
-from ..solvers.descent import line_search
+from ..objective import Objective, SmoothedHinge, SquaredHinge
+from ..solvers.smooth import line_search, minimise_newton
 from . import dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets, standard_rows
 from .problem import MarginFit, MarginProblem, Stop, better, finished
@@ -119,7 +117,7 @@ def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit | None:
 def _squared(problem: MarginProblem, stop: Stop, max_iter: int) -> MarginFit:
     """The squared hinge has second derivatives of its own."""
     objective = problem.objective
-    reached = newton.minimise(objective, np.zeros(objective.shape), min(stop.tol, 1e-14), max_iter)
+    reached = minimise_newton(objective, np.zeros(objective.shape), min(stop.tol, 1e-14), max_iter)
     slacks = problem.slacks(objective.scores(reached.theta)[:, 0])
     alpha = problem.balanced(2.0 * problem.cost * slacks)
     stopped = replace(stop, iterations=reached.iterations, reason=reached.reason)

@@ -26,8 +26,7 @@ from ..errors import InputError
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 
 if TYPE_CHECKING:
-    from .folds import FoldMoments
-    from .statistic import Moments
+    from .statistic import FoldMoments, Moments
 
 Array = np.ndarray[Any, Any]
 

@@ -16,7 +16,7 @@ from ..data import LabelledRows, as_rows, encode_labels
 from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
 from ..files import write_whole
-from ..moments import ClassMoments
+from ..moments.statistic import ClassMoments
 from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown
 from .areas import AreaPixels, area_finding, as_areas, told_findings
 from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette

@@ -18,7 +18,7 @@ from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_t
 from ..evaluation.curves import Roc, Rocs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
-from ..moments import ClassMoments
+from ..moments.statistic import ClassMoments
 from ..validation.comparison import BASELINE, Comparison
 from .page import (
     SHARES,

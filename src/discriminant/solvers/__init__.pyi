@@ -1,6 +1,6 @@
 """Solver objects, and what solvers report."""
 
 from .gradient import GradientDescent, StochasticGradient
-from .solution import Solution, TracePoint
+from .smooth import Solution, TracePoint
 
 __all__ = ["GradientDescent", "Solution", "StochasticGradient", "TracePoint"]

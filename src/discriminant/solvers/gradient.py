@@ -14,8 +14,7 @@ import numpy as np
 from ..data import Block, LabelledRows
 from ..data.checks import require
 from ..objective import NO_PENALTY, Objective
-from .descent import Descent, moment_preconditioner
-from .solution import Solution
+from .smooth import Descent, Solution, moment_preconditioner
 
 Array = np.ndarray[Any, Any]
 

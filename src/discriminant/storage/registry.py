@@ -17,8 +17,7 @@ import numpy as np
 from ..data import LabelledRows, as_rows
 from ..errors import ModelFileError
 from ..estimators.base import check_learned
-from ..moments import ThinMoments
-from ..moments.statistic import RowsLeftOut
+from ..moments.statistic import RowsLeftOut, ThinMoments
 from ..objective import Objective
 
 Array = np.ndarray[Any, Any]
@@ -272,7 +271,7 @@ _RECORDS = {
     "objective": ("ElasticNet", "Standardisation"),
     "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),
     "solvers.gradient": ("GradientDescent", "StochasticGradient"),
-    "solvers.solution": ("Solution", "TracePoint"),
+    "solvers.smooth": ("Solution", "TracePoint"),
 }
 
 #: By the name that stands in files: a class may move, but its name there stays.
@@ -281,11 +280,11 @@ FORMS: dict[str, Form] = {
     **{name: record(f"{_PACKAGE}.{home}", name) for home, names in _RECORDS.items() for name in names},
     "CalibratedClassifier": calibrated(),
     "ClassMoments": plain(f"{_PACKAGE}.moments.statistic", "ClassMoments", *_MOMENTS),
-    "FoldMoments": plain(f"{_PACKAGE}.moments.folds", "FoldMoments", "cells", "n_folds", "first_row"),
+    "FoldMoments": plain(f"{_PACKAGE}.moments.statistic", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),
-    "Logistic": plain(f"{_PACKAGE}.losses", "Logistic"),
+    "Logistic": plain(f"{_PACKAGE}.objective", "Logistic"),
     "RowsLeftOut": plain(f"{_PACKAGE}.moments.statistic", "RowsLeftOut"),
-    "Softmax": plain(f"{_PACKAGE}.losses", "Softmax"),
+    "Softmax": plain(f"{_PACKAGE}.objective", "Softmax"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
     "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
 }

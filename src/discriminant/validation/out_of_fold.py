@@ -29,7 +29,7 @@ from ..evaluation.curves import auc, rank
 from ..evaluation.intervals import Mean
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..kernels import scores as kernels
-from ..moments import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
+from ..moments.statistic import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..results import plain
 from ..rules import Rule
 from .progress import progress_bar

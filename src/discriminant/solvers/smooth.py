@@ -1,0 +1,484 @@
+"""Solvers of smooth objectives (Newton's method, L-BFGS), what solvers report, and which solver for which problem.
+
+Steps go along ``-H g``, H an approximate inverse Hessian, and are shortened until the objective falls enough (Armijo
+1966). An iteration costs one pass for value and gradient, and one more for each time a step is shortened.
+
+`minimise_newton` (for the logistic loss, iteratively reweighted least squares): the first iterations run on a 64th and
+an eighth of the rows, where a Hessian is cheap. Their optimum is close to that of the whole, and so is their Hessian:
+it is the preconditioner of a few gradient passes over all rows. Only where that gains too little is the Hessian of all
+rows computed, which costs up to as many gradients as there are parameters.
+
+`minimise_lbfgs` (Nocedal 1980) starts from a preconditioner that costs next to nothing and corrects it by what the last
+gradients have shown. Newton's method uses the same correction, to learn the difference between sample and whole.
+
+`minimise_newton_cg`: the Newton system of all rows is solved by conjugate gradients, as precisely as the distance from
+the optimum deserves (Dembo, Eisenstat & Steihaug 1982); each product with the Hessian costs a pass.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..engine import reduce
+from ..errors import ParameterError, Setting
+from ..moments.covariance import factorised
+from ..moments.statistic import ClassMoments
+from ..objective import Objective
+from ..results import Result, number, several
+
+Array = np.ndarray[Any, Any]
+Preconditioner = Callable[[Array], Array]
+Minimise = Callable[..., "Solution"]
+
+#: Pairs of steps and gradient changes that L-BFGS remembers.
+_MEMORY = 12
+#: The share of the gain promised by the slope that a step must bring (Armijo's condition).
+_SUFFICIENT = 1e-4
+#: A value this many relative units above another is as good: rounding of the sums over the rows.
+_ROUNDING = 4 * float(np.finfo(float).eps)
+#: Up to this many columns a p x p matrix is worth its factorisation.
+_MOST_COLUMNS = 2_000
+#: Rows that the covariance of the preconditioner is taken from: more make it better than the preconditioner can be.
+_SAMPLE_ROWS = 20_000
+#: A loss this small has no minimum but 0, at infinity: the classes are separated.
+VANISHING = 1e-9
+#: Where no step descends, a relative excess up to this is due to rounding, and the point as good as optimal.
+_AS_GOOD_AS_OPTIMAL = 1e-7
+#: Up to this many values all the digits there are cost next to nothing. Beyond, a pass only to look at the last step is
+#: not worth its time (a fifth of a fit's).
+_LARGE = 2_000_000
+#: Every so-many-th row makes a sample.
+_STEPS = (64, 8)
+#: A sample must have this many rows for each parameter, and this many at all: a smaller one is no guide to the whole.
+_ROWS_PER_PARAMETER = 20
+_LEAST_ROWS = 4_000
+#: Products with the Hessian in one solution by conjugate gradients.
+_MOST_PRODUCTS = 200
+#: Beyond this many parameters a Hessian costs more than the passes it saves.
+_MOST_NEWTON_PARAMETERS = 600
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """One iteration, for pictures of the way to the optimum."""
+
+    theta: Array
+    value: float
+    gradient_norm: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Result):
+    """The point a solver stopped at, and how good it is.
+
+    Attributes
+    ----------
+    theta : array
+        Parameters in standardised columns.
+    objective : float
+        Its value at ``theta``.
+    gradient_norm : float
+        Largest derivative, in standardised columns (of the smooth part plus the nearest subgradient of an L1 penalty).
+    excess : float
+        Estimated distance of the objective from its minimum, relative to the objective.
+    duality_gap : float or None
+        A proven bound on that distance (not relative), where the problem has a dual.
+    passes : float
+        Passes over the data; a pass over an eighth of the rows counts 1/8.
+    iterations : int
+        Steps taken, those on samples of the rows included.
+    converged : bool
+    reason : str
+        Why it stopped.
+    solver : str
+    estimated : bool
+        Whether ``objective`` and ``gradient_norm`` are what the last step's quadratic model predicts at ``theta``. On
+        large data the last step, which gains less than the tolerance, is taken without a pass to look at it again.
+    trace : list of TracePoint
+        The way there, if asked for.
+    """
+
+    theta: Array
+    objective: float
+    gradient_norm: float
+    excess: float
+    passes: float
+    iterations: int
+    converged: bool
+    reason: str
+    solver: str
+    duality_gap: float | None = None
+    estimated: bool = False
+    trace: list[TracePoint] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        effort = f"{several(self.iterations, 'iteration')} and {number(self.passes)} passes"
+        values = f"objective {number(self.objective, 8)}, largest derivative {number(self.gradient_norm, 2)}"
+        estimated = " (both estimated)" if self.estimated else ""
+        excess = f"relative excess about {number(self.excess, 2)}"
+        return f"Solver {self.solver}: {self.reason} after {effort}; {values}{estimated}, {excess}"
+
+
+class Trace:
+    """Collects points if asked to."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
+        self.points: list[TracePoint] = []
+
+    def note(self, theta: Array, value: float, gradient: Array) -> None:
+        if self.wanted:
+            self.points.append(TracePoint(theta.copy(), value, float(np.abs(gradient).max())))
+
+
+def descends_enough(new: float, value: float, promised: float) -> bool:
+    """Armijo's condition: whether ``new`` is below ``value`` by a share of what was promised, but for rounding."""
+    return bool(new <= value - _SUFFICIENT * promised + _ROUNDING * abs(value))
+
+
+def line_search(
+    evaluate: Callable[[Array], Any], theta: Array, value: float, direction: Array, decrement: float
+) -> tuple[Array, Any] | None:
+    """The first point along ``-direction`` that descends enough, and what was found there.
+
+    Parameters
+    ----------
+    evaluate : function from a point to a tuple
+        Whose first entry is the function to be minimised.
+    theta : array
+        Where the search starts.
+    value : float
+        The function there.
+    direction : array
+    decrement : float
+        ``gradient'direction``, how fast the function falls at first.
+
+    Returns
+    -------
+    (array, tuple) or None
+        The point and what ``evaluate`` gave; None where rounding leaves nothing to gain.
+    """
+    length = 1.0
+    for _ in range(40):
+        new = theta - length * direction
+        found = evaluate(new)
+        if descends_enough(found[0], value, length * decrement):
+            return new, found
+        if length * decrement < _ROUNDING * abs(value):
+            return None
+        # The minimum of the parabola through what is known, kept within bounds.
+        rise = found[0] - value + length * decrement
+        guess = 0.5 * length**2 * decrement / rise if np.isfinite(rise) and rise > 0 else 0.1 * length
+        length = float(np.clip(guess, 0.1 * length, 0.5 * length))
+    return None
+
+
+class LBFGSMemory:
+    """The last pairs (step, change of gradient), and the inverse Hessian they imply."""
+
+    def __init__(self, size: int = _MEMORY) -> None:
+        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
+
+    def learn(self, step: Array, change: Array) -> None:
+        """Remember a pair, unless it shows no curvature."""
+        curvature = float(np.vdot(step, change))
+        if curvature > 1e-14 * np.linalg.norm(step) * np.linalg.norm(change):
+            self.pairs.append((step, change, 1 / curvature))
+
+    def direction(self, gradient: Array, precondition: Preconditioner) -> Array:
+        """Inverse Hessian times gradient (two-loop recursion), the preconditioner corrected by the pairs."""
+        q = gradient.copy()
+        shares = []
+        for step, change, inverse in reversed(self.pairs):
+            share = inverse * np.vdot(step, q)
+            shares.append(share)
+            q -= share * change
+        q = precondition(q)
+        for (step, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
+            q += (share - inverse * np.vdot(change, q)) * step
+        return q
+
+
+class Descent:
+    """A minimisation under way: where it is, how far it has come, and why it ended."""
+
+    def __init__(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool, solver: str) -> None:
+        self.objective, self.tol, self.max_iter, self.solver = objective, tol, max_iter, solver
+        self.iteration, self.excess, self.reason, self.estimated = 0, np.inf, "", False
+        self._trace = Trace(trace)
+        self._stand_at(theta, *objective.value_and_gradient(theta))
+
+    def _stand_at(self, theta: Array, value: float, gradient: Array) -> None:
+        self.theta, self.value, self.gradient = theta, value, gradient
+        self._trace.note(theta, value, gradient)
+
+    def is_hopeless(self, decrement: float) -> bool:
+        """Note the ``decrement`` of the next step, twice what it promises to gain; whether there is no minimum."""
+        self.excess = 0.5 * decrement / max(abs(self.value), 1e-300)
+        if not np.isfinite(self.value) or not np.isfinite(decrement):
+            self.reason = "not finite"
+        elif self.value < VANISHING:
+            self.reason = "vanishing loss"
+        return bool(self.reason)
+
+    def ends(self, decrement: float) -> bool:
+        """Whether the descent ends here, where the next step has this ``decrement``."""
+        if self.is_hopeless(decrement):
+            return True
+        if self.excess <= self.tol or self.iteration >= self.max_iter:
+            self.reason = "optimal" if self.excess <= self.tol else "max_iter"
+        return bool(self.reason)
+
+    def move(self, direction: Array) -> tuple[Array, Array] | None:
+        """Go along ``-direction``; the step and the change of the gradient, None where no step descends."""
+        decrement = float(np.vdot(self.gradient, direction))
+        found = line_search(self.objective.value_and_gradient, self.theta, self.value, direction, decrement)
+        if found is None:
+            self.reason = "optimal" if self.excess <= _AS_GOOD_AS_OPTIMAL else "no further descent"
+            return None
+        (new, (value, gradient)), before, slope = found, self.theta, self.gradient
+        self.iteration += 1
+        self._stand_at(new, value, gradient)
+        return new - before, gradient - slope
+
+    def jump(self, theta: Array) -> None:
+        """Go to a point, whether it descends or not."""
+        self.iteration += 1
+        self._stand_at(theta, *self.objective.value_and_gradient(theta))
+
+    def finish(self, direction: Array, share: float) -> None:
+        """End one step ahead, expected to leave a ``share`` of the excess.
+
+        On large data without looking: what is reported there is the prediction. On others the step is checked.
+        """
+        self.reason, new = "optimal", self.theta - direction
+        if self.objective.data.n_rows * self.objective.n_columns > _LARGE:
+            self.estimated = True
+            value = self.value - (1 - share) * self.excess * abs(self.value)
+            gradient = np.sqrt(max(share, 0.0)) * self.gradient
+        else:
+            value, gradient = self.objective.value_and_gradient(new)
+            if not value <= self.value * (1 + 1e-15):
+                return
+        self.excess *= share
+        self.iteration += 1
+        self._stand_at(new, value, gradient)
+
+    def solution(self) -> Solution:
+        return Solution(
+            theta=self.theta,
+            objective=self.value,
+            gradient_norm=float(np.abs(self.gradient).max()),
+            excess=self.excess,
+            passes=self.objective.passes[0],
+            iterations=self.iteration,
+            converged=self.reason == "optimal",
+            reason=self.reason,
+            solver=self.solver,
+            estimated=self.estimated,
+            trace=self._trace.points,
+        )
+
+
+def minimise_lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise a smooth objective of any size by L-BFGS."""
+    run, memory = Descent(objective, theta, tol, max_iter, trace, "lbfgs"), LBFGSMemory()
+    precondition = moment_preconditioner(objective, theta)
+    while True:
+        direction = memory.direction(run.gradient, precondition)
+        if run.ends(float(np.vdot(run.gradient, direction))):
+            return run.solution()
+        moved = run.move(direction)
+        if moved is None:
+            return run.solution()
+        memory.learn(*moved)
+
+
+def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """Inverse of ``A x S + ridge``: S the covariance of the rows, A the curvature of the loss at the class shares.
+
+    Where S would be too large, the inverse of the Hessian's diagonal.
+    """
+    p = objective.n_columns
+    if p > _MOST_COLUMNS:
+        diagonal = objective.column_curvatures(theta)
+        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
+        return lambda gradient: gradient / diagonal
+    values, turn = np.linalg.eigh(_curvature_at_shares(objective))
+    spread = np.zeros((objective.shape[1], objective.shape[1]))
+    spread[:p, :p] = _covariance(objective)
+    spread[p:, p:] = 1.0
+    ridge = np.diag(objective.ridge[0])
+    factors = [factorised(max(value, 1e-8) * spread + ridge) for value in values]
+
+    def precondition(gradient: Array) -> Array:
+        turned = turn.T @ gradient
+        return turn @ np.concatenate([f.solve(row[None]) for f, row in zip(factors, turned, strict=True)])
+
+    return precondition
+
+
+def _curvature_at_shares(objective: Objective) -> Array:
+    """The loss's second derivatives where every row has the probabilities of the class shares."""
+    shares = objective.class_weights / objective.total_weight
+    if objective.n_functions == 1:
+        return np.array([[shares[0] * shares[1]]])
+    contrasts = objective.contrasts
+    return contrasts @ (np.diag(shares) - np.outer(shares, shares)) @ contrasts.T
+
+
+def _covariance(objective: Objective) -> Array:
+    """Covariance of the standardised rows, from a sample."""
+    data, scale = objective.data, objective.standardised.scale
+    step = max(1, data.n_rows // max(_SAMPLE_ROWS, 10 * data.rows.n_columns))
+    sample = data.every(step)
+    moments = reduce(sample, ClassMoments(len(data.classes), data.rows.n_columns), objective.n_jobs)
+    objective.passes[0] += objective.share / step
+    return moments.total().matrix / moments.total_weight / np.outer(scale, scale)
+
+
+def minimise_newton(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise a smooth objective with few enough parameters for a Hessian."""
+    if objective.data.n_rows * objective.n_columns <= _LARGE:
+        tol = min(tol, 1e-14)
+    theta, precondition, before = _start(objective, theta, max_iter, trace)
+    run, memory, previous = Descent(objective, theta, tol, max_iter, trace, "newton"), LBFGSMemory(), np.inf
+    run.iteration = before
+    while True:
+        direction = memory.direction(run.gradient, precondition)
+        decrement = float(np.vdot(run.gradient, direction))
+        if run.is_hopeless(decrement) or (run.iteration >= max_iter and run.ends(decrement)):
+            break
+        # 1. Near the end the next step is sure to gain what the last one gained: it is the last.
+        share = min(decrement / previous, 1.0) if np.isfinite(previous) else 1.0
+        if run.excess * share <= 0.1 * tol:
+            run.finish(direction, share)
+            break
+        # 2. Where the last step gained less than a factor of 10, the Hessian of all rows is worth its time.
+        if decrement > 0.1 * previous:
+            memory, precondition = LBFGSMemory(), _inverse(objective.value_gradient_hessian(run.theta)[2])
+            direction = precondition(run.gradient)
+            decrement = float(np.vdot(run.gradient, direction))
+        previous = decrement
+        # 3. A step, and what it teaches of the difference between sample and whole.
+        moved = run.move(direction)
+        if moved is None:
+            break
+        memory.learn(*moved)
+    return run.solution()
+
+
+def _start(objective: Objective, theta: Array, max_iter: int, trace: bool) -> tuple[Array, Preconditioner, int]:
+    """Newton's method on samples, or on all rows of a small table: the point reached, its Hessian, the iterations."""
+    if trace:  # nothing is to be seen but steps on all rows
+        return theta, _inverse(objective.value_gradient_hessian(theta)[2]), 0
+    precondition, iterations = None, 0
+    needed = max(_LEAST_ROWS, _ROWS_PER_PARAMETER * objective.n_parameters)
+    for part in [objective.every(step) for step in _STEPS if objective.data.n_rows // step >= needed]:
+        # Closer than the sample is to the whole would be wasted.
+        enough = 0.01 * part.n_parameters / part.data.n_rows
+        theta, precondition, more = _damped_newton(part, theta, enough, max_iter - iterations)
+        iterations += more
+    if precondition is None:
+        return _damped_newton(objective, theta, 1e-12, max_iter)
+    return theta, precondition, iterations
+
+
+def _damped_newton(
+    objective: Objective, theta: Array, enough: float, max_iter: int
+) -> tuple[Array, Preconditioner, int]:
+    """Steps until the expected relative gain is ``enough``; the last point, the Hessian before it, the iterations."""
+    value, gradient, hessian = objective.value_gradient_hessian(theta)
+    for iteration in range(max_iter):
+        precondition = _inverse(hessian)
+        direction = precondition(gradient)
+        decrement = float(np.vdot(gradient, direction))
+        if not decrement > 0 or value < VANISHING:
+            return theta, precondition, iteration
+        if (0.5 * decrement / max(abs(value), 1e-300)) ** 2 <= enough:
+            return theta - direction, precondition, iteration + 1  # Newton's error squares: no second look is needed
+        found = line_search(objective.value_gradient_hessian, theta, value, direction, decrement)
+        if found is None:
+            return theta, precondition, iteration
+        theta, (value, gradient, hessian) = found
+    return theta, _inverse(hessian), max_iter
+
+
+def _inverse(hessian: Array) -> Preconditioner:
+    """Gradient to inverse Hessian times gradient."""
+    factors = factorised(hessian)
+    return lambda gradient: factors.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
+
+
+def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise a smooth objective of any size."""
+    run = Descent(objective, theta, tol, max_iter, trace, "newton-cg")
+    precondition = moment_preconditioner(objective, theta)
+    while True:
+        size = float(np.vdot(run.gradient, precondition(run.gradient)))
+        accuracy = min(0.3, np.sqrt(size / max(abs(run.value), 1e-300)))
+        product = objective.hessian_product(run.theta)
+        direction = conjugate_gradients(product, run.gradient, precondition, accuracy)
+        if run.ends(float(np.vdot(run.gradient, direction))) or run.move(direction) is None:
+            return run.solution()
+
+
+def conjugate_gradients(
+    product: Callable[[Array], Array], target: Array, precondition: Preconditioner, accuracy: float
+) -> Array:
+    """``hessian^-1 target`` until the preconditioned residual has shrunk by ``accuracy``."""
+    solution, residual = np.zeros_like(target), target.copy()
+    sphered = precondition(residual)
+    towards, size = sphered.copy(), float(np.vdot(residual, sphered))
+    enough = accuracy**2 * size
+    for _ in range(_MOST_PRODUCTS):
+        if size <= enough or size <= 0:
+            break
+        image = product(towards)
+        curvature = float(np.vdot(towards, image))
+        if curvature <= 0:
+            break
+        length = size / curvature
+        solution += length * towards
+        residual -= length * image
+        sphered = precondition(residual)
+        size, before = float(np.vdot(residual, sphered)), size
+        towards = sphered + (size / before) * towards
+    return solution if solution.any() else precondition(target)
+
+
+def choose_solver(objective: Objective) -> str:
+    """The name of the solver that fits the problem; see the table of the package."""
+    if objective.penalty.l1 > 0:
+        return "coordinate"
+    return "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
+
+
+def named_solver(solver: Any, objective: Objective) -> Minimise:
+    """The function behind a solver's name, or behind a solver object with a ``minimise`` of its own."""
+    if hasattr(solver, "minimise"):
+        return solver.minimise
+    # The other solvers need this module.
+    from . import coordinate
+    from .gradient import GradientDescent, StochasticGradient
+
+    solvers: dict[str, Minimise] = {
+        "newton": minimise_newton,
+        "lbfgs": minimise_lbfgs,
+        "newton-cg": minimise_newton_cg,
+        "coordinate": coordinate.minimise,
+        "gradient": GradientDescent().minimise,
+        "sgd": StochasticGradient().minimise,
+    }
+    name = choose_solver(objective) if solver == "auto" else solver
+    if name not in solvers:
+        raise ParameterError(f"Unknown solver {solver!r}. Solvers: 'auto', {', '.join(map(repr, solvers))}.")
+    if objective.penalty.l1 > 0 and name != "coordinate":
+        able = f" cannot do the penalty {objective.penalty.name!r} (l1_ratio > 0). Use 'coordinate' or 'auto'."
+        raise ParameterError(Setting("solver", name), able)
+    return solvers[name]
