@@ -9,11 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from typing import Any, Literal
 
-import numpy as np
-
 from .errors import Message
-
-Array = np.ndarray[Any, Any]
 
 WIDTH = 100  #: the longest line of a printed result
 NOTHING = "-"  #: what stands where there is no number
@@ -23,7 +19,7 @@ _SHOWN_ROWS = 60
 
 def plain(label: Any) -> Any:
     """A class label as its owner wrote it, without NumPy's wrapping."""
-    return label.item() if isinstance(label, np.generic) else label
+    return label.item() if getattr(label, "shape", None) == () else label
 
 
 def shown(label: Any) -> str:
@@ -181,7 +177,7 @@ def _frame_backend() -> Any:
     return next(name for name in ("pandas", "polars", "pyarrow") if find_spec(name))
 
 
-def matrix_frame(values: Array, rows: Sequence[Any], columns: Sequence[Any], row_axis: str, column_axis: str) -> Any:
+def matrix_frame(values: Any, rows: Sequence[Any], columns: Sequence[Any], row_axis: str, column_axis: str) -> Any:
     """A table with named axes: a pandas frame, or ``{row: {column: value}}`` where pandas is not installed."""
     try:
         import pandas
@@ -201,7 +197,7 @@ def jsonable(value: Any) -> Any:
         return {str(plain(key)): jsonable(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [jsonable(entry) for entry in value]
-    if isinstance(value, (np.generic, np.ndarray)):
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return jsonable(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -220,7 +216,7 @@ class Result:
     def _columns(self) -> Mapping[str, Any]:
         """The main table; by default one row of the fields that hold a single value."""
         values = {name: getattr(self, name) for name in _field_names(self)}
-        return {name: [plain(value)] for name, value in values.items() if np.ndim(value) == 0 and _is_single(value)}
+        return {name: [plain(value)] for name, value in values.items() if _is_single(value)}
 
     def to_frame(self, backend: Any = None) -> Any:
         """The main table as a frame.
@@ -256,7 +252,7 @@ class Result:
 
 
 def _is_single(value: Any) -> bool:
-    return value is None or isinstance(value, (str, bool, int, float, np.generic))
+    return value is None or isinstance(plain(value), (str, bool, int, float))
 
 
 def html_table(columns: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import typer
 
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
+from ..results import jsonable
 
 REFUSED, OWN_ERROR, INTERRUPTED = 1, 3, 130
 
@@ -173,8 +174,6 @@ Page = list[Any]  #: paragraphs and rich tables
 
 def show(values: dict[str, Any], page: Callable[[dict[str, Any]], Page], as_json: bool) -> None:
     """Write a result to standard output."""
-    from ..results import jsonable
-
     plain = jsonable(values)
     if as_json:
         put(json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
@@ -249,68 +248,38 @@ def check_output(path: str | None, overwrite: bool) -> None:
 @contextmanager
 def table_writer(output: str | None) -> Iterator[Write]:
     """What writes tables one after the other: to standard output, or to a file that appears when it is whole."""
-    if output is None:
-        with _csv_writer(sys.stdout.buffer) as write:
-            yield write
-        sys.stdout.buffer.flush()
-        return
-    kind = _kind(output)
-    with whole_file(output) as part, kind(str(part)) as write:
-        yield write
-
-
-def _kind(output: str) -> Any:
-    kinds = {".csv": _csv_file, ".parquet": _parquet, ".pq": _parquet, ".feather": _arrow, ".arrow": _arrow}
-    ending = Path(output).suffix.lower()
+    kinds, ending = _writers(), ".csv" if output is None else Path(output).suffix.lower()
     if ending not in kinds:
         raise ParameterError(f"The ending of {output!r} must say its format: {', '.join(kinds)}.")
-    return kinds[ending]
+    opened: list[Any] = []  # one writer, made for the form of the first table
+
+    with nullcontext(sys.stdout.buffer) if output is None else whole_file(output) as sink:
+
+        def write(part: Any) -> None:
+            if not opened:
+                opened.append(kinds[ending](sink if output is None else str(sink), part.schema))
+            opened[0].write_table(part)
+
+        try:
+            yield write
+        finally:
+            for writer in opened:
+                writer.close()
+    sys.stdout.buffer.flush()
 
 
-@contextmanager
-def _csv_file(path: str) -> Iterator[Write]:
-    with open(path, "wb") as file, _csv_writer(file) as write:
-        yield write
-
-
-@contextmanager
-def _csv_writer(file: Any) -> Iterator[Write]:
+def _writers() -> dict[str, Callable[[Any, Any], Any]]:
+    """By the ending of a file what opens it for tables of a form."""
+    import pyarrow as pa
     import pyarrow.csv as arrow_csv
-
-    headed = False
-
-    def write(part: Any) -> None:
-        nonlocal headed
-        arrow_csv.write_csv(part, file, arrow_csv.WriteOptions(include_header=not headed, quoting_style="needed"))
-        headed = True
-
-    yield write
-
-
-def _parquet(path: str) -> Any:
     import pyarrow.parquet as parquet
 
-    return _opened_by_first(lambda schema: parquet.ParquetWriter(path, schema))
-
-
-def _arrow(path: str) -> Any:
-    import pyarrow as pa
-
-    return _opened_by_first(lambda schema: pa.ipc.new_file(path, schema))
-
-
-@contextmanager
-def _opened_by_first(make: Callable[[Any], Any]) -> Iterator[Write]:
-    """What writes through a writer made for the form of the first table."""
-    writers: list[Any] = []
-
-    def write(part: Any) -> None:
-        if not writers:
-            writers.append(make(part.schema))
-        writers[0].write_table(part)
-
-    try:
-        yield write
-    finally:
-        for writer in writers:
-            writer.close()
+    quoting = arrow_csv.WriteOptions(quoting_style="needed")
+    arrow, columns = pa.ipc.new_file, parquet.ParquetWriter
+    return {
+        ".csv": lambda sink, schema: arrow_csv.CSVWriter(sink, schema, write_options=quoting),
+        ".parquet": columns,
+        ".pq": columns,
+        ".feather": arrow,
+        ".arrow": arrow,
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..errors import DiscriminantError
+from ..results import number, percent
 from . import options
 from .console import Page, shortened, show, told
 from .options import Labelled, TrainingOptions, command
-
-if TYPE_CHECKING:
-    pass
 
 #: Separability is decided pair by pair up to this many values and pairs.
 _MOST_VALUES, _MOST_PAIRS = 5_000_000, 45
@@ -60,7 +59,6 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
     import numpy as np
     from scipy.stats import norm
 
-    from ..errors import DiscriminantError
     from ..estimators.discriminant import LinearDiscriminantAnalysis
 
     n, p = labelled.training.X.shape
@@ -97,16 +95,14 @@ def _separability(labelled: Labelled) -> dict[str, Any]:
 
 
 def _page(found: dict[str, Any]) -> Page:
-    from ..results import percent
-
     left_out = f", {found['rows_left_out']:,} left out" if found["rows_left_out"] else ""
     skipped = f", {found['lines_skipped']:,} ragged lines skipped" if found["lines_skipped"] else ""
     head = f"{found['data']}: {found['rows']:,} rows{left_out}{skipped}, {found['columns']:,} columns once coded"
     classes = [[row["class"], f"{row['rows']:,}", percent(row["share"])] for row in found["classes"]]
-    columns = [
-        [row["name"], _kind(row), _values(row), f"{row['missing']:,}" if row["missing"] else ""]
-        for row in found["table_columns"]
-    ]
+    columns = []
+    for row in found["table_columns"]:
+        kind = "left out" if row["dropped"] else row["kind"]
+        columns.append([row["name"], kind, _values(row), f"{row['missing']:,}" if row["missing"] else ""])
     warned = [finding["message"] for finding in found["findings"]]
     return [
         "\n".join([head] + ([f"Read as: {found['dialect']}"] if found["dialect"] else [])),
@@ -118,13 +114,7 @@ def _page(found: dict[str, Any]) -> Page:
     ]
 
 
-def _kind(row: dict[str, Any]) -> str:
-    return "left out" if row["dropped"] else row["kind"]
-
-
 def _values(row: dict[str, Any]) -> str:
-    from ..results import number
-
     if row["dropped"]:
         return row["dropped"]
     if row["kind"] != "category":
@@ -136,8 +126,6 @@ def _values(row: dict[str, Any]) -> str:
 
 
 def _distance_page(found: dict[str, Any]) -> Page:
-    from ..results import number
-
     if "skipped" in found:
         return [f"Distances between classes were not measured: {found['skipped']}."]
     rows = [
@@ -149,8 +137,6 @@ def _distance_page(found: dict[str, Any]) -> Page:
 
 
 def _closeness(pair: dict[str, Any]) -> str:
-    from ..results import percent
-
     first, second = pair["classes"]
     verdict = "are close" if pair["mahalanobis"] < _CLOSE else "are well apart"
     return (
@@ -160,8 +146,6 @@ def _closeness(pair: dict[str, Any]) -> str:
 
 
 def _separability_page(found: dict[str, Any]) -> Page:
-    from ..results import number
-
     if "skipped" in found:
         return [f"Separability was not decided: {found['skipped']}."]
     lines = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
 from . import options
 from .console import Page, check_output, command_line, say, show
 from .modelfile import StoredModel, opened
@@ -55,8 +57,6 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
     """The coded rows of a table that have a class, and their classes."""
     import numpy as np
 
-    from ..errors import InputError
-
     target = stored.schema.target
     if target is not None and target.name is not None:
         table.known(target.name, "target")
@@ -72,11 +72,9 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
 
 
 def _baseline(y: Any) -> dict[str, Any]:
-    import numpy as np
-
-    classes, counts = np.unique(y, return_counts=True)
-    k = int(counts.argmax())
-    return {"class": classes[k].item(), "accuracy": float(counts[k] / counts.sum())}
+    """The most frequent class, and how often it would be right."""
+    (label, count), *_ = Counter(y.tolist()).most_common(1)
+    return {"class": label, "accuracy": count / len(y)}
 
 
 def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import ColumnError, DegenerateDataError, InputError, ParameterError
+from ..results import NOTHING, number, p_value, quoted, suggestion
 from . import options
 from .console import Page, grid, say, shortened, show, told
 from .modelfile import StoredModel, batches, opened
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 #: A row is explained column by column up to this many scored values.
 _MOST_VALUES = 50_000_000
 _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
+_PLAIN = (type(None), str, int, float, list, dict)
 
 
 @command
@@ -64,7 +67,7 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
 
     values: dict[str, Any] = {
         "model": type(model).__name__,
-        "parameters": {name: value for name, value in model.get_params().items() if _is_plain(value)},
+        "parameters": {name: value for name, value in model.get_params().items() if isinstance(value, _PLAIN)},
         "classes": model.classes_.tolist(),
     }
     if hasattr(model, "priors_"):
@@ -80,12 +83,7 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, float, list, dict))
-
-
 def _explained_model(stored: StoredModel) -> dict[str, Any]:
-    from ..errors import DegenerateDataError, ParameterError
     from ..estimators.coefficients import nomogram
 
     points, note = None, None
@@ -95,7 +93,7 @@ def _explained_model(stored: StoredModel) -> dict[str, Any]:
         except DegenerateDataError as error:
             note = told(error)
         except ParameterError:
-            points = None  # of a model that has no points
+            pass  # of a model that has no points
     return {
         "file": stored.path,
         "saved": stored.metadata["saved"],
@@ -109,13 +107,10 @@ def _explained_model(stored: StoredModel) -> dict[str, Any]:
 
 def _coded_row(stored: StoredModel, data: str | None, row: str) -> tuple[Any, dict[str, Any] | None]:
     """One row, coded, and its values as they were given."""
-    from ..errors import ParameterError
-
     if row.strip().lstrip("-").isdigit():
         if data is None:
             raise ParameterError(f"--row {row} is the number of a row: name its table, too.")
-        batch = _row_of_table(stored, data, int(row))
-        absent = "refuse"
+        batch, absent = _row_of_table(stored, data, int(row)), "refuse"
     else:
         if data is not None:
             raise ParameterError(f"--row {row!r} gives values, so {data!r} is not needed. Leave one of them out.")
@@ -131,8 +126,6 @@ def _coded_row(stored: StoredModel, data: str | None, row: str) -> tuple[Any, di
 
 
 def _row_of_table(stored: StoredModel, data: str, wanted: int) -> Any:
-    from ..errors import InputError
-
     table = stored.table(TableOptions(), data, "refuse")
     rows = 0
     for first, batch in batches(table):
@@ -145,9 +138,6 @@ def _row_of_table(stored: StoredModel, data: str, wanted: int) -> Any:
 def _row_of_values(stored: StoredModel, text: str) -> Any:
     """A table of one row from ``a=1,b=2``."""
     import pyarrow as pa
-
-    from ..errors import ColumnError, ParameterError
-    from ..results import quoted, suggestion
 
     names = [column.name for column in stored.schema.used]
     values = {}
@@ -191,14 +181,12 @@ def _model_page(found: dict[str, Any]) -> Page:
     noted = found["training"]
     of = f", fitted to {noted['rows']:,} rows of {noted['data']}" if noted["rows"] is not None else ""
     points = _nomogram_page(found["nomogram"]) if found["nomogram"] else []
-    note = [found["no_nomogram"]] if found["no_nomogram"] else []
+    note = filter(None, [found["no_nomogram"]])
     return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *points, *note]
 
 
 def learned_page(values: dict[str, Any]) -> Page:
     """What `learned` gives, to read."""
-    from ..results import number
-
     page: Page = []
     if "priors" in values:
         rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
@@ -233,8 +221,6 @@ def _coefficient_page(table: dict[str, Any]) -> Page:
 
 
 def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
-    from ..results import NOTHING, number, p_value
-
     low, high = (None if row[end] is None else math.exp(min(row[end], 700)) for end in ("low", "high"))
     found = {
         "coefficient": number(row["estimate"]),
@@ -252,8 +238,6 @@ def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
 
 
 def _nomogram_page(found: dict[str, Any]) -> Page:
-    from ..results import number
-
     label = found["label"]
     rows = [[row["column"], row["value"], f"{row['points']:.1f}"] for row in found["rows"]]
     title = f"Points for {label}; numbers between the ends of a range get points in proportion"
@@ -265,8 +249,6 @@ def _nomogram_page(found: dict[str, Any]) -> Page:
 
 
 def _row_page(found: dict[str, Any]) -> Page:
-    from ..results import number
-
     page, added = [f"Prediction: {found['prediction']}"], found["contributions"]
     if added is None:
         page.append("What each column adds is not shown: there are too many, or the file does not hold their means.")

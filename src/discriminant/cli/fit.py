@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import typer
 
 from ..errors import ParameterError
+from ..results import jsonable, percent
 from . import options
 from .console import Page, check_output, show
 from .options import Labelled, TrainingOptions, command
@@ -69,7 +70,6 @@ def _settings(given: list[str]) -> dict[str, str]:
 
 def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
-    from ..results import jsonable
     from ..storage import save
     from .explain import learned
 
@@ -135,7 +135,6 @@ def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _page(found: dict[str, Any]) -> Page:
-    from ..results import percent
     from .explain import learned_page
 
     metrics = found["training_metrics"]

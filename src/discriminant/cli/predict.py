@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InputError, ParameterError
 from . import options
 from .console import Page, check_output, say, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
@@ -60,8 +62,6 @@ def predict(
       discriminant predict model.dsc new.csv --costs costs.csv --reject-cost 0.5 -o out.csv
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
-    from ..errors import ParameterError
-
     check_output(output, overwrite)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
@@ -93,26 +93,22 @@ class _Answers:
     def __init__(
         self, stored: StoredModel, decision: Decision | None, proba: bool, kept: list[str], absent: str
     ) -> None:
+        import pyarrow as pa
+
         from ..decision.posteriors import refuse_margins
-        from ..errors import ParameterError
 
         if proba:
             refuse_margins(stored.model)
         self.stored, self.decision, self.proba, self.kept, self.absent = stored, decision, proba, kept, absent
-        self.counts: dict[Any, int] = {}
+        self.counts: Counter[Any] = Counter()
         made = ["prediction", *(self._probability_names() if proba else [])]
         taken = [name for name in kept if name in made]
         if taken:
             raise ParameterError(f"Column {taken[0]!r} cannot be passed on: the result has a column of that name.")
         self.schema: Any = None
-        self._fix_form()
-
-    def _fix_form(self) -> None:
-        """One type for all answers: text, where actions such as 'abstain' stand beside classes that are numbers."""
-        import pyarrow as pa
-
-        classes = self.stored.model.classes_
-        actions = classes if self.decision is None else self.decision.actions_for(classes)
+        # One type for all answers: text, where actions such as 'abstain' stand beside classes that are numbers.
+        classes = stored.model.classes_
+        actions = classes if decision is None else decision.actions_for(classes)
         self.as_text = actions.dtype == object
         self.label_type = pa.array(self._uniform(actions)).type
 
@@ -138,8 +134,11 @@ class _Answers:
 
         X, kept_rows = self.stored.coded(batch, self.absent, first)
         labels, probabilities = self._decided(X)
-        self._count(labels)
-        columns: dict[str, Any] = {name: _plain_column(batch[name]) for name in self.kept}
+        self.counts.update(labels)
+        columns: dict[str, Any] = {}
+        for name in self.kept:  # texts are written out: codes of texts differ from part to part
+            is_coded = pa.types.is_dictionary(batch[name].type)
+            columns[name] = batch[name].cast(pa.string()) if is_coded else batch[name]
         columns["prediction"] = _spread(pa.array(labels, self.label_type), kept_rows)
         if probabilities is not None:
             for name, values in zip(self._probability_names(), probabilities.T, strict=True):
@@ -162,17 +161,9 @@ class _Answers:
     def _uniform(self, labels: Any) -> list[Any]:
         return [str(label) for label in labels.tolist()] if self.as_text else labels.tolist()
 
-    def _count(self, labels: list[Any]) -> None:
-        from collections import Counter
-
-        for label, count in Counter(labels).items():
-            self.counts[label] = self.counts.get(label, 0) + count
-
     def _in_form(self, part: Any) -> Any:
         """The part with the types of the first one."""
         import pyarrow as pa
-
-        from ..errors import InputError
 
         if self.schema is None:
             self.schema = part.schema
@@ -187,13 +178,6 @@ class _Answers:
                 f"Column {name!r} is passed on, but changes its type on the way: {was} first, then {now}. Leave it out "
                 "of --keep."
             ) from error
-
-
-def _plain_column(values: Any) -> Any:
-    """The column with its texts written out: codes of texts differ from part to part."""
-    import pyarrow as pa
-
-    return values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
 
 
 def _spread(values: Any, kept: Any) -> Any:
