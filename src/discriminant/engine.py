@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -29,6 +31,8 @@ from .errors import ParameterError, Setting
 _MOST_TURNS = 64
 #: BLAS itself uses one thread for matrices up to the first size, and is better with several above the second.
 _TINY, _SMALL = 16, 256
+#: Without being asked, a progress bar appears after this many seconds, and only on a terminal.
+_PATIENCE = 1.0
 
 
 class Statistic(Protocol):
@@ -211,3 +215,36 @@ def workspace(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     if held is None or held.size < size:
         held = _held_by_thread.array = np.empty(size)
     return held[:size].reshape(shape)
+
+
+@contextmanager
+def progress_bar(title: str, total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
+    """A bar on stderr for work that takes long: call what this gives after each of ``total`` steps; any thread may.
+
+    ``wanted``: True a bar from the start, False none, None one on a terminal if it takes longer than a second.
+    """
+    possible = wanted or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
+    due = time.monotonic() + (0.0 if wanted else _PATIENCE)
+    lock, done = threading.Lock(), 0
+    bar: Any = None
+
+    def advance(steps: int = 1) -> None:
+        nonlocal done, bar
+        with lock:
+            done += steps
+            if possible and bar is None and time.monotonic() >= due:
+                from rich.console import Console
+                from rich.progress import Progress
+
+                bar = Progress(console=Console(file=sys.stderr), transient=not wanted)
+                bar.add_task(title, total=total)
+                bar.start()
+            if bar is not None:
+                bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        advance(0)
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()

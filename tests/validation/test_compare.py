@@ -204,7 +204,7 @@ def test_models_with_probabilities_decide_by_costs():
     plain = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, costs=costs)
     assert found.cross_validation.mean("LDA", "cost") < plain.cross_validation.mean("LDA", "cost")
     assert isinstance(deciding["LS"], LeastSquaresClassifier)
-    assert deciding_by_costs(MODELS, None) is MODELS
+    assert deciding_by_costs(MODELS, None) == MODELS
 
 
 def test_exports(found):

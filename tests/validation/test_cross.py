@@ -36,9 +36,8 @@ from discriminant.errors import LabelError
 from discriminant.estimators.base import collected
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.evaluation.confusion import ConfusionMatrix
-from discriminant.validation import out_of_fold
-from discriminant.validation.cross_validation import cross_validate
-from discriminant.validation.out_of_fold import read_from_moments
+from discriminant.validation import cross_validation
+from discriminant.validation.cross_validation import cross_validate, read_from_moments
 
 MOMENTS = {
     "lda": LinearDiscriminantAnalysis(),
@@ -122,7 +121,7 @@ def test_which_models_are_read_from_moments():
 
 def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
     passes = []
-    monkeypatch.setattr(out_of_fold, "collected", lambda *given: passes.append(given) or collected(*given))
+    monkeypatch.setattr(cross_validation, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(120)
     cross_validate(MOMENTS, X, y, cv=5)
     assert len(passes) == 1
@@ -133,7 +132,7 @@ def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
 def test_moments_too_large_to_keep_for_all_folds_are_collected_part_by_part(monkeypatch):
     X, y = normal_classes(150)
     whole = cross_validate(MOMENTS, X, y, keep="predictions")
-    monkeypatch.setattr(out_of_fold, "_MOST_NUMBERS", 10)
+    monkeypatch.setattr(cross_validation, "_MOST_NUMBERS", 10)
     parts = cross_validate(MOMENTS, X, y, keep="predictions")
     for name in MOMENTS:
         np.testing.assert_array_equal(whole.predictions(name), parts.predictions(name))

@@ -15,9 +15,9 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis
 from discriminant.errors import ParameterError
-from discriminant.validation import out_of_fold
+from discriminant.validation import cross_validation
+from discriminant.validation.cross_validation import ValidationTask
 from discriminant.validation.learning_curve import error_sources, evenly_mixed, fit_power_law, learning_curve
-from discriminant.validation.out_of_fold import ValidationTask
 
 
 def two_normals(n=2000, p=4, shift=0.6, seed=0):
@@ -60,8 +60,8 @@ def test_errors_are_those_of_plain_fits_to_nested_rows(model, ladders):
 
 
 def test_moment_models_read_each_split_once(monkeypatch):
-    passes, collected = [], out_of_fold.collected
-    monkeypatch.setattr(out_of_fold, "collected", lambda *given: passes.append(given) or collected(*given))
+    passes, collected = [], cross_validation.collected
+    monkeypatch.setattr(cross_validation, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(200)
     learning_curve(GaussianNB(), X, y, cv=4)
     assert len(passes) == 4

@@ -124,7 +124,7 @@ def validate(**given):
         ({"metrics": "cost"}, ParameterError, "needs costs"),
         ({"costs": np.ones((2, 2))}, ParameterError, "2 rows and 2 columns for the 3 classes"),
         ({"costs": {"oak": {"ash": 1}}}, ParameterError, "costs"),
-        ({"keep": "all"}, ParameterError, "keep must be None, 'predictions' or 'posteriors', got 'all'"),
+        ({"keep": "all"}, ParameterError, "keep must be one of None, 'predictions', 'posteriors', got 'all'"),
         ({"keep": "predictions", "cv": 0.3}, ParameterError, "hold out every row exactly once"),
         ({"models": LinearRegression()}, ParameterError, "'LinearRegression' is not a classifier"),
         ({"models": [KMeans()]}, ParameterError, "'KMeans' is not a classifier"),

@@ -119,7 +119,7 @@ class _Answers:
         """The answers to the rows of a table."""
         import pyarrow as pa
 
-        from ..validation.progress import progress_bar
+        from ..engine import progress_bar
 
         pa.set_io_thread_count(1)  # one block ahead is enough, and every further one is memory
         total = None if table.n_rows is None else -(-table.n_rows // _BATCH_ROWS)

@@ -18,11 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from ..data.checks import check_choice
 from ..decision.rules import Decision
-from ..engine import in_order
+from ..engine import in_order, progress_bar
 from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
 from ..files import check_target, whole_files
 from ..results import shown
-from ..validation.progress import progress_bar
 from .class_map import ClassMap, Legend, qgis_style
 from .image import Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
 from .models import Scorer, pixel_classifier, valued_rows

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..results import listed, several
 from ..validation.comparison import BASELINE, Comparison
-from ..validation.out_of_fold import METRICS
+from ..validation.cross_validation import METRICS
 from .page import Drawing, Section, between, count, decimal, drawing, measured, percent, quoted, short, write_page
 from .report_data import ReportData, gather
 from .sections import (

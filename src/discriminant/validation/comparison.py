@@ -16,13 +16,20 @@ import scipy.sparse as sp
 from scipy import stats
 from sklearn.dummy import DummyClassifier
 
-from ..data.checks import encoded, label_column, position_of, same_length
+from ..data.checks import check_choice, encoded, label_column, position_of, same_length
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
 from ..evaluation.intervals import check_level, quantile
-from ..results import Result, aligned, columns_of, jsonable, listed, metric_name
-from .cross_validation import CrossValidation, cross_validated, hold_out_every_row
-from .out_of_fold import METRICS, ValidationTask, named_models, wanted_scoring
+from ..results import Result, aligned, columns_of, decimal, jsonable, listed, metric_name
+from .cross_validation import (
+    METRICS,
+    CrossValidation,
+    ValidationTask,
+    cross_validated,
+    hold_out_every_row,
+    named_models,
+    wanted_scoring,
+)
 from .splits import LabelledTable, held_out_share, labelled_table, plan_rounds
 
 if TYPE_CHECKING:
@@ -97,21 +104,18 @@ def mcnemar(
     (3, 1, 0.375)
     """
     level = check_level(level)
+    check_choice("method", method, ("mid-p", "exact"))
     truth, a, b = (label_column(name, labels) for name, labels in (("y", y), ("first", first), ("second", second)))
     same_length(y=truth, first=a, second=b)
     right, other = _agree(a, truth), _agree(b, truth)
     only = int(np.count_nonzero(right & ~other)), int(np.count_nonzero(other & ~right))
-    difference, reach = _shrunken_difference(*only, truth.size, level)
-    return McNemar(
-        *only,
-        truth.size,
-        _coin_test(*only, method),
-        (only[0] - only[1]) / truth.size,
-        max(difference - reach, -1.0),
-        min(difference + reach, 1.0),
-        level,
-        method,
-    )
+    tosses, difference, n = stats.binom(sum(only), 0.5), only[0] - only[1], truth.size
+    p = 2 * tosses.cdf(min(only)) - (tosses.pmf(min(only)) if method == "mid-p" else 0.0)
+    # Wald's interval after half a row has been added to each of the four cells.
+    centre = difference / (n + 2)
+    reach = quantile(level) * math.sqrt(sum(only) + 1 - difference**2 / (n + 2)) / (n + 2)
+    low, high = max(centre - reach, -1.0), min(centre + reach, 1.0)
+    return McNemar(*only, n, float(min(p, 1.0)), difference / n, low, high, level, method)
 
 
 def _agree(predicted: Array, truth: Array) -> Array:
@@ -119,21 +123,6 @@ def _agree(predicted: Array, truth: Array) -> Array:
     (found, codes), (classes, own) = encoded(predicted), encoded(truth)
     position = position_of(classes)
     return np.array([position.get(label, -1) for label in found])[codes] == own
-
-
-def _coin_test(b: int, c: int, method: str) -> float:
-    if method not in ("mid-p", "exact"):
-        raise ParameterError(f"method must be 'mid-p' or 'exact', got {method!r}.")
-    fewer, tosses = min(b, c), b + c
-    below = 2 * float(stats.binom.cdf(fewer, tosses, 0.5))
-    return min(below - (float(stats.binom.pmf(fewer, tosses, 0.5)) if method == "mid-p" else 0.0), 1.0)
-
-
-def _shrunken_difference(b: int, c: int, n: int, level: float) -> tuple[float, float]:
-    """Centre and reach of the interval: Wald's after half a row has been added to each of the four cells."""
-    n, disagreeing, difference = n + 2, b + c + 1, b - c
-    spread = np.sqrt(disagreeing - difference**2 / n) / n
-    return difference / n, float(quantile(level) * spread)
 
 
 BASELINE = "baseline"  #: the name of what always predicts the most frequent class
@@ -206,6 +195,11 @@ class Comparison(Result):
         return self.ranking[0]
 
     @property
+    def best_model(self) -> str:
+        """The same, the baseline excepted."""
+        return next(name for name in self.ranking if name != BASELINE)
+
+    @property
     def as_good_as_best(self) -> list[str]:
         """The best model and those that cannot be told apart from it, best first."""
         return [name for name in self.ranking if name == self.best or not self.is_real(self.best, name)]
@@ -225,13 +219,17 @@ class Comparison(Result):
     def sentence(self) -> str:
         """Which models cannot be told apart, and which are better than which."""
         top = self.as_good_as_best
-        parts = [self._top_statement(top), *self._differences_within(top)]
+        # Models that both cannot be told apart from the best may differ from each other.
+        apart = [pair for pair in combinations(top[1:], 2) if self.is_real(*pair)]
+        parts = [self._top_statement(top)]
+        parts += [f"Of these, {_called(better)} is better than {_called(worse)}." for better, worse in apart]
         others = [name for name in self.ranking if name not in top]
         beaten = [name for name in others if all(self.is_real(name, better) for better in top)]
         if beaten:
-            who = {1: "It", 2: "Both"}.get(len(top), "All of them")
-            are = "is" if len(top) == 1 else "are"
-            parts.append(f"{who} {are} better than {listed([self._beaten_by(name) for name in beaten])}.")
+            who = {1: "It is", 2: "Both are"}.get(len(top), "All of them are")
+            gaps = [self._shown(abs(self.difference(self.best, name).difference), points=True) for name in beaten]
+            leads = [f"{_called(b)} ({_called(self.best)} by {gap})" for b, gap in zip(beaten, gaps, strict=True)]
+            parts.append(f"{who} better than {listed(leads)}.")
         for name in [name for name in others if name not in beaten]:
             alike = [_called(better) for better in top if not self.is_real(name, better)]
             parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
@@ -250,15 +248,6 @@ class Comparison(Result):
         statement += f"; {listed(list(map(_called, top[1:])))} cannot be told apart from it (the farthest, "
         return f"{statement}{_called(farthest)}: {self._words(self.difference(self.best, farthest))})."
 
-    def _differences_within(self, top: list[str]) -> list[str]:
-        """Statements on models that both cannot be told apart from the best, but from each other."""
-        pairs = [pair for pair in combinations(top[1:], 2) if self.is_real(*pair)]
-        return [f"Of these, {_called(better)} is better than {_called(worse)}." for better, worse in pairs]
-
-    def _beaten_by(self, name: str) -> str:
-        gap = abs(self.difference(self.best, name).difference)
-        return f"{_called(name)} ({_called(self.best)} by {self._shown(gap, points=True)})"
-
     def _words(self, pair: Difference) -> str:
         """A difference and its interval, of the higher score from the lower."""
         sign = -1 if pair.difference < 0 else 1
@@ -275,11 +264,6 @@ class Comparison(Result):
         if self.metric not in ("accuracy", "error_rate"):
             return f"{value:.4f}"
         return f"{100 * value:.1f}" + ((" points" if points else " %") if unit else "")
-
-    @property
-    def best_model(self) -> str:
-        """The model with the best mean score, the baseline excepted."""
-        return next(name for name in self.ranking if name != BASELINE)
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each pair."""
@@ -314,9 +298,9 @@ class Comparison(Result):
         with_holdout = any(pair.holdout is not None for pair in self.differences)
         rows = [head + (["p (McNemar, hold-out)"] if with_holdout else [])]
         for pair in self.differences:
-            cells = [pair.first, pair.second, f"{pair.difference:+.4f}", f"{pair.low:+.4f} to {pair.high:+.4f}"]
-            cells.append(f"{pair.p_adjusted:.4f}")
-            rows.append(cells + ([f"{pair.holdout.p_value:.4f}"] if pair.holdout else []))
+            p_values = [pair.p_adjusted, *([pair.holdout.p_value] if pair.holdout else [])]
+            interval = f"{pair.low:+.4f} to {pair.high:+.4f}"
+            rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(decimal, p_values)])
         return "\n".join([self.sentence, "", *aligned(rows, left=2), "", str(self.cross_validation)])
 
 
@@ -384,19 +368,22 @@ def compare(
     Both are better than the baseline (LDA by 64.7 points).
     """
     level, metric = check_level(level), default_metric(costs) if metric is None else metric
+    check_choice("keep", keep, ("predictions", "posteriors"))
+    check_choice("on_failure", on_failure, ("raise", "leave_out"))
     table = labelled_table(X, y, sample_weight, groups)
-    named = _with_baseline(
-        named_models(default_models(table.indexable, table.class_counts, metric) if models is None else models)
-    )
+    named = named_models(default_models(table.indexable, table.class_counts, metric) if models is None else models)
+    if BASELINE in named:
+        raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
+    named[BASELINE] = DummyClassifier(strategy="prior")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
     scoring = wanted_scoring((metric, "accuracy"), costs, table.classes)
-    task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=_checked_choice(on_failure))
-    found, errors = _compared(replace(task, keep=_kept_of_all(task, keep)), progress, n_jobs)
-    _refuse_unmeasured(found, metric)
+    task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=on_failure == "leave_out")
+    found, errors = _cross_validated(task, metric, keep, progress, n_jobs)
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
-    found = _with_kept_best(found, task, order, keep, n_jobs)
-    predicted = {} if held_out is None else _holdout_predictions(task, found.models, held_out[0])
+    predicted = {}
+    if held_out is not None:
+        predicted = {name: np.asarray(learning.fitted(named[name]).predict(held_out[0])) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out)
@@ -433,55 +420,27 @@ def deciding_by_costs(models: dict[str, Any], costs: Any) -> dict[str, Any]:
     """The models, those with probabilities deciding by least expected cost; as they are where there are no costs."""
     from ..estimators.decision import DecisionClassifier
 
-    if costs is None:
-        return models
-    return {
-        name: DecisionClassifier(model, costs) if hasattr(model, "predict_proba") else model
-        for name, model in models.items()
-    }
+    deciding = [name for name, model in models.items() if costs is not None and hasattr(model, "predict_proba")]
+    return {**models, **{name: DecisionClassifier(models[name], costs) for name in deciding}}
 
 
-def _checked_choice(on_failure: Any) -> bool:
-    if on_failure not in ("raise", "leave_out"):
-        raise ParameterError(f"on_failure must be 'raise' or 'leave_out', got {on_failure!r}.")
-    return bool(on_failure == "leave_out")
-
-
-def _compared(
-    task: ValidationTask, progress: bool | None, n_jobs: int | None
+def _cross_validated(
+    task: ValidationTask, metric: str, keep: str, progress: bool | None, n_jobs: int | None
 ) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
-    """The scores of all models that could be fitted; an error if none could."""
-    found, errors = cross_validated(task, progress, n_jobs)
+    """The scores of all models that could be fitted, with what is kept of their predictions: see `compare`."""
+    numbers = len(task.rounds) * task.table.n_rows * len(task.table.classes)  # posteriors of one model
+    every_row, few = hold_out_every_row(task.rounds), len(task.models) * numbers <= _MOST_KEPT
+    kept = None if not every_row else keep if few else "predictions"
+    found, errors = cross_validated(replace(task, keep=kept), progress, n_jobs)
     if found.models == (BASELINE,):
         raise next(iter(errors.values()))
+    _refuse_unmeasured(found, metric)
+    if keep == "posteriors" and every_row and not few and numbers <= 4 * _MOST_KEPT:
+        models = [name for name in found.models if name != BASELINE]
+        best = (max if METRICS[metric] else min)(models, key=lambda name: found.mean(name, metric))
+        alone, _ = cross_validated(replace(task, models={best: task.models[best]}, keep="posteriors"), False, n_jobs)
+        found = replace(found, out_of_fold={**found.out_of_fold, **alone.out_of_fold})
     return found, errors
-
-
-def _kept_of_all(task: ValidationTask, keep: str) -> str | None:
-    """What is kept of all models: see `compare`."""
-    if keep not in ("predictions", "posteriors"):
-        raise ParameterError(f"keep must be 'predictions' or 'posteriors', got {keep!r}.")
-    if not hold_out_every_row(task.rounds):
-        return None
-    return keep if len(task.models) * _numbers(task) <= _MOST_KEPT else "predictions"
-
-
-def _numbers(task: ValidationTask) -> int:
-    """Posteriors of one model."""
-    return len(task.rounds) * task.table.n_rows * len(task.table.classes)
-
-
-def _with_kept_best(
-    found: CrossValidation, task: ValidationTask, order: list[str], keep: str, n_jobs: int | None
-) -> CrossValidation:
-    """The same with the posteriors of the best model, if those of all were too many."""
-    best = next(name for name in order if name != BASELINE)
-    kept = found.out_of_fold.get(best)
-    few = len(task.models) * _numbers(task) <= _MOST_KEPT
-    if keep != "posteriors" or kept is None or few or _numbers(task) > 4 * _MOST_KEPT:
-        return found
-    alone, _ = cross_validated(replace(task, models={best: task.models[best]}, keep="posteriors"), False, n_jobs)
-    return replace(found, out_of_fold={**found.out_of_fold, **alone.out_of_fold})
 
 
 def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
@@ -497,28 +456,16 @@ def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
             )
 
 
-def _with_baseline(models: dict[str, Any]) -> dict[str, Any]:
-    if BASELINE in models:
-        raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
-    return {**models, BASELINE: DummyClassifier(strategy="prior")}
-
-
 def _put_aside(
     table: LabelledTable, holdout: Any, stratify: bool, random_state: Any
 ) -> tuple[LabelledTable, tuple[Any, Any] | None]:
     """The rows to cross-validate on, and those (with labels) that are put aside."""
-    if holdout is None:
-        return table, None
-    if isinstance(holdout, tuple) and len(holdout) == 2:
+    if holdout is None or (isinstance(holdout, tuple) and len(holdout) == 2):
         return table, holdout
     if not isinstance(holdout, float) or not 0 < holdout < 1:
         raise ParameterError(f"holdout must be a share of the rows between 0 and 1, or a pair (X, y), got {holdout!r}.")
     split = held_out_share(table, holdout, stratify, np.random.default_rng(random_state))
     return table.take(split.train), (table.rows(split.test), table.labels(split.test))
-
-
-def _holdout_predictions(task: ValidationTask, names: tuple[str, ...], X: Any) -> dict[str, Array]:
-    return {name: np.asarray(task.table.fitted(task.models[name]).predict(X)) for name in names}
 
 
 def _differences(
@@ -542,7 +489,5 @@ def holm(p_values: Array) -> Array:
     array([0.03, 0.06, 0.06])
     """
     order = np.argsort(p_values, kind="stable")
-    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    return adjusted
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    return np.minimum(stepped, 1.0)[np.argsort(order)]

@@ -1,5 +1,9 @@
 """Cross-validation of several models on the same folds, and what scores of several splits tell together.
 
+Models that are known once the moments of their training rows are need no fit to rows: the moments of the folds are
+collected in one pass, those of each training part are merged from the folds before and after, and every such model is
+read from them as its own ``fit`` would read it.
+
 Two training parts of 10-fold cross-validation have 8/9 of their rows in common, so their scores vary together and the
 usual standard error of a mean is too small. Nadeau & Bengio (2003) correct it (corrected resampled t-test): the
 variance of the mean of J scores is ``(1/J + n_test/n_train)`` times the variance between them, on J - 1 degrees of
@@ -9,30 +13,409 @@ freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
-from ..errors import DegenerateDataError, ParameterError
+from ..data import LabelledRows
+from ..data.checks import check_choice
+from ..decision.costs import read_costs
+from ..engine import progress_bar, side_by_side
+from ..errors import DegenerateDataError, InputError, ParameterError
+from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.confusion import ConfusionMatrix
+from ..evaluation.curves import auc, rank
 from ..evaluation.evaluation import Evaluation, evaluation_of
-from ..evaluation.intervals import Estimate, Interval, wilson_interval
+from ..evaluation.intervals import Estimate, Interval, Mean, wilson_interval
+from ..evaluation.probabilities import brier_scores, log_losses
+from ..kernels import scores as kernels
+from ..moments.statistic import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
 from ..results import Result, aligned, jsonable, plain
-from .out_of_fold import (
-    Predictions,
-    SplitResult,
-    ValidationTask,
-    named_models,
-    refuse_weightless_models,
-    split_results,
-    wanted_scoring,
-)
+from ..rules import Rule
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
 
 Array = np.ndarray[Any, Any]
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """The models by name: as a dict or (name, model) pairs give it, else by class, numbered where it repeats."""
+    if hasattr(models, "fit"):
+        models = [models]
+    if not isinstance(models, Iterable) or isinstance(models, (str, bytes)):
+        raise ParameterError(f"models must be a classifier, a list of them or a dict by name, got {models!r}.")
+    pairs = list(models.items()) if isinstance(models, Mapping) else list(models)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        kinds = [type(model).__name__ for model in pairs]
+        places = [f" {kinds[:i].count(kind) + 1}" if kinds.count(kind) > 1 else "" for i, kind in enumerate(kinds)]
+        pairs = [(kind + place, model) for kind, place, model in zip(kinds, places, pairs, strict=True)]
+    _refuse_unusable(pairs)
+    return dict(pairs)
+
+
+def _refuse_unusable(pairs: list[tuple[Any, Any]]) -> None:
+    if not pairs:
+        raise ParameterError("models is empty: give at least one classifier.")
+    for name, model in pairs:
+        if isinstance(model, type):
+            raise ParameterError(f"Model {name!r} is a class, not a model: write {model.__name__}() with brackets.")
+        if not hasattr(model, "fit") or not hasattr(model, "predict"):
+            raise ParameterError(f"Model {name!r} cannot be fitted: expected a classifier, got {model!r}.")
+        if not is_classifier(model):
+            raise ParameterError(f"Model {name!r} is not a classifier: {type(model).__name__}.")
+        if not isinstance(name, str):
+            raise ParameterError(f"Names of models must be text, got {name!r}.")
+    name, count = Counter(name for name, _ in pairs).most_common(1)[0]
+    if count > 1:
+        raise ParameterError(f"{count} models have the name {name!r}. Give each a name of its own.")
+
+
+def refuse_weightless_models(models: dict[str, Any]) -> None:
+    """Refuse models that cannot be told of weights."""
+    for name, model in models.items():
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ParameterError(
+                f"sample_weight is given, but the fit of model {name!r} ({type(model).__name__}) takes none. Leave the "
+                "weights or the model out."
+            )
+
+
+#: Moments of all folds together may take this many numbers (256 MB); beyond, training parts are passed over one by one.
+_MOST_NUMBERS = 1 << 25
+
+
+def read_from_moments(model: Any) -> bool:
+    """Whether a model is known once the moments of its training rows are.
+
+    Models that choose a parameter by folds of their own look at their rows again, or in other cells.
+    """
+    plain = isinstance(model, MomentClassifier) and model._reads_class_moments
+    return plain and type(model).fit is MomentClassifier.fit and not model._needs().folds
+
+
+def shared_needs(models: dict[str, Any]) -> Needs:
+    """What has to be collected for all the models."""
+    for model in models.values():
+        model._check_parameters()
+    return combined_needs(model._needs() for model in models.values())
+
+
+def training_moments(data: LabelledRows, part: Round, needs: Needs, n_jobs: int | None) -> list[Callable[[], Moments]]:
+    """For each split, what gives the moments of its training rows: merged from cells, or by a pass of their own."""
+    count, fewest, p = len(part.splits), part.fewest_rows, data.rows.n_columns
+    wide = p if needs.grain == "diagonal" and not needs.fourth else p * p
+    per_class = needs.grain == "class" or needs.fourth or wide == p
+    if (count + 1) * (len(data.classes) if per_class else 1) * wide > _MOST_NUMBERS:
+        part = replace(part, fold=None, step=None)
+    if part.fold is not None:
+        cells = _moments_in_cells(data, needs, part.fold, count, fewest, n_jobs)
+        return [partial(_itself, train) for train, _ in cells.splits()]
+    if part.step is not None and fewest >= p:
+        *steps, _ = _moments_in_cells(data, needs, part.step, count + 1, fewest, n_jobs).folds()
+        return [partial(_itself, train) for train in accumulate(steps, merged)]
+    return [partial(_moments_of, data, split.train, needs, n_jobs) for split in part.splits]
+
+
+def _itself(moments: Moments) -> Moments:
+    return moments
+
+
+def _moments_in_cells(
+    data: LabelledRows, needs: Needs, cell: Array, n_cells: int, fewest_rows: int, n_jobs: int | None
+) -> FoldMoments:
+    """The moments of the rows of each cell, in one pass over all rows, for models of no fewer rows than these."""
+    n_classes = len(data.classes)
+    empty = replace(needs, folds=n_cells).statistic(fewest_rows, n_classes, data.rows.n_columns)
+    codes = cell.astype(np.int32) * np.int32(n_classes) + data.codes
+    return FoldMoments(collected(replace(data, codes=codes), empty.cells, n_jobs), n_cells)
+
+
+def _moments_of(data: LabelledRows, index: Array, needs: Needs, n_jobs: int | None) -> Moments:
+    """The moments of some rows by themselves."""
+    part = data.take(index)
+    statistic = needs.statistic(part.n_rows, len(data.classes), data.rows.n_columns)
+    try:
+        moments: Moments = collected(part, statistic, n_jobs)
+    except InputError:
+        data.rows.refuse_nonfinite()  # whose message has the row's number among all
+        raise
+    return moments
+
+
+def read_rule(model: Any, moments: Moments, data: LabelledRows, X: Any) -> Rule:
+    """The rule of a model read from moments, over all classes; those without training rows cannot win."""
+    fitted, seen = clone(model), moments.present
+    fitted._check_columns(X, reset=True)
+    fitted._accept(replace(data, classes=data.classes[seen]))
+    fitted._adopt(narrowed(moments.only_present(), fitted._needs()))
+    rule: Rule = fitted.rule_.spread_over(seen)
+    return rule
+
+
+#: Every measure, and whether more of it is better.
+METRICS = {"accuracy": True, "error_rate": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
+_FROM_POSTERIORS = ("log_loss", "brier")
+#: The value of each row that a measure is the mean of.
+_OF_ROWS: dict[str, Callable[[Array, Any, Any], Array]] = {
+    "accuracy": lambda truth, found, _: found.codes == truth,
+    "error_rate": lambda truth, found, _: found.codes != truth,
+    "log_loss": lambda truth, found, _: log_losses(found.posterior, truth),
+    "brier": lambda truth, found, _: brier_scores(found.posterior, truth),
+    "cost": lambda truth, found, costs: costs[truth, found.codes],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The class codes a model gives some rows, its posteriors, and other scores where it has no posteriors."""
+
+    codes: Array
+    posterior: Array | None = None
+    scores: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MetricValues:
+    """The value of each measure, and its standard error as a mean over rows; NaN where there is none."""
+
+    values: Array
+    errors: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """The measures that are wanted."""
+
+    metrics: tuple[str, ...]
+    costs: Array | None = None
+
+    @property
+    def needs_posteriors(self) -> bool:
+        return any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
+
+    def score(self, truth: Array, weight: Array | None, found: Predictions) -> MetricValues:
+        """Every measure of the predictions of rows whose classes are ``truth``."""
+        pairs = [self._measure(name, truth, weight, found) for name in self.metrics]
+        return MetricValues(*np.array(pairs).T)
+
+    def _measure(self, name: str, truth: Array, weight: Array | None, found: Predictions) -> tuple[float, float]:
+        if name == "auc":
+            return area_under_curve(truth, weight, found), np.nan
+        if (name in _FROM_POSTERIORS and found.posterior is None) or (weight is not None and not weight.any()):
+            return np.nan, np.nan
+        mean = Mean.of(_OF_ROWS[name](truth, found, self.costs), weight)
+        return mean.mean, math.sqrt(mean.variance)
+
+
+def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
+    """The measures asked for; by default those that cost no more than a look at each prediction."""
+    table = None if costs is None else _cost_table(costs, classes)
+    if metrics is None:
+        return Scoring(("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ())), table)
+    names = (metrics,) if isinstance(metrics, str) else tuple(metrics) if isinstance(metrics, Iterable) else ()
+    unknown = [name for name in names if name not in METRICS]
+    if unknown or not names:
+        raise ParameterError(f"metrics must be among {', '.join(METRICS)}; got {unknown[0] if unknown else metrics!r}.")
+    if "cost" in names and table is None:
+        raise ParameterError("The metric 'cost' needs costs: a table with a row for each true class.")
+    return Scoring(tuple(dict.fromkeys(names)), table)
+
+
+def _cost_table(costs: Any, classes: Array) -> Array:
+    """The cost of each prediction (column) for each true class (row), both in the order of the classes."""
+    values, actions = read_costs(costs).aligned(classes)
+    names = [plain(label) for label in classes]
+    if values.ndim != 2 or sorted(map(repr, actions)) != sorted(map(repr, names)):
+        raise ParameterError(
+            f"costs must give one cost for each true class and each predicted class, of {names}; got actions {actions} "
+            f"and shape {values.shape}."
+        )
+    return values[:, [actions.index(name) for name in names]]
+
+
+def area_under_curve(truth: Array, weight: Array | None, found: Predictions) -> float:
+    """The area under the ROC curve; of more than two classes, the mean of each against the rest.
+
+    NaN without scores, and where a class has no rows.
+    """
+    scores = found.scores if found.posterior is None else found.posterior
+    if scores is None:
+        return np.nan
+    chosen = [1] if scores.shape[1] == 2 else range(scores.shape[1])
+    return float(np.mean([auc(rank(truth == k, np.ascontiguousarray(scores[:, k]), weight)) for k in chosen]))
+
+
+def rule_predictions(
+    rules: dict[str, Rule], models: dict[str, Any], data: LabelledRows, index: Array, with_scores: bool
+) -> dict[str, Predictions]:
+    """What rules predict for some rows, each of which is fetched once for all of them."""
+    n, n_classes = len(index), len(data.classes)
+    codes = {name: np.empty(n, dtype=np.int32) for name in rules}
+    scores = {name: np.empty((n, n_classes)) for name in rules} if with_scores else {}
+    step = data.rows.block_rows
+    for start in range(0, n, step):
+        where = slice(start, start + step)
+        block = data.rows.take(index[where])
+        for name, rule in rules.items():
+            found = rule.scores(block)
+            if not kernels.best_classes(found, codes[name][where]):
+                data.rows.refuse_nonfinite()
+                raise InputError(f"X has values too large for model {name!r} to score: they overflow. Use other units.")
+            if with_scores:
+                scores[name][where] = found
+    posteriors = {
+        name: softmax(found, axis=1) for name, found in scores.items() if isinstance(models[name], PosteriorClassifier)
+    }
+    return {
+        name: Predictions(codes[name], posteriors.get(name), None if name in posteriors else scores.get(name))
+        for name in rules
+    }
+
+
+def model_predictions(name: str, fitted: Any, table: LabelledTable, index: Array, with_scores: bool) -> Predictions:
+    """What a fitted classifier, of whatever origin, predicts for some rows."""
+    X = table.rows(index)
+    codes = table.positions(np.asarray(fitted.predict(X)), name)
+    if not with_scores:
+        return Predictions(codes)
+    columns = table.positions(np.asarray(fitted.classes_), name)
+
+    def spread(values: Any, fill: float) -> Array:
+        """The values of the classes the model has seen in the columns of all classes."""
+        if len(columns) == len(table.classes):
+            return np.asarray(values, dtype=np.float64)
+        out = np.full((len(index), len(table.classes)), fill)
+        out[:, columns] = values
+        return out
+
+    if hasattr(fitted, "predict_proba"):
+        return Predictions(codes, spread(fitted.predict_proba(X), 0.0))
+    if hasattr(fitted, "decision_function"):
+        margin = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        by_class = np.column_stack((-margin, margin)) if margin.ndim == 1 else margin
+        if by_class.shape[1] == len(columns):
+            return Predictions(codes, None, spread(by_class, -np.inf))
+    return Predictions(codes)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """A model on one split: its scores on test rows and perhaps on training rows, counts of what it predicted."""
+
+    held_out: MetricValues
+    train: MetricValues | None
+    counts: Array
+    predictions: Predictions | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationTask:
+    """Models to be fitted to the training rows of every split, and what is wanted of their predictions."""
+
+    models: dict[str, Any]
+    table: LabelledTable
+    rounds: list[Round]
+    scoring: Scoring
+    train_scores: bool = False
+    keep: str | None = None  #: None, "predictions" or "posteriors" (with other scores where there are none)
+    leave_out: bool = False  #: models that cannot be fitted to some training part are left out instead of refused
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        return [split for part in self.rounds for split in part.splits]
+
+    @property
+    def needs_scores(self) -> bool:
+        return self.keep == "posteriors" or self.scoring.needs_posteriors
+
+    def result(self, split: Split, found: Predictions, in_training: Predictions | None) -> SplitResult:
+        """Scores and counts of what a model predicted for the test rows of a split, and for its training rows."""
+        truth, weight = self.table.codes[split.test], self.table.weights_of(split.test)
+        n_classes = len(self.table.classes)
+        pairs = np.bincount(truth * n_classes + found.codes, weights=weight, minlength=n_classes**2)
+        train = None
+        if in_training is not None:
+            rows = split.train
+            train = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
+        kept = {None: None, "predictions": Predictions(found.codes), "posteriors": found}[self.keep]
+        return SplitResult(self.scoring.score(truth, weight, found), train, pairs.reshape(n_classes, n_classes), kept)
+
+    def attempted(self, name: str, number: int, fit: Callable[[], Any]) -> Any:
+        """What ``fit`` gives. Its error says whose it is; it is given back where such models are left out."""
+        try:
+            return fit()
+        except Exception as error:
+            if self.leave_out and isinstance(error, DegenerateDataError):
+                return error
+            error.add_note(f"(model {name!r}, split {number})")
+            raise
+
+
+#: What was found by model and number of the split; an error where the model could not be fitted.
+Found = dict[tuple[str, int], SplitResult | DegenerateDataError]
+
+
+def split_results(
+    task: ValidationTask, progress: bool | None, n_jobs: int | None
+) -> tuple[dict[str, list[SplitResult]], dict[str, DegenerateDataError]]:
+    """The results of every model in the order of the splits, and the errors of those that are left out."""
+    from_moments = {name: model for name, model in task.models.items() if read_from_moments(model)}
+    jobs: list[Callable[[], Found]] = []
+    if from_moments:
+        needs, data = shared_needs(from_moments), task.table.labelled
+        moments = [give for part in task.rounds for give in training_moments(data, part, needs, n_jobs)]
+        jobs += [partial(_read, task, from_moments, give, number) for number, give in enumerate(moments)]
+    for name in task.models:
+        if name not in from_moments:
+            jobs += [partial(_fitted, task, name, number) for number in range(len(task.splits))]
+    with progress_bar("validation", len(jobs), progress) as advance:
+
+        def done(job: Callable[[], Found]) -> Found:
+            result = job()
+            advance()
+            return result
+
+        found = {key: one for part in side_by_side(done, jobs, n_jobs) for key, one in part.items()}
+    results: dict[str, list[Any]] = {name: [found[name, i] for i in range(len(task.splits))] for name in task.models}
+    errors = {name: [one for one in own if isinstance(one, DegenerateDataError)] for name, own in results.items()}
+    left_out = {name: own[0] for name, own in errors.items() if own}
+    return {name: own for name, own in results.items() if name not in left_out}, left_out
+
+
+def _read(task: ValidationTask, models: dict[str, Any], moments: Callable[[], Moments], number: int) -> Found:
+    """Moment models on a split."""
+    data, train, split = task.table.labelled, moments(), task.splits[number]
+    read: dict[str, Any] = {
+        name: task.attempted(name, number, partial(read_rule, model, train, data, task.table.X))
+        for name, model in models.items()
+    }
+    rules = {name: rule for name, rule in read.items() if not isinstance(rule, DegenerateDataError)}
+    held_out = rule_predictions(rules, models, data, split.test, task.needs_scores)
+    again = rule_predictions(rules, models, data, split.train, task.needs_scores) if task.train_scores else {}
+    results = {name: task.result(split, held_out[name], again.get(name)) for name in rules}
+    return {(name, number): one for name, one in (read | results).items()}
+
+
+def _fitted(task: ValidationTask, name: str, number: int) -> Found:
+    """Any other model on a split."""
+    table, split = task.table, task.splits[number]
+    train = split.train
+
+    def fit() -> SplitResult:
+        fitted = clone(task.models[name]).fit(table.rows(train), table.labels(train), **table.fitting(train))
+        held_out = model_predictions(name, fitted, table, split.test, task.needs_scores)
+        again = model_predictions(name, fitted, table, train, task.needs_scores) if task.train_scores else None
+        return task.result(split, held_out, again)
+
+    return {(name, number): task.attempted(name, number, fit)}
+
 
 #: The largest possible value of measures that have one.
 _CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
@@ -105,13 +488,13 @@ class CrossValidation(Result):
 
     def scores(self, model: str, metric: str = "accuracy") -> Array:
         """The score of each split."""
-        return self.values[self._model(model), :, self._metric(metric)]
+        return self.values[self._place(model, metric)]
 
     def train_scores(self, model: str, metric: str = "accuracy") -> Array:
         """The score of each split on the rows the model learned from."""
         if self.train_values is None:
             raise ParameterError("There are no scores on training rows. Ask for them: train_scores=True.")
-        return self.train_values[self._model(model), :, self._metric(metric)]
+        return self.train_values[self._place(model, metric)]
 
     def mean(self, model: str, metric: str = "accuracy") -> float:
         """The mean over the splits."""
@@ -128,8 +511,7 @@ class CrossValidation(Result):
         """The mean of scores of a model, or of their distance from others; a single one has the error of the score."""
         if len(values) > 1:
             return corrected_mean(values, self.ratio)
-        error = float(self.errors[self._model(model), 0, self._metric(metric)])
-        return _over_splits(values[0], error, math.inf)
+        return _over_splits(values[0], float(self.errors[self._place(model, metric)][0]), math.inf)
 
     def interval(self, model: str, metric: str = "accuracy", level: float = 0.95) -> Interval:
         """A confidence interval of the mean, cut off where the measure ends; Wilson's for a share in a single split."""
@@ -205,33 +587,31 @@ class CrossValidation(Result):
         """
         return [note for name in self.models for note in self._fitting_notes(name)] if self._shows_training else []
 
-    def _fitting_notes(self, name: str) -> list[str]:
+    def _fitting_notes(self, name: str) -> Iterator[str]:
         train, held_out, baseline = self.train_scores(name), self.scores(name), self.baseline
         gap, gain = self._mean(train - held_out, name), self._mean(train - baseline, name)
-        notes = []
         if gap.interval().low > 0 and gap.value > _NOTABLE * (1 - held_out.mean()):
-            notes.append(
+            yield (
                 f"{name} overfits: accuracy {train.mean():.4f} on the rows it learned from, {held_out.mean():.4f} on "
-                f"held-out rows (gap {gap}). More rows, fewer columns or a stronger penalty "
-                "narrow it."
+                f"held-out rows (gap {gap}). More rows, fewer columns or a stronger penalty narrow it."
             )
         if gain.interval().low <= 0 or gain.value <= _NOTABLE * (1 - baseline.mean()):
-            notes.append(
+            yield (
                 f"{name} underfits: accuracy {train.mean():.4f} on the rows it learned from and {held_out.mean():.4f} "
                 f"on held-out rows, where the most frequent class alone reaches {baseline.mean():.4f}. Other columns, "
                 "terms of higher order or a weaker penalty may help."
             )
-        return notes
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each model and split: the scores, and those on training rows if there are any."""
         pairs = [(name, split) for name in self.models for split in range(self.n_splits)]
         columns: dict[str, list[Any]] = {"model": [name for name, _ in pairs], "split": [split for _, split in pairs]}
-        for m, metric in enumerate(self.metrics):
-            columns[metric] = self.values[:, :, m].ravel().tolist()
-            if self.train_values is not None:
-                columns[f"train_{metric}"] = self.train_values[:, :, m].ravel().tolist()
-        return columns
+        scores = {"": self.values} | ({} if self.train_values is None else {"train_": self.train_values})
+        return columns | {
+            part + metric: values[:, :, m].ravel().tolist()
+            for m, metric in enumerate(self.metrics)
+            for part, values in scores.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is printed, and the scores it comes from, in plain numbers and text."""
@@ -257,18 +637,16 @@ class CrossValidation(Result):
 
     def __str__(self) -> str:
         head = ["model", *self.metrics] + (["accuracy in training"] if self._shows_training else [])
-        lines = aligned([head, *([name, *self._cells(name)] for name in self.models)])
+        rows = [[name, *(self._cell(name, metric) for metric in self.metrics)] for name in self.models]
+        if self._shows_training:
+            rows = [[*row, f"{self.train_scores(row[0]).mean():.4f}"] for row in rows]
         how = f"mean of {self.n_splits} splits" if self.n_splits > 1 else "one split"
         foot = f"{how}, 95 % intervals; the most frequent class alone reaches {self.baseline.mean():.4f}"
-        return "\n".join([*lines, foot, *self.notes])
+        return "\n".join([*aligned([head, *rows]), foot, *self.notes])
 
     @property
     def _shows_training(self) -> bool:
         return self.train_values is not None and "accuracy" in self.metrics
-
-    def _cells(self, model: str) -> Sequence[str]:
-        cells = [self._cell(model, metric) for metric in self.metrics]
-        return [*cells, f"{self.train_scores(model).mean():.4f}"] if self._shows_training else cells
 
     def _cell(self, model: str, metric: str) -> str:
         estimate = self.estimate(model, metric)
@@ -284,10 +662,11 @@ class CrossValidation(Result):
             raise ParameterError(f"There is no model {name!r}. Models: {', '.join(self.models)}.")
         return self.models.index(name)
 
-    def _metric(self, name: str) -> int:
-        if name not in self.metrics:
-            raise ParameterError(f"{name!r} was not measured. Measured: {', '.join(self.metrics)}.")
-        return self.metrics.index(name)
+    def _place(self, model: str, metric: str) -> tuple[int, slice, int]:
+        """Where the scores of all splits stand."""
+        if metric not in self.metrics:
+            raise ParameterError(f"{metric!r} was not measured. Measured: {', '.join(self.metrics)}.")
+        return self._model(model), slice(None), self.metrics.index(metric)
 
 
 def cross_validate(
@@ -366,16 +745,11 @@ def cross_validate(
     named, table = named_models(models), labelled_table(X, y, sample_weight, groups)
     scoring = wanted_scoring(metrics, costs, table.classes)
     rounds = plan_rounds(table, cv, repeats, stratify, random_state)
-    task = ValidationTask(named, table, rounds, scoring, train_scores, _checked_keep(keep, rounds))
-    return cross_validated(task, progress, n_jobs)[0]
-
-
-def _checked_keep(keep: Any, rounds: list[Round]) -> Any:
-    if keep not in (None, "predictions", "posteriors"):
-        raise ParameterError(f"keep must be None, 'predictions' or 'posteriors', got {keep!r}.")
+    check_choice("keep", keep, (None, "predictions", "posteriors"))
     if keep is not None and not hold_out_every_row(rounds):
         raise ParameterError(f"keep={keep!r} needs splits that hold out every row exactly once; these do not.")
-    return keep
+    task = ValidationTask(named, table, rounds, scoring, train_scores, keep)
+    return cross_validated(task, progress, n_jobs)[0]
 
 
 def hold_out_every_row(rounds: list[Round]) -> bool:
@@ -392,7 +766,14 @@ def cross_validated(
         refuse_weightless_models(task.models)
     found, left_out = split_results(task, progress, n_jobs)
     results = list(found.values())
-    learned, held = np.array([_class_weights(table, split) for split in task.splits]).swapaxes(0, 1)
+    trained = [[one.train.values for one in own if one.train] for own in results]
+    held = np.array([table.class_weights(split.test) for split in task.splits])
+    learned = np.array(
+        [
+            table.all_class_weights - test if split.given is None else table.class_weights(split.given)
+            for split, test in zip(task.splits, held, strict=True)
+        ]
+    )
     result = CrossValidation(
         models=tuple(found),
         metrics=task.scoring.metrics,
@@ -404,23 +785,11 @@ def cross_validated(
         truth=table.codes,
         weights=table.weight,
         groups=table.groups,
-        train_values=_train_values(results) if task.train_scores else None,
+        train_values=np.array(trained) if task.train_scores else None,
         errors=np.array([[one.held_out.errors for one in own] for own in results]),
         out_of_fold={name: _out_of_fold(own, task.rounds) for name, own in found.items()} if task.keep else {},
     )
     return result, left_out
-
-
-def _train_values(results: list[list[SplitResult]]) -> Array:
-    return np.array([[one.train.values for one in own if one.train is not None] for own in results])
-
-
-def _class_weights(table: LabelledTable, split: Split) -> tuple[Array, Array]:
-    """The weight of each class among the training rows and among the test rows of a split."""
-    test = table.class_weights(split.test)
-    if split.given is None:
-        return table.all_class_weights - test, test
-    return table.class_weights(split.given), test
 
 
 def _out_of_fold(results: list[SplitResult], rounds: list[Round]) -> Predictions:
@@ -429,14 +798,12 @@ def _out_of_fold(results: list[SplitResult], rounds: list[Round]) -> Predictions
     return Predictions(*(_by_row([getattr(one, what) for one in kept], rounds) for what in vars(kept[0])))
 
 
-def _by_row(parts: list[Array | None], rounds: list[Round]) -> Any:
+def _by_row(parts: list[Any], rounds: list[Round]) -> Any:
     """Values of the test rows of all splits as an array (rounds, rows, ...); None where some split has none."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    if any(part is None for part in parts):
         return None
-    values = np.empty((len(rounds), rounds[0].splits[0].n_rows, *known[0].shape[1:]), known[0].dtype)
-    remaining = iter(known)
-    for own, part in zip(values, rounds, strict=True):
-        for split in part.splits:
-            own[split.test] = next(remaining)
+    values = np.empty((len(rounds), rounds[0].splits[0].n_rows, *parts[0].shape[1:]), parts[0].dtype)
+    tests = [(number, split.test) for number, one in enumerate(rounds) for split in one.splits]
+    for (number, test), part in zip(tests, parts, strict=True):
+        values[number, test] = part
     return values

@@ -23,9 +23,15 @@ from ..data.checks import check_number
 from ..errors import ParameterError
 from ..estimators.base import MomentClassifier
 from ..evaluation.intervals import Estimate
-from ..results import Result, aligned, columns_of, jsonable
-from .cross_validation import corrected_mean
-from .out_of_fold import Scoring, ValidationTask, named_models, refuse_weightless_models, split_results
+from ..results import Result, aligned, columns_of, jsonable, records_of
+from .cross_validation import (
+    Scoring,
+    ValidationTask,
+    corrected_mean,
+    named_models,
+    refuse_weightless_models,
+    split_results,
+)
 from .splits import LabelledTable, Round, Split, labelled_table, place_in_class, plan_rounds, shuffled_by_class
 
 Array = np.ndarray[Any, Any]
@@ -130,28 +136,23 @@ class LearningCurve(Result):
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each size: mean errors and their 95 % intervals."""
-        return columns_of(self._rows())
+        columns: dict[str, list[Any]] = {"size": self.sizes.tolist()}
+        for name, at in (("train", self.train), ("validation", self.validation)):
+            found = [at(step) for step in range(len(self.sizes))]
+            columns[f"{name}_error"] = [estimate.value for estimate in found]
+            columns[f"{name}_low"] = [max(estimate.low, 0.0) for estimate in found]
+            columns[f"{name}_high"] = [min(estimate.high, 1.0) for estimate in found]
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers and text."""
         law = self.power_law
         limit = {"value": law.limit, "scale": law.scale, "power": law.power}
-        return jsonable({"model": self.model, "sizes": self._rows(), "limit": limit})
-
-    def _rows(self) -> list[dict[str, Any]]:
-        rows = []
-        for step, size in enumerate(self.sizes.tolist()):
-            row: dict[str, Any] = {"size": size}
-            for name, estimate in (("train", self.train(step)), ("validation", self.validation(step))):
-                low, high = estimate.interval()
-                row |= {f"{name}_error": estimate.value, f"{name}_low": max(low, 0.0), f"{name}_high": min(high, 1.0)}
-            rows.append(row)
-        return rows
+        return jsonable({"model": self.model, "sizes": records_of(self._columns()), "limit": limit})
 
     def __str__(self) -> str:
         rows = [["training rows", "error in training", "error on held-out rows"]]
-        for step, size in enumerate(self.sizes.tolist()):
-            rows.append([str(size), *(str(e) for e in (self.train(step), self.validation(step)))])
+        rows += [[str(n), str(self.train(i)), str(self.validation(i))] for i, n in enumerate(self.sizes.tolist())]
         law = self.power_law
         formula = f"{law.limit:.4f} + {law.scale:.4g} n^-{law.power:.2f}"
         return "\n".join([*aligned(rows), f"{self.model}: limit {self.limit} by extrapolation ({formula})"])
@@ -201,7 +202,9 @@ def learning_curve(
     120              0.0200 ± 0.0085         0.0200 ± 0.0340
     LinearDiscriminantAnalysis: limit 0.0113 ± 0.0341 by extrapolation (0.0113 + 0.9183 n^-1.00)
     """
-    named, table = _one_model(model), labelled_table(X, y, sample_weight, groups)
+    named, table = named_models(model), labelled_table(X, y, sample_weight, groups)
+    if len(named) > 1:
+        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
     if table.weight is not None:
         refuse_weightless_models(named)
     rng = np.random.default_rng(random_state)
@@ -214,13 +217,6 @@ def learning_curve(
     train = np.array([one.train.values[0] for one in results if one.train]).reshape(len(splits), -1)
     ratio = sum(len(split.test) for split in splits) / sum(split.n_train for split in splits)
     return LearningCurve(name, np.array(steps), held_out, train, ratio)
-
-
-def _one_model(model: Any) -> dict[str, Any]:
-    named = named_models(model)
-    if len(named) > 1:
-        raise ParameterError(f"A learning curve is that of one model, got {len(named)}. Make one for each.")
-    return named
 
 
 def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
@@ -240,7 +236,11 @@ def evenly_mixed(codes: Array, rng: np.random.Generator) -> Array:
 
 def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int]:
     if sizes is None:
-        return _default_sizes(table, available)
+        # From where the rarest class has more rows than there are columns, if there are that many, up to all.
+        rarest = table.class_counts.min() / table.n_rows
+        wanted = max((table.n_columns + 2) / rarest, 10 * len(table.classes), available / 50)
+        first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
+        return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))
     if not isinstance(sizes, Iterable) or isinstance(sizes, str):
         raise ParameterError(f"sizes must be a list of numbers of training rows, got {sizes!r}.")
     steps = []
@@ -256,14 +256,6 @@ def _checked_sizes(sizes: Any, table: LabelledTable, available: int) -> list[int
             f"{available} (the smallest training part), got {list(sizes)}."
         )
     return steps
-
-
-def _default_sizes(table: LabelledTable, available: int) -> list[int]:
-    """Sizes from where the rarest class has more rows than there are columns, if there are that many, up to all."""
-    rarest = table.class_counts.min() / table.n_rows
-    wanted = max((table.n_columns + 2) / rarest, 10 * len(table.classes), available / 50)
-    first = int(min(math.ceil(wanted), max(available // 2, len(table.classes))))
-    return sorted(set(np.rint(np.geomspace(first, available, _DEFAULT_STEPS)).astype(int).tolist()))
 
 
 #: The solver's answer is compared with one that is this much closer to the optimum.
@@ -399,7 +391,10 @@ def error_sources(
     'closed form: nothing is left to the solver'
     """
     named = named_models(model)
-    known = _checked_bayes_error(bayes_error)
+    best = getattr(bayes_error, "error", bayes_error)
+    if best is not None:
+        check_number("bayes_error", best, 0, 1)
+    known = None if best is None else float(best)
     curve = learning_curve(
         named, X, y, sizes, cv, repeats, groups, sample_weight,
         random_state=random_state, progress=progress, n_jobs=n_jobs,
@@ -409,14 +404,6 @@ def error_sources(
     return ErrorSources(
         name, curve.validation(), curve.estimation, approximation, known, _optimisation(estimator, table), curve
     )
-
-
-def _checked_bayes_error(given: Any) -> float | None:
-    if given is None:
-        return None
-    value = getattr(given, "error", given)
-    check_number("bayes_error", value, 0, 1)
-    return float(value)
 
 
 def _optimisation(model: Any, table: LabelledTable) -> Optimisation:
