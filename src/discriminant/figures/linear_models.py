@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
-from ..estimators.coefficients import INTERCEPT, Coefficient, CoefficientTable, coefficient_table
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
 from ..results import shown
 from . import theme
@@ -22,30 +21,6 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class _Bars:
-    """Coefficients of one outcome: estimates, and interval ends and z where there are any (else NaN)."""
-
-    outcome: str
-    names: list[str]
-    estimates: Array
-    low: Array
-    high: Array
-    z: Array
-
-    def only(self, chosen: Array) -> _Bars:
-        names = [self.names[j] for j in chosen]
-        return _Bars(self.outcome, names, self.estimates[chosen], self.low[chosen], self.high[chosen], self.z[chosen])
-
-    def as_odds(self) -> _Bars:
-        with np.errstate(over="ignore"):
-            return replace(self, estimates=np.exp(self.estimates), low=np.exp(self.low), high=np.exp(self.high))
-
-    @property
-    def has_intervals(self) -> bool:
-        return bool(np.isfinite(self.low).any())
 
 
 def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:
@@ -91,71 +66,62 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
             Model("LogisticRegression"),
             ".",
         )
-    groups = [_bars(table, outcome, rows) for outcome, rows in table.outcomes.items()]
-    chosen, ranking = _largest(groups, most)
-    drawn = [group.only(chosen).as_odds() if odds_ratios else group.only(chosen) for group in groups]
+    own = [[row for row in rows if row.term != INTERCEPT] for rows in table.outcomes.values()]
+    numbers = np.array([[(row.estimate, row.low, row.high, row.z) for row in rows] for rows in own])
+    chosen, ranking = _largest(numbers, most)
+    names, drawn = [theme.written(own[0][j].term) for j in chosen], numbers[:, chosen, :3]
+    if odds_ratios:
+        with np.errstate(over="ignore"):
+            drawn = np.exp(drawn)
     made = theme.figure(
         f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {table.model}",
-        _subtitle(drawn, len(groups[0].names), ranking, table),
-        height=190 + (26 + 14 * (len(groups) - 1)) * len(chosen),
+        _subtitle(table, names, drawn, f"The {len(names)} of {len(own[0])} columns with {ranking}." if ranking else ""),
+        height=190 + (26 + 14 * (len(own) - 1)) * len(names),
         legend={"title": {"text": "outcome"}},
     )
-    for k, group in enumerate(drawn):
-        _add_bars(made, group, k, len(drawn))
+    for k, outcome in enumerate(table.outcomes):
+        _add_bars(made, theme.written(table.contrast(outcome)), names, drawn, k)
     what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
     made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
-    return made.update_yaxes(**theme.names_axis(drawn[0].names, showgrid=True))
+    return made.update_yaxes(**theme.names_axis(names, showgrid=True))
 
 
-def _bars(table: CoefficientTable, outcome: Any, rows: list[Coefficient]) -> _Bars:
-    own = [row for row in rows if row.term != INTERCEPT]
-    columns = [np.array([getattr(row, name) for row in own]) for name in ("estimate", "low", "high", "z")]
-    return _Bars(theme.written(table.contrast(outcome)), [theme.written(row.term) for row in own], *columns)
-
-
-def _largest(groups: list[_Bars], most: int) -> tuple[Array, str]:
+def _largest(numbers: Array, most: int) -> tuple[Array, str]:
     """The columns to draw, in their order, and by what they were chosen where some are left out."""
-    by_z = all(np.isfinite(group.z).any() for group in groups)
-    sizes = np.array([np.abs(group.z if by_z else group.estimates) for group in groups])
+    by_z = np.isfinite(numbers[..., 3]).any(axis=1).all()
+    sizes = np.abs(numbers[..., 3 if by_z else 0])
     size = np.where(np.isfinite(sizes), sizes, -1.0).max(axis=0)
     if len(size) <= most:
         return np.arange(len(size)), ""
     chosen = np.sort(np.argsort(-size, kind="stable")[:most])
-    return chosen, "|z|" if by_z else "|coefficient| (which depends on the units of the columns)"
+    return chosen, f"the largest {'|z|' if by_z else '|coefficient| (which depends on the units of the columns)'}"
 
 
-def _subtitle(groups: list[_Bars], n_columns: int, ranking: str, table: CoefficientTable) -> str:
+def _subtitle(table: CoefficientTable, names: list[str], drawn: Array, chosen: str) -> str:
     words = [f"{100 * table.level:g} % intervals; the intercept is left out."]
-    if not any(group.has_intervals for group in groups):
+    if not np.isfinite(drawn[..., 1]).any():
         why = "." if table.reason is None else f": {theme.written(table.reason)}"
         words = [f"Without intervals{why} The intercept is left out."]
-    if ranking:
-        words.append(f"The {len(groups[0].names)} of {n_columns} columns with the largest {ranking}.")
-    lost = [name for name in groups[0].names if any(not math.isfinite(_estimate(group, name)) for group in groups)]
+    lost = [name for j, name in enumerate(names) if not np.isfinite(drawn[:, j, 0]).all()]
     if lost:
-        words.append(f"Not drawn, because infinite or not estimable: {', '.join(lost)}.")
-    return " ".join(words)
+        lost = [f"Not drawn, because infinite or not estimable: {', '.join(lost)}."]
+    return " ".join([*words, *filter(None, [chosen]), *lost])
 
 
-def _estimate(group: _Bars, name: str) -> float:
-    return float(group.estimates[group.names.index(name)])
-
-
-def _add_bars(made: Figure, group: _Bars, k: int, n_groups: int) -> None:
-    drawn = np.flatnonzero(np.isfinite(group.estimates))
-    places = drawn + (0.0 if n_groups == 1 else 0.5 * (k / (n_groups - 1) - 0.5))
-    estimates, low, high = group.estimates[drawn], group.low[drawn], group.high[drawn]
+def _add_bars(made: Figure, outcome: str, names: list[str], drawn: Array, k: int) -> None:
+    """The estimates of one outcome with their intervals, beside those of the others."""
+    finite = np.flatnonzero(np.isfinite(drawn[k, :, 0]))
+    estimates, low, high = drawn[k, finite].T
     hover = [
-        f"{group.names[j]}, {group.outcome}<br>{estimate:.4g}{theme.between(a, b, '.4g')}"
-        for j, estimate, a, b in zip(drawn, estimates, low, high, strict=True)
+        f"{names[j]}, {outcome}<br>{estimate:.4g}{theme.between(a, b, '.4g')}"
+        for j, estimate, a, b in zip(finite, estimates, low, high, strict=True)
     ]
-    reach = {}
-    if np.isfinite(low).any():
-        reach = {"error_x": theme.error_bars(estimates, low, high, thickness=1.5, width=4)}
+    bars = theme.error_bars(estimates, low, high, thickness=1.5, width=4)
     made.add_scatter(
-        x=estimates, y=places, mode="markers", name=group.outcome, marker=theme.marker(k, size=9),
-        text=hover, hovertemplate="%{text}<extra></extra>", **reach,
+        x=estimates, y=finite + (0.0 if len(drawn) == 1 else 0.5 * (k / (len(drawn) - 1) - 0.5)), mode="markers",
+        name=outcome, marker=theme.marker(k, size=9), text=hover, hovertemplate="%{text}<extra></extra>",
+        **({"error_x": bars} if np.isfinite(low).any() else {}),
     )  # fmt: skip
 
 
