@@ -18,6 +18,7 @@ from discriminant import (
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.data import as_rows
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
@@ -345,3 +346,11 @@ def test_two_columns_drawn_the_other_way_round_are_the_model_itself(form):
     for one, other in zip(heatmaps(figure), heatmaps(straight), strict=True):
         assert_array_equal(one.z, other.z.T)
     assert legend(figure) == legend(straight)
+
+
+def test_named_rows_are_drawn_without_a_warning_and_with_their_names():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat(["a", "b"], 30)
+    rows = as_rows(X + (y == "b")[:, None], ["length", "width"])
+    figure = decision_regions(LinearDiscriminantAnalysis().fit(rows, y), rows, y)
+    assert figure.layout.xaxis.title.text == "length"

@@ -334,14 +334,14 @@ def _file_hash(data: str, unwanted: Event) -> str | None:
 
 def _load(model: str | None, unwanted: Event) -> None:
     """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
+    if model is None or unwanted.is_set():
+        return
     import numpy as np
 
     import discriminant.storage  # noqa: F401
 
     from ..estimators.registry import new_model
 
-    if model is None or unwanted.is_set():
-        return
     made = new_model(model)
     if not unwanted.is_set():
         angle = np.arange(60.0)

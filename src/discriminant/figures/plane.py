@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import as_rows
+from ..data import Rows, as_rows
 from ..data.checks import check_integer, codes_among, label_column, same_length
 from ..data.rows import as_frame, dense_rows
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, ParameterError
@@ -85,6 +85,8 @@ def _names(model: Any, rows: Any) -> list[str]:
 def in_form_of(X: Any) -> Callable[[Array], Any]:
     """What brings numbers into the form of ``X``: a frame with the same names, or an array."""
     frame = as_frame(X)
+    if isinstance(X, Rows):
+        return lambda values: as_rows(values, X.names)
     if frame is None:
         return np.asarray
     names, backend = frame.columns, nw.get_native_namespace(frame)

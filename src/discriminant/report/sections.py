@@ -458,7 +458,9 @@ def _regions_figure(data: ReportData) -> Any:
     rows = data.rows
     assert rows is not None
     finest = int(np.sqrt(_POINTS / len(data.classes)))
-    figure = decision_regions(data.model, rows.X, rows.y, resolution=min(_RESOLUTION, finest))
+    known_by_name = hasattr(data.model, "feature_names_in_") and isinstance(rows.X, np.ndarray)
+    X = as_rows(rows.X, rows.names) if known_by_name else rows.X
+    figure = decision_regions(data.model, X, rows.y, resolution=min(_RESOLUTION, finest))
     if len(rows.names) == 2:
         figure.update_xaxes(title={"text": theme.written(rows.names[0])})
         figure.update_yaxes(title={"text": theme.written(rows.names[1])})
