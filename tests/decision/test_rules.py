@@ -343,9 +343,9 @@ def test_other_bad_input():
         Decision(COSTS).decide([[0.5, 0.5]])
     with pytest.raises(InputError, match="own values for 4 rows, but the posterior has 1 rows"):
         Decision(np.ones((4, 3, 2)), ["x", "y"]).decide(P3)
-    with pytest.raises(LabelError, match="Label 'z' of row 0 is not among the classes"):
+    with pytest.raises(LabelError, match=r"'z', which is not among the classes .*row 0"):
         Decision().total_risk(P3, ["z"])
-    with pytest.raises(InputError, match="exactly one label per row"):
+    with pytest.raises(InputError, match="Columns differ in length"):
         Decision().total_risk(P3, ["a", "b"])
     with pytest.raises(ParameterError, match="abstaining has no cost: give reject_cost="):
         Decision(thresholds=0.9).total_risk(P3)

@@ -1,16 +1,5 @@
 """From probabilities to actions: posteriors, costs, abstaining, and prior shift."""
 
-from .posteriors import Posterior, TopClasses, posterior, top_k
-from .prior_shift import PriorEstimate, estimate_priors
-from .rules import Decision, Explanation
+import lazy_loader
 
-__all__ = [
-    "Decision",
-    "Explanation",
-    "Posterior",
-    "PriorEstimate",
-    "TopClasses",
-    "estimate_priors",
-    "posterior",
-    "top_k",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

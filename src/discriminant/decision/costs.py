@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -30,32 +31,22 @@ class CostTable:
     def aligned(self, classes: Array) -> tuple[Array, list[Any]]:
         """The costs with their true classes in this order, and the actions."""
         wanted = [plain(label) for label in classes]
-        if self.classes is None:
-            self._refuse_other_count(wanted)
-            return self.values, self._action_names(wanted)
-        self._refuse_other_classes(wanted)
-        places = [self.classes.index(label) for label in wanted]
-        return self.values[..., places, :], self._action_names(self.classes)
-
-    def _action_names(self, classes: list[Any]) -> list[Any]:
-        """The actions, or where they have no names the classes, in the order of the columns."""
-        if self.actions is not None:
-            return self.actions
-        n_actions = self.values.shape[-1]
-        if n_actions != len(classes):
+        n_classes, n_actions = self.values.shape[-2:]
+        if self.classes is not None:
+            self._refuse_other_classes(wanted)
+        elif n_classes != len(wanted):
+            message = f"costs has {n_classes} rows and {n_actions} columns for the {len(wanted)} classes {wanted}. "
+            remedy = " It fits transposed: give costs.T." if n_actions == len(wanted) else ""
+            raise ParameterError(f"{message}{_ORIENTATION}.{remedy}")
+        given = self.classes or wanted
+        if self.actions is None and n_actions != n_classes:
             raise ParameterError(
-                f"costs has {n_actions} columns for {len(classes)} classes {classes}, so the actions are not the "
+                f"costs has {n_actions} columns for {n_classes} classes {given}, so the actions are not the "
                 f"classes: name them with actions=[...]. {_ORIENTATION}."
             )
-        return classes
-
-    def _refuse_other_count(self, wanted: list[Any]) -> None:
-        n_classes, n_actions = self.values.shape[-2:]
-        if n_classes == len(wanted):
-            return
-        message = f"costs has {n_classes} rows and {n_actions} columns for the {len(wanted)} classes {wanted}. "
-        remedy = " It fits transposed: give costs.T." if n_actions == len(wanted) else ""
-        raise ParameterError(f"{message}{_ORIENTATION}.{remedy}")
+        # Where actions have no names they are the classes, in the order of the columns.
+        order = [given.index(label) for label in wanted]
+        return (self.values if given == wanted else self.values[..., order, :]), self.actions or given
 
     def _refuse_other_classes(self, wanted: list[Any]) -> None:
         assert self.classes is not None
@@ -88,7 +79,12 @@ def read_costs(costs: Any, actions: Any = None, classes: Any = None) -> CostTabl
         table = _from_frame(frame)
     else:
         return _from_array(costs, named_actions, None if classes is None else _names("classes", classes))
-    return table if named_actions is None else _columns_in_order(table, named_actions)
+    if named_actions is None or table.actions is None:
+        return table
+    if set(named_actions) != set(table.actions):
+        raise ParameterError(f"costs has the actions {table.actions}, but actions={named_actions}. {_ORIENTATION}.")
+    places = [table.actions.index(action) for action in named_actions]
+    return CostTable(table.values[..., places], table.classes, named_actions)
 
 
 def _names(what: str, given: Any) -> list[Any]:
@@ -119,7 +115,14 @@ def _from_array(costs: Any, actions: list[Any] | None, classes: list[Any] | None
                 f"costs has {values.shape[-2]} rows and {values.shape[-1]} columns, but {name}={names}. "
                 f"{_ORIENTATION}.{remedy}"
             )
-    _refuse_nonfinite(values, classes, actions)
+    if not np.isfinite(values).all():
+        place = np.argwhere(~np.isfinite(values))[0]
+        k, j = int(place[-2]), int(place[-1])
+        true, action = (classes[k] if classes else k), (actions[j] if actions else j)
+        raise ParameterError(
+            f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For "
+            "what must never be done give a cost far above the others."
+        )
     return CostTable(values, classes, actions)
 
 
@@ -138,15 +141,11 @@ def _from_mapping(costs: Mapping[Any, Any]) -> CostTable:
         )
     classes = list(dict.fromkeys(plain(true) for true, _ in pairs))
     actions = list(dict.fromkeys(plain(action) for _, action in pairs))
-    rows = [[_cost_of(pairs, true, action) for action in actions] for true in classes]
-    return _from_array(rows, actions, classes)
-
-
-def _cost_of(pairs: Mapping[Any, Any], true: Any, action: Any) -> Any:
-    """The cost of a pair; being right costs nothing unless it is said."""
-    if (true, action) not in pairs and true != action:
-        raise ParameterError(f"costs does not say what the action {action!r} costs when the truth is {true!r}.")
-    return pairs.get((true, action), 0.0)
+    for true, action in product(classes, actions):
+        if (true, action) not in pairs and true != action:
+            raise ParameterError(f"costs does not say what the action {action!r} costs when the truth is {true!r}.")
+    # Being right costs nothing unless it is said.
+    return _from_array([[pairs.get((true, action), 0.0) for action in actions] for true in classes], actions, classes)
 
 
 def _from_frame(frame: Any) -> CostTable:
@@ -165,26 +164,6 @@ def _actions_among(classes: list[Any], columns: list[Any]) -> list[Any]:
     if any(label in columns for label in classes) or not set(by_text) <= set(columns):
         return columns
     return [by_text.get(column, column) for column in columns]
-
-
-def _columns_in_order(table: CostTable, wanted: list[Any]) -> CostTable:
-    assert table.actions is not None
-    if set(wanted) != set(table.actions):
-        raise ParameterError(f"costs has the actions {table.actions}, but actions={wanted}. {_ORIENTATION}.")
-    places = [table.actions.index(action) for action in wanted]
-    return CostTable(table.values[..., places], table.classes, wanted)
-
-
-def _refuse_nonfinite(values: Array, classes: list[Any] | None, actions: list[Any] | None) -> None:
-    if np.isfinite(values).all():
-        return
-    place = np.argwhere(~np.isfinite(values))[0]
-    k, j = int(place[-2]), int(place[-1])
-    true, action = (classes[k] if classes else k), (actions[j] if actions else j)
-    raise ParameterError(
-        f"costs must be finite numbers: true class {true!r}, action {action!r} has {values[tuple(place)]:g}. For what "
-        "must never be done give a cost far above the others."
-    )
 
 
 def class_written(text: Any, classes: Sequence[Any]) -> Any:

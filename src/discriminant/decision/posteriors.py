@@ -40,31 +40,23 @@ def equal_priors(classes: Array) -> Array:
 def one_for_each_class(name: str, given: Any, classes: Array, default: float | None = None) -> Array:
     """Numbers given in class order or by name, in class order; names left out get ``default``, if there is one."""
     if isinstance(given, Mapping):
-        given = _by_name(name, given, [plain(label) for label in classes], default)
+        known = [plain(label) for label in classes]
+        unknown = [plain(label) for label in given if label not in known]
+        if unknown:
+            raise ParameterError(f"{name} names {unknown[0]!r}, which is not a class. Classes: {known}.")
+        missing = [label for label in known if label not in given]
+        if missing and default is None:
+            raise ParameterError(f"{name} misses class {missing[0]!r}. Classes: {known}.")
+        given = [given.get(label, default) for label in known]
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} must be numbers, one for each class, got {given!r}.") from error
     if values.shape != (len(classes),):
         came = f"{len(values)} values" if values.ndim == 1 else f"shape {values.shape}"
-        raise ParameterError(
-            f"{name} must give one number for each of the {len(classes)} classes {_listed(classes)}, got {came}."
-        )
+        names = [plain(label) for label in classes]
+        raise ParameterError(f"{name} must give one number for each of the {len(names)} classes {names}, got {came}.")
     return values
-
-
-def _by_name(name: str, given: Mapping[Any, Any], known: list[Any], default: float | None) -> list[Any]:
-    unknown = [plain(label) for label in given if label not in known]
-    if unknown:
-        raise ParameterError(f"{name} names {unknown[0]!r}, which is not a class. Classes: {known}.")
-    missing = [label for label in known if label not in given]
-    if missing and default is None:
-        raise ParameterError(f"{name} misses class {missing[0]!r}. Classes: {known}.")
-    return [given.get(label, default) for label in known]
-
-
-def _listed(classes: Array) -> str:
-    return str([plain(label) for label in classes])
 
 
 #: How far from 1 the probabilities of a row may sum up: what float32 and six printed digits leave.
@@ -144,7 +136,20 @@ class Posterior:
             Under the new priors.
         """
         priors = check_priors(new, self.classes)
-        weighted = self.probabilities * self._ratio(priors)
+        if self.priors is None:
+            raise ParameterError(
+                "New priors need the priors of the training rows. Give them: Posterior(..., priors=...) or "
+                "posterior(model, X, priors=...)."
+            )
+        revived = np.flatnonzero((self.priors == 0) & (priors > 0))
+        if revived.size:
+            raise ParameterError(
+                f"Class {shown(self.classes[revived[0]])} had prior 0 in training: its posterior is 0 whatever its new "
+                "prior. Fit the model on rows of that class too."
+            )
+        # A class that was absent in training stays absent.
+        ratio = np.divide(priors, self.priors, out=np.zeros(len(priors)), where=self.priors > 0)
+        weighted = self.probabilities * ratio
         total = weighted.sum(axis=1, keepdims=True)
         if not total.all():
             row = int(np.argmin(total[:, 0]))
@@ -152,21 +157,6 @@ class Posterior:
                 f"Row {row} has probability 0 for every class with a positive new prior. Give its class one."
             )
         return _sound(weighted / total, self.classes, priors)
-
-    def _ratio(self, new: Array) -> Array:
-        """New priors over those of training; a class that was absent there stays absent."""
-        if self.priors is None:
-            raise ParameterError(
-                "New priors need the priors of the training rows. Give them: Posterior(..., priors=...) or "
-                "posterior(model, X, priors=...)."
-            )
-        revived = np.flatnonzero((self.priors == 0) & (new > 0))
-        if revived.size:
-            raise ParameterError(
-                f"Class {shown(self.classes[revived[0]])} had prior 0 in training: its posterior is 0 whatever its new "
-                "prior. Fit the model on rows of that class too."
-            )
-        return np.divide(new, self.priors, out=np.zeros(len(new)), where=self.priors > 0)
 
 
 def _sound(probabilities: Array, classes: Array, priors: Array | None) -> Posterior:
@@ -328,17 +318,6 @@ def _named_columns(given: Any, classes: Any) -> tuple[Array, Array]:
         names = list(frame.columns)
         chosen = label_array(names) if classes is None else class_array(classes)
         return as_rows(given).block(0, len(frame))[:, _places(names, chosen)], chosen
-    values = _table(given)
-    chosen = np.arange(values.shape[1]) if classes is None else class_array(classes)
-    if values.shape[1] != len(chosen):
-        raise InputError(
-            f"Probabilities have {values.shape[1]} columns, expected {len(chosen)}: one for each of the classes "
-            f"{[plain(label) for label in chosen]}, in this order."
-        )
-    return values, chosen
-
-
-def _table(given: Any) -> Array:
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -348,7 +327,13 @@ def _table(given: Any) -> Array:
             f"Probabilities must have shape (n_rows, n_classes), got {values.shape}. For two classes give both "
             "columns: np.column_stack([1 - p, p])."
         )
-    return values
+    chosen = np.arange(values.shape[1]) if classes is None else class_array(classes)
+    if values.shape[1] != len(chosen):
+        raise InputError(
+            f"Probabilities have {values.shape[1]} columns, expected {len(chosen)}: one for each of the classes "
+            f"{[plain(label) for label in chosen]}, in this order."
+        )
+    return values, chosen
 
 
 def _places(names: list[Any], classes: Array) -> list[int]:

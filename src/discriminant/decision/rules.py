@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.checks import check_integer, check_number, check_weights, encode_labels, label_array
+from ..data.checks import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_weights,
+    codes_among,
+    label_array,
+    label_column,
+    same_length,
+)
 from ..data.rows import as_rows
 from ..engine import map_rows
-from ..errors import InputError, LabelError, ParameterError
-from ..results import Result, plain, shown
+from ..errors import InputError, ParameterError
+from ..results import Result, plain
 from .costs import CostTable, read_costs
 from .posteriors import (
     Posterior,
@@ -76,7 +85,7 @@ class DecisionProblem:
     def row(self, i: int) -> DecisionProblem:
         """The problem of one row."""
         costs = self.costs[i] if self.costs is not None and self.costs.ndim == 3 else self.costs
-        return DecisionProblem(self.posterior[i], costs, self.costed, self.reject_cost, self.thresholds)
+        return replace(self, posterior=self.posterior[i], costs=costs)
 
     def realised(self, codes: Array) -> Array:
         """What the chosen action of each row costs, given the codes of the true classes."""
@@ -84,7 +93,11 @@ class DecisionProblem:
         abstained = chosen == len(self.costed)
         if self.reject_cost is None and abstained.any():
             raise _no_cost_of_abstaining(int(np.argmax(abstained)))
-        cost = self._cost(codes, np.where(abstained, 0, chosen))
+        column = np.where(abstained, 0, chosen)
+        if self.costs is None:
+            cost = (column != codes).astype(np.float64)
+        else:
+            cost = self.costs[(*(() if self.costs.ndim == 2 else (np.arange(len(codes)),)), codes, column)]
         return np.where(abstained, self.reject_cost or 0.0, cost)
 
     def expected(self) -> Array:
@@ -108,13 +121,6 @@ class DecisionProblem:
         certain = np.column_stack((p, np.ones(len(p))))
         return certain[:, self.named] >= self.thresholds
 
-    def _cost(self, codes: Array, column: Array) -> Array:
-        """What a costed action costs under the true class of each row."""
-        if self.costs is None:
-            return (column != codes).astype(np.float64)
-        row = () if self.costs.ndim == 2 else (np.arange(len(codes)),)
-        return self.costs[(*row, codes, column)]
-
     @property
     def _base(self) -> float:
         return 1.0 if self.costs is None else 0.0
@@ -134,18 +140,6 @@ class DecisionProblem:
         limit = np.inf if self.reject_cost is None else self.reject_cost - self._base
         best[limit <= risk[np.arange(len(p)), best]] = len(self.costed)
         return best
-
-
-def codes_of(y: Any, posterior: Posterior) -> Array:
-    """The code of each true label among the classes of the posterior."""
-    found, codes = encode_labels(y, len(posterior))
-    position = {plain(label): k for k, label in enumerate(posterior.classes)}
-    places = np.array([position.get(plain(label), -1) for label in found])
-    if places.min() < 0:
-        unseen = int(np.argmin(places))
-        row = int(np.argmax(codes == unseen))
-        raise LabelError(f"Label {shown(found[unseen])} of row {row} is not among the classes {list(position)}.")
-    return places[codes]
 
 
 def _no_cost_of_abstaining(row: int) -> ParameterError:
@@ -225,14 +219,11 @@ class Explanation(Result):
     def _limits(self) -> str:
         name, (low, high) = f"P({self.gaining})", self.holds
         now = f" (now {self.probabilities[self.gaining]:.4g})"
-        if self.below is None and self.above is None:
-            text = f"whatever {name} is{now}"
-        elif self.below is None:
-            text = f"for {name} up to {high:.4g}{now}; above: {self.above}"
-        elif self.above is None:
-            text = f"for {name} from {low:.4g}{now}; below: {self.below}"
-        else:
-            text = f"for {name} from {low:.4g} to {high:.4g}{now}; below: {self.below}, above: {self.above}"
+        start = "" if self.below is None else f" from {low:.4g}"
+        end = "" if self.above is None else f" {'to' if start else 'up to'} {high:.4g}"
+        sides = ("below", self.below), ("above", self.above)
+        beyond = ", ".join(f"{side}: {action}" for side, action in sides if action is not None)
+        text = f"for {name}{start}{end}{now}; {beyond}" if beyond else f"whatever {name} is{now}"
         if len(self.probabilities) == 2:
             return f"It holds {text}."
         return f"With probability moving between {self.losing} and {self.gaining} alone, it holds {text}."
@@ -243,7 +234,7 @@ def explanation(problem: DecisionProblem, basis: str = "") -> Explanation:
     actions = [plain(action) for action in problem.actions]
     p, chosen, risks = problem.posterior.probabilities[0], int(problem.chosen()[0]), problem.risks()[0]
     ranked = [int(j) for j in np.argsort(risks, kind="stable") if j != chosen]
-    allowed = _allowed(problem, p)
+    allowed = np.append(problem.reached(p[None])[0], True)  # abstaining always is
     runner_up = next((j for j in ranked if allowed[j]), None)
     rival = next(iter([runner_up] if runner_up is not None else ranked), chosen)
     losing, gaining = _line(problem, p, chosen, rival)
@@ -264,11 +255,6 @@ def explanation(problem: DecisionProblem, basis: str = "") -> Explanation:
         above=None if above is None else actions[above],
         basis=basis,
     )
-
-
-def _allowed(problem: DecisionProblem, p: Array) -> Array:
-    """Which actions the thresholds allow; abstaining always is."""
-    return np.append(problem.reached(p[None])[0], True)
 
 
 def _cost_matrix(problem: DecisionProblem) -> Array:
@@ -301,8 +287,7 @@ def _change(problem: DecisionProblem, p: Array, source: int, target: int) -> tup
     moved = np.tile(p, (len(middles), 1))
     moved[:, source] -= middles
     moved[:, target] += middles
-    there = Posterior(moved, problem.posterior.classes)
-    actions = DecisionProblem(there, problem.costs, problem.costed, problem.reject_cost, problem.thresholds).chosen()
+    actions = replace(problem, posterior=Posterior(moved, problem.posterior.classes)).chosen()
     other = np.flatnonzero(actions != problem.chosen()[0])
     if other.size == 0:
         return float(p[source]), None
@@ -469,7 +454,11 @@ class Decision:
             The (weighted) mean over the rows.
         """
         problem = self._problem(posterior)
-        cost = problem.expected() if y is None else problem.realised(codes_of(y, problem.posterior))
+        if y is None:
+            cost = problem.expected()
+        else:
+            same_length(y=label_column("y", y), posterior=problem.posterior)
+            cost = problem.realised(codes_among("y", y, problem.posterior.classes))
         return float(np.average(cost, weights=check_weights(sample_weight, len(cost))))
 
     def explain(self, posterior: Any, row: int = 0) -> Explanation:
@@ -492,16 +481,10 @@ class Decision:
         check_integer("row", row, 0)
         if row >= len(problem.posterior):
             raise InputError(f"row={row}, but the posterior has {len(problem.posterior)} rows (the first is 0).")
-        return explanation(problem.row(row), self._basis)
-
-    @property
-    def _basis(self) -> str:
-        """What the probabilities of the decision rest on, in words, where that is not the posterior as it was given."""
-        if self.rule == "prior":
-            return "before looking at the row"
-        if self.rule == "ml":
-            return "at equal priors"
-        return "" if self.priors is None else "at the priors of the decision"
+        # What the probabilities rest on, where that is not the posterior as it was given.
+        moved = "" if self.priors is None else "at the priors of the decision"
+        basis = {"prior": "before looking at the row", "ml": "at equal priors"}.get(str(self.rule), moved)
+        return explanation(problem.row(row), basis)
 
     def posterior_used(self, posterior: Any) -> Posterior:
         """The probabilities the decision rests on: those given, moved to its priors.
@@ -518,17 +501,14 @@ class Decision:
         """
         found = as_posterior(posterior, self.classes)
         if self.rule == "prior":
-            return self._priors_everywhere(found)
+            given = found.priors if self.priors is None else self._by_class("priors", self.priors)
+            if given is None:
+                raise ParameterError("rule='prior' needs class priors: give Decision(rule='prior', priors=...).")
+            priors = check_priors(given, found.classes)
+            return Posterior(np.tile(priors, (len(found), 1)), found.classes, priors)
         if self.rule == "ml":
             return found.with_priors(equal_priors(found.classes))
         return found if self.priors is None else found.with_priors(self._by_class("priors", self.priors))
-
-    def _priors_everywhere(self, found: Posterior) -> Posterior:
-        given = found.priors if self.priors is None else self._by_class("priors", self.priors)
-        if given is None:
-            raise ParameterError("rule='prior' needs class priors: give Decision(rule='prior', priors=...).")
-        priors = check_priors(given, found.classes)
-        return Posterior(np.tile(priors, (len(found), 1)), found.classes, priors)
 
     def _problem(self, posterior: Any) -> DecisionProblem:
         """The decision for this posterior, all names matched."""
@@ -573,8 +553,7 @@ class Decision:
     def _check_rule(self) -> None:
         if self.rule is None:
             object.__setattr__(self, "rule", "map" if self.costs is None else "risk")
-        if self.rule not in get_args(Rule):
-            raise ParameterError(f"rule must be one of {list(get_args(Rule))}, got {self.rule!r}.")
+        check_choice("rule", self.rule, get_args(Rule))
         if (self.rule == "risk") != (self.costs is not None):
             wrong = (
                 "needs costs" if self.rule == "risk" else "does not look at costs: leave them out, or use rule='risk'"

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..data import check_weights
 from ..data.checks import (
+    check_choice,
     check_number,
     encoded,
     label_array,
@@ -71,6 +72,7 @@ _NEITHER = "no row is of class {label} or was predicted so"
 
 
 RATES = {
+    "f1": Rate({"tp": 2}, {"truth": 1, "predicted": 1}, _NEITHER),
     "recall": Rate({"tp": 1}, {"truth": 1}, _ABSENT),
     "precision": Rate({"tp": 1}, {"predicted": 1}, "no row was predicted {label}"),
     "specificity": Rate({"negative": 1, "predicted": -1, "tp": 1}, {"negative": 1}, _ALONE),
@@ -83,18 +85,13 @@ RATES = {
 }
 
 
-def f_rate(m: float = 1.0) -> Rate:
-    """F_m = (m + 1) P R / (R + m P), written in counts; m is beta squared in the other convention."""
-    check_number("m", m, 0)
-    return Rate({"tp": 1 + m}, {"truth": m, "predicted": 1}, _NEITHER if m > 0 else RATES["precision"].undefined)
-
-
 def named_rate(metric: str, m: float = 1.0) -> Rate:
-    """The rate of this name; "f" takes ``m``, "f1" is "f" with m = 1."""
-    if metric in ("f", "f1"):
-        return f_rate(m if metric == "f" else 1.0)
+    """The rate of this name; "f" is F_m = (m + 1) P R / (R + m P), where m is beta squared in the other convention."""
+    if metric == "f":
+        check_number("m", m, 0)
+        return Rate({"tp": 1 + m}, {"truth": m, "predicted": 1}, RATES["f1" if m > 0 else "precision"].undefined)
     if metric not in RATES:
-        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', 'f1', {_quoted(RATES)}; {_quoted(OVERALL)}.")
+        raise ParameterError(f"Unknown measure {metric!r}. Rates: 'f', {_quoted(RATES)}; {_quoted(OVERALL)}.")
     return RATES[metric]
 
 
@@ -104,12 +101,10 @@ def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "
     "macro": every class counts the same; "weighted": by its rows; "micro": counts are added before dividing. A class
     for which the rate is undefined makes macro and weighted averages NaN; "skip" leaves it out.
     """
-    if undefined not in ("nan", "skip"):
-        raise ParameterError(f"undefined must be 'nan' or 'skip', got {undefined!r}.")
+    check_choice("undefined", undefined, ("nan", "skip"))
+    check_choice("how", how, AVERAGES)
     if how == "micro":
         return ratio(rate.part_of(counts).sum(axis=-1), rate.base_of(counts).sum(axis=-1))
-    if how not in ("macro", "weighted"):
-        raise ParameterError(f"The average must be 'macro', 'micro' or 'weighted', got {how!r}.")
     values = rate.of(counts)
     weight = np.ones(values.shape) if how == "macro" else counts.truth
     counted = (weight > 0) & ~np.isnan(values) if undefined == "skip" else weight > 0
@@ -121,35 +116,19 @@ def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "
 class Overall:
     """A measure of the whole table.
 
-    A proportion of rows has ``base``, the rows it is a proportion of; another measure a scale without bounds.
+    A proportion of rows has ``base``, the rows it is a proportion of (their number in `Margins`); another measure a
+    scale without bounds.
     """
 
     of: Statistic
-    base: Statistic | None = None
+    base: Literal["total", "covered"] | None = None
     scale: Scale = "logit"
     undefined: str = "truth or prediction is the same for every row"
-
-
-def _all_rows(counts: Margins) -> Array:
-    return counts.total
-
-
-def _covered_rows(counts: Margins) -> Array:
-    return counts.predicted.sum(axis=-1)
-
-
-def _coverage(counts: Margins) -> Array:
-    return ratio(_covered_rows(counts), counts.columns.sum(axis=-1))
 
 
 def _average(metric: str, how: str) -> Statistic:
     rate = named_rate(metric)
     return lambda counts: averaged(counts, rate, cast(Average, how))
-
-
-def _kappa(counts: Margins) -> Array:
-    """Agreement beyond that of independent labels with the same margins (Cohen 1960)."""
-    return ratio(_beyond_chance(counts), (counts.truth * counts.predicted_negative).sum(axis=-1))
 
 
 def _mcc(counts: Margins) -> Array:
@@ -164,21 +143,18 @@ def _beyond_chance(counts: Margins) -> Array:
 
 
 OVERALL = {
-    "accuracy": Overall(_average("recall", "micro"), _all_rows),
-    "error_rate": Overall(_average("fnr", "micro"), _all_rows),
-    "coverage": Overall(_coverage, _all_rows),
-    "selective_accuracy": Overall(_average("precision", "micro"), _covered_rows, undefined="no row was given a class"),
+    "accuracy": Overall(_average("recall", "micro"), "total"),
+    "error_rate": Overall(_average("fnr", "micro"), "total"),
+    "coverage": Overall(lambda counts: ratio(counts.covered, counts.columns.sum(axis=-1)), "total"),
+    "selective_accuracy": Overall(_average("precision", "micro"), "covered", undefined="no row was given a class"),
     "balanced_accuracy": Overall(_average("recall", "macro")),
-    "kappa": Overall(_kappa, scale="fisher"),
+    # Agreement beyond that of independent labels with the same margins (Cohen 1960).
+    "kappa": Overall(
+        lambda counts: ratio(_beyond_chance(counts), (counts.truth * counts.predicted_negative).sum(axis=-1)),
+        scale="fisher",
+    ),
     "mcc": Overall(_mcc, scale="fisher"),
 }
-
-
-def overall_measure(metric: str) -> Overall:
-    """The measure of the whole table of this name."""
-    if metric not in OVERALL:
-        raise ParameterError(f"Unknown measure {metric!r}. Measures: {_quoted(OVERALL)}.")
-    return OVERALL[metric]
 
 
 def ratio(part: Array, base: Array) -> Array:
@@ -211,16 +187,28 @@ class ConfusionMatrix(Result):
     Attributes
     ----------
     classes : array of shape (K,)
+        In sorted order; the rows.
     predictions : array of shape (A,)
         What the columns stand for: the classes, then the actions that are none.
     counts : array of shape (K, A)
         int64, or float64 sums of weights.
+
+    See Also
+    --------
+    evaluate : Everything at once, with intervals.
+    Evaluator : The same of rows that come in parts.
 
     Notes
     -----
     Rates are those of each class against all others, one for each class. Where one has no denominator it is NaN, and
     `undefined` says why. Averages over classes are then NaN too; ``undefined="skip"`` averages the others. Abstaining
     is neither right nor left out: it lowers accuracy and recall, not precision.
+
+    References
+    ----------
+    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20.
+    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
+    Computational Biology and Chemistry 28.
 
     Examples
     --------
@@ -268,16 +256,38 @@ class ConfusionMatrix(Result):
         ----------
         y, predicted : array-like of shape (n_rows,)
             True labels, and predicted labels or actions.
-        classes, actions : array-like, optional
-            As for the class.
+        classes : array-like, optional
+            All classes, as for the class.
         sample_weight : array-like of shape (n_rows,), optional
             Frequencies: weight 3 counts as three rows.
+        actions : array-like, optional
+            Other predictions, as for the class.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Of all the rows.
         """
         return cls(classes, actions).update(y, predicted, sample_weight)
 
     @classmethod
     def from_counts(cls, counts: Any, classes: Any, actions: Any = None) -> ConfusionMatrix:
-        """The matrix of counts that were made elsewhere: rows truth, columns prediction, in the order of the names."""
+        """The matrix of counts that were made elsewhere: rows truth, columns prediction, in the order of the names.
+
+        Parameters
+        ----------
+        counts : array-like of shape (K, A)
+            How often each class was given each prediction, or sums of weights.
+        classes : array-like of shape (K,)
+            Names of the rows and of the first K columns.
+        actions : array-like of shape (A - K,), optional
+            Names of the other columns.
+
+        Returns
+        -------
+        ConfusionMatrix
+            It can be updated and merged.
+        """
         made = cls(classes, actions)
         values, names = np.asarray(counts), list(classes)
         columns = [*names, *made.extra]
@@ -292,12 +302,36 @@ class ConfusionMatrix(Result):
         return made
 
     def update(self, y: Any, predicted: Any, sample_weight: Any = None) -> Self:
-        """Count more rows; returns the matrix itself."""
+        """Count more rows; returns the matrix itself.
+
+        Parameters
+        ----------
+        y, predicted : array-like of shape (n_rows,)
+            True labels, and predicted labels or actions.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Itself.
+        """
         self._take(cross_table(y, predicted, sample_weight))
         return self
 
     def merge(self, other: ConfusionMatrix) -> Self:
-        """Add what another matrix has counted; returns the matrix itself."""
+        """Add what another matrix has counted; returns the matrix itself.
+
+        Parameters
+        ----------
+        other : ConfusionMatrix
+            Counts of other rows.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Itself, with the counts of both.
+        """
         joined = ConfusionMatrix(self.declared, list(dict.fromkeys([*self.extra, *other.extra])))
         joined._take(self._table)
         joined._take(other._table)
@@ -317,34 +351,35 @@ class ConfusionMatrix(Result):
     __hash__ = None  # type: ignore[assignment]
 
     def copy(self) -> ConfusionMatrix:
-        """A matrix with the same counts that can be updated by itself."""
+        """A matrix with the same counts that can be updated by itself.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Equal to this one.
+        """
         return copy(self)
 
     def _take(self, table: CrossTable) -> None:
-        """Add a cross table; nothing changes if a label is refused."""
-        classes, extra = self._sorted_out(table)
-        columns = [*classes, *extra]
-        counts = self._table.arranged(classes, columns) + table.arranged(classes, columns)
-        self.extra, self._table = extra, CrossTable(classes, columns, counts)
-
-    def _sorted_out(self, table: CrossTable) -> tuple[list[Any], list[Any]]:
-        """All classes and all actions that are none, with those of a new table."""
-        truth = ordered(self._table.truth, table.truth) if self.declared is None else self.declared
+        """Add a cross table: its classes, and its actions that are none; nothing changes if a label is refused."""
+        classes = ordered(self._table.truth, table.truth) if self.declared is None else self.declared
         extra = list(self.extra)
-        if ABSTAIN in table.prediction and ABSTAIN not in truth and ABSTAIN not in extra:
+        if ABSTAIN in table.prediction and ABSTAIN not in classes and ABSTAIN not in extra:
             extra.append(ABSTAIN)
-        both = [label for label in table.truth if label in extra]
-        if both:
-            raise LabelError(f"{shown(both[0])} is a true label in y, but stood for an action that is not a class.")
+        for label in table.truth:
+            if label in extra:
+                raise LabelError(f"{shown(label)} is a true label in y, but stood for an action that is not a class.")
         predicted = [label for label in table.prediction if label not in extra]
         if self.declared is None:
-            return ordered(truth, predicted), extra
+            classes = ordered(classes, predicted)
         remedy = "declare predictions that are not classes: actions=[...]"
         for name, labels, more in (("y", table.truth, ()), ("predicted", predicted, (remedy,))):
             for label in labels:
-                if label not in self.declared:
-                    raise unknown_label(name, label, self.declared, *more)
-        return self.declared, extra
+                if label not in classes:
+                    raise unknown_label(name, label, classes, *more)
+        columns = [*classes, *extra]
+        counts = self._table.arranged(classes, columns) + table.arranged(classes, columns)
+        self.extra, self._table = extra, CrossTable(classes, columns, counts)
 
     @property
     def total(self) -> float:
@@ -392,16 +427,53 @@ class ConfusionMatrix(Result):
     )
 
     def f(self, m: float = 1.0) -> Array:
-        """F_m = (m + 1) P R / (R + m P) of each class; m = 1 is F1, and m is beta squared in the other convention."""
+        """F_m = (m + 1) P R / (R + m P) of each class; m = 1 is F1, and m is beta squared in the other convention.
+
+        Parameters
+        ----------
+        m : float, default=1.0
+            Weight of the recall, 0 or more.
+
+        Returns
+        -------
+        array of shape (K,)
+            From 0 to 1, or NaN.
+        """
         return self.rate("f", m)
 
     def rate(self, metric: str, m: float = 1.0) -> Array:
-        """A rate of each class by its name, NaN where it is undefined."""
+        """A rate of each class by its name, NaN where it is undefined.
+
+        Parameters
+        ----------
+        metric : str
+            Name of the rate, as in `average`.
+        m : float, default=1.0
+            For "f".
+
+        Returns
+        -------
+        array of shape (K,)
+            In the order of ``classes``.
+        """
         return named_rate(metric, m).of(self._margins)
 
     def overall(self, metric: str) -> float:
-        """A measure of the whole matrix by its name, such as "balanced_accuracy" or "kappa"."""
-        return float(overall_measure(metric).of(self._margins))
+        """A measure of the whole matrix by its name, such as "balanced_accuracy" or "kappa".
+
+        Parameters
+        ----------
+        metric : str
+            "accuracy", "error_rate", "coverage", "selective_accuracy", "balanced_accuracy", "kappa" or "mcc".
+
+        Returns
+        -------
+        float
+            NaN where it is undefined.
+        """
+        if metric not in OVERALL:
+            raise ParameterError(f"Unknown measure {metric!r}. Measures: {_quoted(OVERALL)}.")
+        return float(OVERALL[metric].of(self._margins))
 
     def average(
         self,
@@ -416,12 +488,17 @@ class ConfusionMatrix(Result):
         ----------
         metric : str
             "recall", "precision", "specificity", "fnr", "fpr", "npv", "jaccard", "f1" or "f".
-        how : {"macro", "micro", "weighted"}
+        how : {"macro", "micro", "weighted"}, default="macro"
             Every class alike; counts added before dividing; by the rows of each class.
-        undefined : {"nan", "skip"}
+        undefined : {"nan", "skip"}, default="nan"
             Whether a class for which the rate is undefined makes the average NaN or is left out of it.
-        m : float
+        m : float, default=1.0
             For "f".
+
+        Returns
+        -------
+        float
+            The average.
         """
         return float(averaged(self._margins, named_rate(metric, m), how, undefined))
 
@@ -435,34 +512,53 @@ class ConfusionMatrix(Result):
     mcc = _measure("mcc", "Matthews's correlation coefficient, for two classes or many.")
 
     def balanced_accuracy(self, undefined: Undefined = "nan") -> float:
-        """The mean recall of all classes."""
+        """The mean recall of all classes.
+
+        Parameters
+        ----------
+        undefined : {"nan", "skip"}, default="nan"
+            What a class without rows does to the mean.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         return self.average("recall", "macro", undefined)
 
     def undefined(self, metric: str) -> dict[Any, str]:
         """Why the measure is undefined, by class; a measure of the whole matrix has the key "overall".
 
+        Parameters
+        ----------
+        metric : str
+            A rate of a class or a measure of the whole matrix.
+
+        Returns
+        -------
+        dict of str
+            Empty where the measure is defined.
+
+        Examples
+        --------
         >>> ConfusionMatrix.of(["a", "b"], ["a", "a"]).undefined("precision")
         {'b': "precision of class 'b': no row was predicted 'b'"}
         """
         if metric in OVERALL:
-            reason = self._why_undefined(metric)
-            return {"overall": reason} if reason else {}
+            if not np.isnan(self.overall(metric)):
+                return {}
+            reason = OVERALL[metric].undefined
+            if self.total == 0:
+                reason = "no row has been counted"
+            elif metric == "balanced_accuracy":
+                reason = "; ".join(self.undefined("recall").values())
+            return {"overall": f"{metric_name(metric)}: {reason}"}
         rate, names = named_rate(metric), self.classes.tolist()
         return {
             label: f"{metric_name(metric)} of class {shown(label)}: {rate.undefined.format(label=shown(label))}"
             for label, value in zip(names, self.rate(metric), strict=True)
             if np.isnan(value)
         }
-
-    def _why_undefined(self, metric: str) -> str:
-        name = metric_name(metric)
-        if not np.isnan(self.overall(metric)):
-            return ""
-        if self.total == 0:
-            return f"{name}: no row has been counted"
-        if metric == "balanced_accuracy":
-            return f"{name}: {'; '.join(self.undefined('recall').values())}"
-        return f"{name}: {OVERALL[metric].undefined}"
 
     def interval(
         self, metric: str, of: Any = None, level: float = 0.95, random_state: Any = 0, m: float = 1.0
@@ -476,11 +572,22 @@ class ConfusionMatrix(Result):
             "kappa" or "mcc".
         of : a class, "macro", "micro" or "weighted", optional
             For the rate of a class: which class, or which average.
-        level : float
-        random_state : int or Generator
+        level : float, default=0.95
+            Of the interval.
+        random_state : int or Generator, default=0
             For measures that are bootstrapped.
-        m : float
+        m : float, default=1.0
             For "f".
+
+        Returns
+        -------
+        Interval
+            Wilson's for proportions, by the BCa bootstrap for other measures.
+
+        References
+        ----------
+        Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA 22.
+        Efron, B. (1987). Better bootstrap confidence intervals. JASA 82.
 
         Examples
         --------
@@ -488,14 +595,42 @@ class ConfusionMatrix(Result):
         >>> print(found.interval("recall", of=0))
         0.7695 to 0.9604 (95 %, Wilson)
         """
-        sample = TableSample(self.counts)
-        return table_interval(sample, self._table.truth, metric, of, check_level(level), random_state, m)
+        sample, classes = TableSample(self.counts), self._table.truth
+        check_level(level)
+        if metric in OVERALL:
+            if OVERALL[metric].base is not None:
+                return share_interval(sample, metric, level)
+            return other_intervals(sample, [(metric, "overall")], level, random_state)[0]
+        rate = named_rate(metric, m)
+        metric = "f1" if metric == "f" and m == 1 else metric
+        if of in AVERAGES and of not in classes:
+            if metric != "f":
+                return other_intervals(sample, [(metric, of)], level, random_state)[0]
+            return sample.intervals(lambda c: averaged(c, rate, of)[..., None], ["logit"], level, random_state)[0]
+        if of is None:
+            raise ParameterError(f"{metric} is a rate of a class: give of=, one of {classes} or of {list(AVERAGES)}.")
+        if of not in classes:
+            raise LabelError(f"{shown(of)} is not among the classes {classes}, nor an average {list(AVERAGES)}.")
+        k = classes.index(of)
+        if metric != "f":
+            return class_intervals(sample, metric, level)[k]
+        return sample.intervals(lambda c: rate.of(c)[..., [k]], ["logit"], level, random_state)[0]
 
     def normalised(self, by: Literal["truth", "prediction", "all"] = "truth") -> Array:
-        """The counts as shares of their row (truth), column (prediction) or all rows; NaN where there are none."""
+        """The counts as shares of their row (truth), column (prediction) or all rows; NaN where there are none.
+
+        Parameters
+        ----------
+        by : {"truth", "prediction", "all"}, default="truth"
+            What sums to 1.
+
+        Returns
+        -------
+        array of shape (K, A)
+            Shares.
+        """
         axes: dict[str, Any] = {"truth": -1, "prediction": -2, "all": (-2, -1)}
-        if by not in axes:
-            raise ParameterError(f"by must be 'truth', 'prediction' or 'all', got {by!r}.")
+        check_choice("by", by, tuple(axes))
         return ratio(self.counts, self.counts.sum(axis=axes[by], keepdims=True))
 
     def _columns(self) -> dict[str, Any]:
@@ -503,13 +638,30 @@ class ConfusionMatrix(Result):
         return {"truth": self.classes.tolist(), **counts}
 
     def to_frame(self, backend: Any = None) -> Any:
-        """The counts: as a pandas frame with named axes, or as a frame of ``backend`` with the truth as a column."""
+        """The counts: as a pandas frame with named axes, or as a frame of ``backend`` with the truth as a column.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow".
+
+        Returns
+        -------
+        frame
+            One row for each class.
+        """
         if backend is not None:
             return super().to_frame(backend)
         return matrix_frame(self.counts, self.classes.tolist(), self.predictions.tolist(), "truth", "prediction")
 
     def to_dict(self) -> dict[str, Any]:
-        """The matrix as plain values for JSON."""
+        """The matrix as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Classes, predictions and counts.
+        """
         return {
             "rows": "truth",
             "columns": "prediction",
@@ -596,8 +748,8 @@ def _integer_table(truth: Array, prediction: Array, least: int, size: int) -> Cr
 
 def share_interval(sample: TableSample, metric: str, level: float) -> Interval:
     """The interval of a proportion of the whole table."""
-    share, base = OVERALL[metric].of, cast(Statistic, OVERALL[metric].base)
-    return sample.share_intervals(lambda c: share(c)[..., None], lambda c: base(c)[..., None], level)[0]
+    share, base = OVERALL[metric].of, cast(str, OVERALL[metric].base)
+    return sample.share_intervals(lambda c: share(c)[..., None], lambda c: getattr(c, base)[..., None], level)[0]
 
 
 def class_intervals(sample: TableSample, metric: str, level: float) -> list[Interval]:
@@ -617,28 +769,20 @@ def other_intervals(
     sample: TableSample, wanted: list[tuple[str, str]], level: float, random_state: Any
 ) -> list[Interval]:
     """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
-    functions = [_statistic(metric, of) for metric, of in wanted]
+    functions = [OVERALL[metric].of if of == "overall" else _average(metric, of) for metric, of in wanted]
     scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
     found = sample.intervals(
         lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state
     )
-    return [
-        (_at_the_end(sample, metric, of, level) if math.isnan(interval.low) else None) or interval
-        for (metric, of), interval in zip(wanted, found, strict=True)
-    ]
-
-
-def _statistic(metric: str, of: str) -> Statistic:
-    return OVERALL[metric].of if of == "overall" else _average(metric, of)
-
-
-def _at_the_end(sample: TableSample, metric: str, of: str, level: float) -> Interval | None:
-    """The interval of a measure at the end of its range, where every resample leaves it; None if it is elsewhere."""
-    if metric == "balanced_accuracy":
-        metric, of = "recall", "macro"
-    if of in ("macro", "weighted"):
-        return _mean_of_limits(sample, metric, of, level)
-    return _with_most_errors(sample, _statistic(metric, of), level)
+    for i, (metric, of) in enumerate(wanted):
+        if math.isnan(found[i].low):
+            # At the end of its range every resample leaves the measure there.
+            metric, of = ("recall", "macro") if metric == "balanced_accuracy" else (metric, of)
+            if of in ("macro", "weighted"):
+                found[i] = _mean_of_limits(sample, metric, of, level) or found[i]
+            else:
+                found[i] = _with_most_errors(sample, functions[i], level) or found[i]
+    return found
 
 
 def _mean_of_limits(sample: TableSample, metric: str, how: str, level: float) -> Interval | None:
@@ -669,32 +813,3 @@ def _with_most_errors(sample: TableSample, function: Statistic, level: float) ->
         return None
     worst = float(function(Margins(right.low * counts.tp, counts.truth, counts.columns)))
     return Interval(min(worst, end), max(worst, end), level, f"{right.method}, of the errors")
-
-
-def table_interval(
-    sample: TableSample, classes: list[Any], metric: str, of: Any, level: float, random_state: Any, m: float
-) -> Interval:
-    """The interval of one measure; see `ConfusionMatrix.interval`."""
-    if metric in OVERALL:
-        if OVERALL[metric].base is not None:
-            return share_interval(sample, metric, level)
-        return other_intervals(sample, [(metric, "overall")], level, random_state)[0]
-    rate = named_rate(metric, m)
-    if metric == "f" and m == 1:
-        metric = "f1"
-    if of in AVERAGES and of not in classes:
-        if metric != "f":
-            return other_intervals(sample, [(metric, of)], level, random_state)[0]
-        return sample.intervals(lambda c: averaged(c, rate, of)[..., None], ["logit"], level, random_state)[0]
-    k = _place(of, classes, metric)
-    if metric != "f":
-        return class_intervals(sample, metric, level)[k]
-    return sample.intervals(lambda c: rate.of(c)[..., [k]], ["logit"], level, random_state)[0]
-
-
-def _place(of: Any, classes: list[Any], metric: str) -> int:
-    if of is None:
-        raise ParameterError(f"{metric} is a rate of a class: give of=, one of {classes} or of {list(AVERAGES)}.")
-    if of not in classes:
-        raise LabelError(f"{shown(of)} is not among the classes {classes}, nor an average {list(AVERAGES)}.")
-    return classes.index(of)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -94,22 +93,6 @@ class RankedScores:
         return self.n_positive > 0 and self.n_negative > 0
 
 
-@dataclass(frozen=True)
-class Influence:
-    """How much one more row moves a measure: a positive and a negative row of each distinct score."""
-
-    positive: Array
-    negative: Array
-
-    def variance(self, ranked: RankedScores) -> float:
-        """The variance of the measure, if every row is a draw of its own."""
-        return float(ranked.positive @ np.square(self.positive) + ranked.negative @ np.square(self.negative))
-
-    def of_rows(self, is_positive: Array, place: Array) -> Array:
-        """The influence of each row, where its score is the ``place``-th."""
-        return np.where(is_positive, self.positive[place], self.negative[place])
-
-
 def rank(is_positive: Array, scores: Array, weight: Array | None = None) -> RankedScores:
     """The ranked scores of rows."""
     if weight is not None:
@@ -145,15 +128,11 @@ def auc(ranked: RankedScores) -> float:
     if not ranked.two_sided:
         return math.nan
     value = float(kernels.placement_moments(ranked.positive, ranked.negative, 0.0)[0]) / ranked.n_positive
-    return _without_rounding(value, ranked) if min(value, 1 - value) < _NEAR_THE_END else value
-
-
-def _without_rounding(value: float, ranked: RankedScores) -> float:
-    """An AUC near 0 or 1, which is exactly that where the two sides do not overlap: sums of weights are rounded."""
-    of_positive, of_negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
-    if of_positive[-1] < of_negative[0]:
-        return 1.0
-    return 0.0 if of_negative[-1] < of_positive[0] else value
+    if min(value, 1 - value) < _NEAR_THE_END:
+        # It is exactly 0 or 1 where the two sides do not overlap: sums of weights are rounded.
+        of_positive, of_negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
+        value = 1.0 if of_positive[-1] < of_negative[0] else 0.0 if of_negative[-1] < of_positive[0] else value
+    return value
 
 
 def auc_variance(ranked: RankedScores) -> float:
@@ -165,18 +144,17 @@ def auc_variance(ranked: RankedScores) -> float:
     return float(of_positive / (m * (m - 1)) + of_negative / (n * (n - 1)))
 
 
-def auc_influence(ranked: RankedScores, n_positive: float, n_negative: float) -> Influence:
-    """The influence of rows on the AUC (DeLong, DeLong & Clarke-Pearson 1988).
+def auc_influence(ranked: RankedScores, n_positive: float, n_negative: float) -> Array:
+    """How much one more row of each distinct score moves the AUC (DeLong, DeLong & Clarke-Pearson 1988).
+
+    The first row of the array is for negative rows, the second for positive ones.
 
     ``n_positive`` and ``n_negative`` are the numbers of independent draws: rows, or clusters that have such rows. They
     are what the variance is corrected for (n / (n - 1)); for rows it is then DeLong's.
     """
-    value = auc(ranked)
-    of_positive, of_negative = ranked.placements
-    return Influence(
-        (of_positive - value) / ranked.n_positive * _correction(n_positive),
-        (of_negative - value) / ranked.n_negative * _correction(n_negative),
-    )
+    value, (of_positive, of_negative) = auc(ranked), ranked.placements
+    of_positive = (of_positive - value) / ranked.n_positive * _correction(n_positive)
+    return np.stack(((of_negative - value) / ranked.n_negative * _correction(n_negative), of_positive))
 
 
 def average_precision(ranked: RankedScores) -> float:
@@ -186,22 +164,17 @@ def average_precision(ranked: RankedScores) -> float:
     return float(ranked.positive @ ranked.precision) / ranked.n_positive
 
 
-def average_precision_influence(ranked: RankedScores, n: float) -> Influence:
-    """The influence of rows on the average precision: its derivative in their weights.
+def average_precision_influence(ranked: RankedScores, n: float) -> Array:
+    """The influence on the average precision, as `auc_influence`: its derivative in the weights of rows.
 
     A row changes the precision at its own score and at all lower ones. ``n`` is the number of independent draws.
     """
     value, precision = average_precision(ranked), ranked.precision
     predicted = np.maximum(ranked.predicted, 1e-300)
-    gained = _from_below(ranked.positive / predicted)
-    lost = _from_below(ranked.positive * precision / predicted)
-    scale = _correction(n) / ranked.n_positive
-    return Influence((precision + gained - lost - value) * scale, -lost * scale)
-
-
-def _from_below(values: Array) -> Array:
-    """Sums over this and all lower scores."""
-    return np.cumsum(values[::-1])[::-1]
+    # Sums over this and all lower scores.
+    gained = np.cumsum((ranked.positive / predicted)[::-1])[::-1]
+    lost = np.cumsum((ranked.positive * precision / predicted)[::-1])[::-1]
+    return np.stack((-lost, precision + gained - lost - value)) * (_correction(n) / ranked.n_positive)
 
 
 def _correction(n: float) -> float:
@@ -220,8 +193,8 @@ def row_influences(
     else:
         sides = [np.count_nonzero(design.sums(side)) for side in (is_positive, ~is_positive)]
         draws = float(sides[0]), float(sides[1]), float(design.n_clusters)
-    of_auc = auc_influence(ranked, draws[0], draws[1]).of_rows(is_positive, place)
-    return of_auc, average_precision_influence(ranked, draws[2]).of_rows(is_positive, place)
+    rows = is_positive.astype(np.intp), place
+    return auc_influence(ranked, draws[0], draws[1])[rows], average_precision_influence(ranked, draws[2])[rows]
 
 
 #: Resamples of the interval, and how many cells of neighbouring scores are drawn.
@@ -260,36 +233,6 @@ class BestThreshold(Result):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ClusteredRows:
-    """Rows drawn in clusters: their design, the side of each, and the place of its score among all ranked."""
-
-    design: SamplingDesign
-    is_positive: Array
-    place: Array
-
-
-def best_threshold(
-    ranked: RankedScores,
-    table: Array,
-    prior: float | None,
-    level: float,
-    random_state: Any,
-    clustered: ClusteredRows | None = None,
-) -> BestThreshold:
-    """See `Roc.best_threshold`."""
-    if prior is not None:
-        check_number("prior", prior, 0, 1)
-    expected = expected_costs(ranked.positive, ranked.negative, table, prior)
-    if np.isnan(expected).all():
-        return BestThreshold(nan, nan, nan, nan, no_interval(level, "there are only positive or only negative rows"))
-    best = int(np.argmin(expected))
-    tpr = ranked.positive[:best].sum() / ranked.n_positive
-    fpr = ranked.negative[:best].sum() / ranked.n_negative
-    interval = _interval(ranked, table, prior, level, random_state, clustered)
-    return BestThreshold(float(_cutoffs(ranked.values)[best]), float(expected[best]), float(tpr), float(fpr), interval)
-
-
 def threshold_costs(cost_fp: float, cost_fn: float, costs: Any, positive: Any = None) -> Array:
     """The four costs, rows the truth and columns the decision, negative first."""
     if costs is None:
@@ -320,17 +263,12 @@ def _negative_first(found: CostTable, positive: Any) -> Array:
     return values[:, [actions.index(label) for label in sides]]
 
 
-def _cutoffs(values: Array) -> Array:
-    """The thresholds that can be chosen: above all scores, then at each of them."""
-    return np.append(np.inf, values)
-
-
 def expected_costs(positive: Array, negative: Array, costs: Array, prior: float | None) -> Array:
-    """The cost of a row at each cutoff, for one table of counts or a stack of them (cells last)."""
-    m, n = positive.sum(axis=-1, keepdims=True), negative.sum(axis=-1, keepdims=True)
+    """The cost of a row at each threshold: above all scores, then at each of them, with the rows that have it."""
+    m, n = positive.sum(), negative.sum()
     share = m / (m + n) if prior is None else prior
     with np.errstate(invalid="ignore", divide="ignore"):
-        tpr, fpr = _running(positive) / m, _running(negative) / n
+        tpr, fpr = (np.append(0.0, np.cumsum(counts)) / counts.sum() for counts in (positive, negative))
     of_positive = costs[1, 0] + (costs[1, 1] - costs[1, 0]) * tpr
     of_negative = costs[0, 0] + (costs[0, 1] - costs[0, 0]) * fpr
     return share * of_positive + (1 - share) * of_negative
@@ -341,35 +279,6 @@ def _running(counts: Array) -> Array:
     return np.concatenate((np.zeros((*counts.shape[:-1], 1)), np.cumsum(counts, axis=-1)), axis=-1)
 
 
-def _interval(
-    ranked: RankedScores,
-    costs: Array,
-    prior: float | None,
-    level: float,
-    random_state: Any,
-    clustered: ClusteredRows | None,
-) -> Interval:
-    """The percentile bootstrap interval.
-
-    The minimum of a step function is not smooth in the rows, so the bootstrap is only approximate here: in simulations
-    its 95 % intervals covered in 97 to 98 % of the cases.
-    """
-    starts = _cell_starts(ranked)
-    cutoffs = _cutoffs(ranked.values[np.append(starts[1:], len(ranked.values)) - 1])
-    rng, found = np.random.default_rng(random_state), np.empty(_RESAMPLES)
-    draw = _row_draws(ranked, starts, rng) if clustered is None else _cluster_draws(clustered, starts, rng)
-    for r in range(_RESAMPLES):
-        positive, negative = draw().reshape(2, -1)
-        expected = expected_costs(positive, negative, costs, prior)
-        found[r] = np.nan if np.isnan(expected).any() else cutoffs[np.argmin(expected)]
-    kept = found[~np.isnan(found)]
-    if kept.size < 0.9 * _RESAMPLES:
-        return no_interval(level, "too many resamples have only positive or only negative rows")
-    low, high = np.quantile(kept, [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
-    of_what = "" if clustered is None else f" of {clustered.design.n_clusters:,} clusters"
-    return Interval(float(low), float(high), level, f"percentile bootstrap{of_what}, {_RESAMPLES:,} resamples")
-
-
 def _row_draws(ranked: RankedScores, starts: Array, rng: np.random.Generator) -> Callable[[], Array]:
     """Draws as many rows as there are; the counts of each cell, positive ones first."""
     cells = np.concatenate([np.add.reduceat(side, starts) for side in (ranked.positive, ranked.negative)])
@@ -377,10 +286,12 @@ def _row_draws(ranked: RankedScores, starts: Array, rng: np.random.Generator) ->
     return lambda: rng.multinomial(round(total), cells / total).astype(np.float64)
 
 
-def _cluster_draws(rows: ClusteredRows, starts: Array, rng: np.random.Generator) -> Callable[[], Array]:
+def _cluster_draws(
+    design: SamplingDesign, is_positive: Array, place: Array, starts: Array, rng: np.random.Generator
+) -> Callable[[], Array]:
     """Draws as many clusters as there are, each with all its rows; the counts of each cell as of `_row_draws`."""
-    cell = np.searchsorted(starts, rows.place, side="right") - 1 + len(starts) * ~rows.is_positive
-    cells, count = rows.design.by_cluster(cell, 2 * len(starts)), rows.design.n_clusters
+    cell = np.searchsorted(starts, place, side="right") - 1 + len(starts) * ~is_positive
+    cells, count = design.by_cluster(cell, 2 * len(starts)), design.n_clusters
     return lambda: np.asarray(rng.multinomial(count, np.full(count, 1 / count)) @ cells, dtype=np.float64)
 
 
@@ -457,7 +368,8 @@ class JointVariance:
     average_precision: float
     words: str
     degrees: float
-    rows: ClusteredRows | None = None  #: for what has no variance and is drawn again instead
+    #: For what has no variance and is drawn again instead: the design, the side of each row, and the place of its score
+    rows: tuple[SamplingDesign, Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -526,8 +438,18 @@ class Roc(ScoreCurve):
         Infinity, then the distinct scores from the largest down.
     tpr, fpr : arrays
         The share of positive and of negative rows at or above each threshold.
+    ranked : RankedScores
+        Each distinct score with the weight of its positive and negative rows.
+    positive : label
+        The class that high scores stand for.
+    clustered : JointVariance or None
+        Variances of rows that are not independent.
     auc : float
         The area under the curve; NaN without positive or negative rows.
+
+    See Also
+    --------
+    roc : Makes it.
     """
 
     kind = "ROC"
@@ -559,20 +481,25 @@ class Roc(ScoreCurve):
 
         Parameters
         ----------
-        level : float
-        scale : {"logit", "linear"}
+        level : float, default=0.95
+            Its confidence.
+        scale : {"logit", "linear"}, default="logit"
             "logit" stays within 0 and 1. Where positive and negative scores do not overlap the variance is 0, and
             Newcombe's score interval is given.
+
+        Returns
+        -------
+        Interval
+            Of the area under the curve.
         """
         check_level(level)
         if self.auc in (0.0, 1.0) and not self.undefined:
-            return newcombe_interval(self.auc, *self._draws(), level)
+            # Independent positive and negative draws; of clusters no more than there are.
+            most = math.inf if self.clustered is None else self.clustered.degrees + 1
+            return newcombe_interval(
+                self.auc, min(self.ranked.n_positive, most), min(self.ranked.n_negative, most), level
+            )
         return self._interval(self.auc, self.auc_variance, level, "DeLong", scale)
-
-    def _draws(self) -> tuple[float, float]:
-        """Independent positive and negative draws; of clusters no more than there are."""
-        most = math.inf if self.clustered is None else self.clustered.degrees + 1
-        return min(self.ranked.n_positive, most), min(self.ranked.n_negative, most)
 
     def partial_auc(
         self, max_fpr: float | None = None, fpr_range: tuple[float, float] | None = None, standardised: bool = False
@@ -585,38 +512,34 @@ class Roc(ScoreCurve):
             From a false positive rate of 0 to this one.
         fpr_range : pair of floats, optional
             Between these two.
-        standardised : bool
+        standardised : bool, default=False
             McClish's form: 0.5 for scores that tell nothing, 1 for perfect ones.
-        """
-        low, high = self._fpr_range(max_fpr, fpr_range)
-        if self.undefined:
-            return math.nan
-        inside = (self.fpr > low) & (self.fpr < high)
-        x = np.concatenate(([low], self.fpr[inside], [high]))
-        # At a vertical step the curve starts from its top on the left end, and stops at its foot on the right end.
-        y = np.concatenate(([self._tpr_at(low, "right")], self.tpr[inside], [self._tpr_at(high, "left")]))
-        area = float(np.trapezoid(y, x))
-        if not standardised:
-            return area
-        least, most = (high**2 - low**2) / 2, high - low
-        return 0.5 * (1 + (area - least) / (most - least))
 
-    def _fpr_range(self, max_fpr: float | None, fpr_range: tuple[float, float] | None) -> tuple[float, float]:
+        Returns
+        -------
+        float
+            NaN without positive or negative rows.
+
+        References
+        ----------
+        McClish, D. K. (1989). Analyzing a portion of the ROC curve. Medical Decision Making 9.
+        """
         if (max_fpr is None) == (fpr_range is None):
             raise ParameterError("partial_auc needs max_fpr or fpr_range, one of them.")
         low, high = fpr_range if fpr_range is not None else (0.0, max_fpr or 0.0)
         check_number("the lower end of fpr_range", low, 0, 1)
         check_number("max_fpr" if fpr_range is None else "the upper end of fpr_range", high, low, 1, open_below=True)
-        return float(low), float(high)
-
-    def _tpr_at(self, fpr: float, side: Literal["left", "right"]) -> float:
-        """The height of the curve at a false positive rate, on this side of a vertical step."""
-        after = int(np.searchsorted(self.fpr, fpr, side=side))
-        if side == "right" and self.fpr[after - 1] == fpr:
-            return float(self.tpr[after - 1])
-        if side == "left" and self.fpr[after] == fpr:
-            return float(self.tpr[after])
-        return float(np.interp(fpr, self.fpr[after - 1 : after + 1], self.tpr[after - 1 : after + 1]))
+        if self.undefined:
+            return math.nan
+        # Each straight piece of the curve, cut off at both ends: its width times the height at its middle.
+        start, stop = np.clip(self.fpr[:-1], low, high), np.clip(self.fpr[1:], low, high)
+        width, rise = np.diff(self.fpr), np.diff(self.tpr)
+        slope = np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
+        area = float((stop - start) @ (self.tpr[:-1] + slope * ((start + stop) / 2 - self.fpr[:-1])))
+        if not standardised:
+            return area
+        least, most = (high**2 - low**2) / 2, high - low
+        return 0.5 * (1 + (area - least) / (most - least))
 
     def best_threshold(
         self,
@@ -631,18 +554,56 @@ class Roc(ScoreCurve):
 
         Parameters
         ----------
-        cost_fp, cost_fn : float
+        cost_fp, cost_fn : float, default=1.0
             Costs of calling a negative row positive and of missing a positive one.
         prior : float, optional
             The share of positive rows where the threshold will be used. Default: that of these rows.
         costs : array-like of shape (2, 2), dict or frame, optional
             Instead of the two: rows the truth, columns the decision, negative first, or both by name as for `Decision`.
-        level : float
-        random_state : int or Generator
+        level : float, default=0.95
+            Of the interval of the threshold.
+        random_state : int or Generator, default=0
+            Of the bootstrap.
+
+        Returns
+        -------
+        BestThreshold
+            With the rates and the cost there.
         """
-        table = threshold_costs(cost_fp, cost_fn, costs, self.positive)
+        table, ranked = threshold_costs(cost_fp, cost_fn, costs, self.positive), self.ranked
+        check_level(level)
+        if prior is not None:
+            check_number("prior", prior, 0, 1)
+        expected = expected_costs(ranked.positive, ranked.negative, table, prior)
+        if np.isnan(expected).all():
+            one_sided = no_interval(level, "there are only positive or only negative rows")
+            return BestThreshold(math.nan, math.nan, math.nan, math.nan, one_sided)
+        best = int(np.argmin(expected))
+        tpr, fpr = float(self.tpr[best]), float(self.fpr[best])
+        interval = self._threshold_interval(table, prior, level, random_state)
+        return BestThreshold(float(self.thresholds[best]), float(expected[best]), tpr, fpr, interval)
+
+    def _threshold_interval(self, costs: Array, prior: float | None, level: float, random_state: Any) -> Interval:
+        """The percentile bootstrap interval.
+
+        The minimum of a step function is not smooth in the rows, so the bootstrap is only approximate here: in
+        simulations its 95 % intervals covered in 97 to 98 % of the cases.
+        """
+        starts, values = _cell_starts(self.ranked), self.ranked.values
+        cutoffs = np.append(np.inf, values[np.append(starts[1:], len(values)) - 1])
+        rng, found = np.random.default_rng(random_state), np.empty(_RESAMPLES)
         rows = None if self.clustered is None else self.clustered.rows
-        return best_threshold(self.ranked, table, prior, check_level(level), random_state, rows)
+        draw = _row_draws(self.ranked, starts, rng) if rows is None else _cluster_draws(*rows, starts, rng)
+        for r in range(_RESAMPLES):
+            positive, negative = draw().reshape(2, -1)
+            expected = expected_costs(positive, negative, costs, prior)
+            found[r] = np.nan if np.isnan(expected).any() else cutoffs[np.argmin(expected)]
+        kept = found[~np.isnan(found)]
+        if kept.size < 0.9 * _RESAMPLES:
+            return no_interval(level, "too many resamples have only positive or only negative rows")
+        low, high = np.quantile(kept, [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
+        of_what = "" if rows is None else f" of {rows[0].n_clusters:,} clusters"
+        return Interval(float(low), float(high), level, f"percentile bootstrap{of_what}, {_RESAMPLES:,} resamples")
 
     @property
     def precision_recall(self) -> PrecisionRecall:
@@ -667,6 +628,10 @@ class PrecisionRecall(ScoreCurve):
         At each threshold; then 1 and 0, where no row is called positive.
     average_precision : float
         The mean over positive rows of the precision at their score.
+
+    See Also
+    --------
+    precision_recall : Makes it.
     """
 
     kind = "precision-recall"
@@ -693,11 +658,25 @@ class PrecisionRecall(ScoreCurve):
         """The variance of the average precision by its derivative in the weights of the rows."""
         if self.clustered is not None:
             return self.clustered.average_precision
-        n = self.ranked.n_positive + self.ranked.n_negative
-        return average_precision_influence(self.ranked, n).variance(self.ranked)
+        ranked = self.ranked
+        of_negative, of_positive = average_precision_influence(ranked, ranked.n_positive + ranked.n_negative)
+        return float(ranked.positive @ np.square(of_positive) + ranked.negative @ np.square(of_negative))
 
     def average_precision_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
-        """A confidence interval of the average precision (infinitesimal jackknife)."""
+        """A confidence interval of the average precision (infinitesimal jackknife).
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of confidence.
+        scale : {"logit", "linear"}, default="logit"
+            The first stays within 0 and 1.
+
+        Returns
+        -------
+        Interval
+            Of the mean precision.
+        """
         variance = math.nan if self.undefined else self.average_precision_variance
         return self._interval(self.average_precision, variance, check_level(level), "infinitesimal jackknife", scale)
 
@@ -722,8 +701,8 @@ def _roc_by_rows(
     if design.clusters is None:
         return Roc(ranked, positive), influences
     of_auc, of_precision = (design.variance(values) for values in influences)
-    rows = ClusteredRows(design, is_positive, place)
-    return Roc(ranked, positive, JointVariance(of_auc, of_precision, design.words, design.degrees, rows)), influences
+    joint = JointVariance(of_auc, of_precision, design.words, design.degrees, (design, is_positive, place))
+    return Roc(ranked, positive, joint), influences
 
 
 def _shares(counts: Array) -> Array:
@@ -843,6 +822,16 @@ class Rocs(ClassCurves[Roc]):
 
         Where no class overlaps with the rest it is the mean of the classes' intervals: the true mean can lie beyond it
         only if that of some class lies beyond its own.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of confidence.
+
+        Returns
+        -------
+        Interval
+            Of the macro average.
         """
         check_level(level)
         if self.auc in (0.0, 1.0):
@@ -867,7 +856,18 @@ class PrecisionRecalls(ClassCurves[PrecisionRecall]):
         return self.average.value
 
     def average_precision_interval(self, level: float = 0.95) -> Interval:
-        """A confidence interval of the mean average precision."""
+        """A confidence interval of the mean average precision.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of confidence.
+
+        Returns
+        -------
+        Interval
+            Of the macro average.
+        """
         return self.average.interval(check_level(level), "infinitesimal jackknife")
 
     @cached_property
@@ -900,7 +900,18 @@ def roc(
 
     Returns
     -------
-    Roc, or Rocs for a score for each of three or more classes
+    Roc or Rocs
+        The latter for a score for each of three or more classes.
+
+    See Also
+    --------
+    precision_recall : Where positive rows are rare.
+    compare_auc : Whether one score is better than another.
+
+    References
+    ----------
+    DeLong, E. R., DeLong, D. M. & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated
+    receiver operating characteristic curves. Biometrics 44.
 
     Examples
     --------
@@ -917,7 +928,35 @@ def roc(
 def precision_recall(
     y: Any, score: Any, positive: Any = None, sample_weight: Any = None, groups: Any = None, classes: Any = None
 ) -> PrecisionRecall | PrecisionRecalls:
-    """The precision-recall curve of scores, or one for each class; parameters as for `roc`.
+    """The precision-recall curve of scores, or one for each class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        True labels.
+    score : array-like of shape (n_rows,) or (n_rows, K)
+        Larger where the positive class is likelier; a column for each of more than two classes.
+    positive : label, optional
+        Which class is to be found. Default: the second of two.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    groups : array-like of shape (n_rows,), optional
+        Which rows were drawn together.
+    classes : array-like, optional
+        Names of the columns of ``score``.
+
+    Returns
+    -------
+    PrecisionRecall or PrecisionRecalls
+        The latter for a score for each of three or more classes.
+
+    See Also
+    --------
+    roc : The rates of both kinds of errors instead.
+
+    References
+    ----------
+    Davis, J. & Goadrich, M. (2006). The relationship between precision-recall and ROC curves. ICML.
 
     Examples
     --------
@@ -976,7 +1015,12 @@ def macro_curves(
 
 @dataclass(frozen=True, repr=False)
 class AucComparison(Result):
-    """Two AUCs of the same rows and their difference, first minus second."""
+    """Two AUCs of the same rows and their difference, first minus second.
+
+    See Also
+    --------
+    compare_auc : Makes it.
+    """
 
     auc_a: float
     auc_b: float
@@ -1008,6 +1052,34 @@ def compare_auc(
     """The difference of the AUCs of two scores of the same rows, with DeLong's interval and test.
 
     The test is of equal AUCs, two-sided; it takes into account that both scores saw the same rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        True labels.
+    score_a, score_b : array-like of shape (n_rows,)
+        The two scores.
+    positive : label, optional
+        The class that large scores stand for; of two the second by default.
+    sample_weight : array-like of shape (n_rows,), optional
+        How many equal rows each one stands for.
+    groups : array-like of shape (n_rows,), optional
+        The cluster of each row; variances are then those between clusters.
+    level : float, default=0.95
+        Of the interval of the difference.
+
+    Returns
+    -------
+    AucComparison
+        Both AUCs, their difference with its interval, and the test.
+
+    See Also
+    --------
+    roc : The curve of one score.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), see `roc`.
 
     Examples
     --------

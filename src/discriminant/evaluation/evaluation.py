@@ -50,7 +50,6 @@ from .probabilities import (
     bins_by_class,
     calibration_line,
     certainty_curve,
-    impossible_rows,
     posterior_bins,
     read_posterior,
     row_losses,
@@ -76,10 +75,17 @@ class Evaluation(Result):
 
     Attributes
     ----------
+    classes : array of shape (K,)
+        In sorted order.
+    n_rows, total_weight : int, float
+        Rows, and the sum of their weights.
+    level : float
+        Of all intervals.
     estimates : list of Estimate
         Every measure with its interval. ``evaluation["kappa"]`` and ``evaluation["recall", "setosa"]`` find one; a
         measure named by itself is that of the whole, or the macro average.
     confusion : ConfusionMatrix or None
+        None where only scores were given.
     roc, precision_recall : curves, or None
         One curve for two classes; one for each class, found by its label, for more.
     calibration : dict of CalibrationBins
@@ -87,8 +93,13 @@ class Evaluation(Result):
     calibration_line : CalibrationLine or None
         For two classes: intercept and slope of observed on predicted log-odds.
     risk_coverage : RiskCoverage or None
+        None without probabilities.
     notes : list of str
         What to know when reading the numbers, such as measures that are not available and why.
+
+    See Also
+    --------
+    evaluate : Makes it.
     """
 
     classes: Array
@@ -134,7 +145,10 @@ class Evaluation(Result):
         if confusion is not None:
             estimates += _table_estimates(confusion, sample or TableSample(confusion.counts), level, random_state)
         for metric, (value, interval) in (means or {}).items():
-            estimates.append(Estimate.by_interval(metric, "overall", value, _bounded(metric, interval, len(classes))))
+            # Cut off where the measure ends; costs may be gains.
+            if metric in ("log_loss", "brier"):
+                interval = interval.within(0.0, math.inf if metric == "log_loss" else 1.0 if len(classes) == 2 else 2.0)
+            estimates.append(Estimate.by_interval(metric, "overall", value, interval))
         for curve in (parts.get("roc"), parts.get("precision_recall")):
             estimates += [] if curve is None else curve.estimates(level)
         told = [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
@@ -163,7 +177,18 @@ class Evaluation(Result):
         return True
 
     def of(self, of: Any) -> list[Estimate]:
-        """All measures of one class, or of "overall", "macro", "micro" or "weighted"."""
+        """All measures of one class, or of "overall", "macro", "micro" or "weighted".
+
+        Parameters
+        ----------
+        of : label or str
+            Which.
+
+        Returns
+        -------
+        list of Estimate
+            Empty where there is none.
+        """
         return [found for found in self.estimates if found.of == plain(of)]
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -228,12 +253,6 @@ def _bracketed(found: Estimate | None) -> str:
     return f"{found.value:.3f}{interval}"
 
 
-def _bounded(metric: str, interval: Interval, n_classes: int) -> Interval:
-    """The interval of a mean over rows, cut off where the measure ends; costs may be gains."""
-    most = {"log_loss": math.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(metric)
-    return interval if most is None else interval.within(0.0, most)
-
-
 def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
     """The measures of the whole matrix, then those of each class and their averages."""
     abstains = len(confusion.predictions) > len(confusion.classes)
@@ -280,7 +299,8 @@ def evaluate(
     model : fitted classifier
         One of this package, or any of scikit-learn's. Probabilities are used where it has ``predict_proba``; with only
         ``decision_function`` the curves are made of its margins.
-    X : rows as the model takes them
+    X : array-like or frame of shape (n_rows, n_columns)
+        Rows as the model takes them.
     y : array-like of shape (n_rows,)
         True labels.
     costs : array, dict or frame, optional
@@ -296,14 +316,21 @@ def evaluate(
         Rows of one group (patient, site, day) are not independent; intervals are then those between groups.
     positive : label, optional
         For two classes, which one the curves are of. Default: the second.
-    level : float
+    level : float, default=0.95
         Of the intervals.
-    random_state : int or Generator
+    random_state : int or Generator, default=0
         For the intervals that are bootstrapped.
 
     Returns
     -------
     Evaluation
+        Confusion matrix, measures with intervals, curves and calibration.
+
+    See Also
+    --------
+    evaluation_of : Of predictions made elsewhere.
+    cross_validate : Without a set of test rows.
+    Evaluator : For rows that do not fit into memory.
 
     Examples
     --------
@@ -370,12 +397,29 @@ def evaluation_of(
         Numbers for the curves where there are no probabilities.
     classes : array-like, optional
         All classes, in the order of the columns of ``posterior`` and ``scores``. Default: the sorted labels.
-    costs, actions, sample_weight, groups, positive, level, random_state
-        As for `evaluate`.
+    costs : array, dict or frame, optional
+        Of each action under each true class, as for `Decision`.
+    actions : list, optional
+        Predictions that are no classes, or the columns of ``costs``.
+    sample_weight : array-like of shape (n_rows,), optional
+        Frequencies.
+    groups : array-like of shape (n_rows,), optional
+        Clusters of rows that are not independent.
+    positive : label, optional
+        Of two classes the one that the curves are of; the second by default.
+    level : float, default=0.95
+        Confidence of all intervals.
+    random_state : int or Generator, default=0
+        Of the bootstrap.
 
     Returns
     -------
     Evaluation
+        As that of a model; without ``posterior`` and ``scores`` it has no curves.
+
+    See Also
+    --------
+    evaluate : Of a fitted model.
 
     Examples
     --------
@@ -512,7 +556,7 @@ def _probabilities(
         return {}
     for metric, losses in zip(("log_loss", "brier"), row_losses(rows.posterior, rows.codes), strict=True):
         means[metric] = mean_interval(losses, rows.design, level)
-    zero = impossible_rows(rows.posterior, rows.codes)
+    zero = int(np.count_nonzero(rows.posterior[np.arange(len(rows.codes)), rows.codes] <= 0))
     if zero:
         notes.append(
             f"{zero:,} rows gave their own class the probability 0; in the log-loss it is counted as {LEAST:.1e}."

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ..data.checks import check_integer, check_number, check_weights, encoded, label_column
+from ..data.checks import check_choice, check_integer, check_number, check_weights, encoded, label_column
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, metric_name, shown
 
@@ -77,7 +77,7 @@ class Interval:
 
     def within(self, floor: float, ceiling: float) -> Interval:
         """The interval cut off where the measure ends."""
-        return Interval(max(self.low, floor), min(self.high, ceiling), self.level, self.method)
+        return self.mapped(lambda end: min(max(end, floor), ceiling))
 
     def mapped(self, function: Callable[[float], float]) -> Interval:
         """The interval of an increasing function of the measure."""
@@ -205,11 +205,30 @@ def wilson_interval(
         The proportion found.
     n : float
         How many independent rows it is a proportion of. Weights are frequencies: their sum.
-    level : float
-    degrees : float
+    level : float, default=0.95
+        Of confidence.
+    degrees : float, default=inf
         Degrees of freedom of the variance behind ``n``, where it was estimated from clusters.
-    method : str
+    method : str, default="Wilson"
         What the interval is called.
+
+    Returns
+    -------
+    Interval
+        Within 0 and 1.
+
+    See Also
+    --------
+    ConfusionMatrix.interval : Of the measures of a confusion matrix.
+
+    References
+    ----------
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA 22.
+
+    Examples
+    --------
+    >>> print(wilson_interval(0.9, 50))
+    0.7864 to 0.9565 (95 %, Wilson)
     """
     if math.isnan(share) or not n > 0:
         return no_interval(level, "the measure is undefined")
@@ -229,8 +248,7 @@ def normal_interval(
     scale: Scale = "linear",
 ) -> Interval:
     """The interval ``value +- quantile * sd``, reached on a scale on which the measure has no bounds."""
-    if scale not in _SCALES:
-        raise ParameterError(f"scale must be one of {', '.join(map(repr, _SCALES))}, got {scale!r}.")
+    check_choice("scale", scale, tuple(_SCALES))
     if not (math.isfinite(value) and math.isfinite(variance) and variance >= 0):
         return no_interval(level, "the measure or its variance is undefined")
     low, high = _BOUNDS[scale]
@@ -417,6 +435,11 @@ class Margins:
         return self.truth.sum(axis=-1)
 
     @property
+    def covered(self) -> Array:
+        """Rows predicted as any class."""
+        return self.predicted.sum(axis=-1)
+
+    @property
     def negative(self) -> Array:
         """Rows of other classes; exactly 0 where there are none, whatever the weights."""
         return self.truth.sum(axis=-1, keepdims=True) - self.truth
@@ -490,7 +513,12 @@ class TableSample:
         check_integer("n_resamples", n_resamples, 1)
         values = statistic(self.margins)
         if self.by_cluster is not None:
-            return self._linearised(values, statistic, scales, level)
+            n_clusters, variances = self.by_cluster.shape[0], self._clustered_variance(statistic)
+            method = f"linearised between {n_clusters:,} clusters, Student's t"
+            return [
+                normal_interval(float(value), float(variance), level, method, n_clusters - 1.0, scale)
+                for value, variance, scale in zip(values, variances, scales, strict=True)
+            ]
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
         acceleration = _acceleration(_cell_response(statistic, self.counts), self.counts.ravel())
@@ -499,15 +527,6 @@ class TableSample:
         return [
             bca_interval(float(value), column, float(a), level, method)
             for value, column, a in zip(values, resampled.T, acceleration, strict=True)
-        ]
-
-    def _linearised(self, values: Array, statistic: Statistic, scales: list[Scale], level: float) -> list[Interval]:
-        count = self.by_cluster.shape[0]
-        variances = self._clustered_variance(statistic)
-        method = f"linearised between {count:,} clusters, Student's t"
-        return [
-            normal_interval(float(value), float(variance), level, method, count - 1.0, scale)
-            for value, variance, scale in zip(values, variances, scales, strict=True)
         ]
 
     def _clustered_variance(self, statistic: Statistic) -> Array:

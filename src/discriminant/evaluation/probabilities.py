@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logit
 
 from ..data import LabelledRows, as_rows, check_weights
-from ..data.checks import check_integer, check_number, codes_among, is_missing, label_column, same_length
+from ..data.checks import check_choice, check_integer, check_number, codes_among, is_missing, label_column, same_length
 from ..decision.posteriors import as_posterior
 from ..engine import map_rows
 from ..errors import InputError, ParameterError
@@ -94,11 +94,6 @@ def row_losses(posterior: Array, codes: Array) -> tuple[Array, Array]:
     return log_loss, brier
 
 
-def impossible_rows(posterior: Array, codes: Array) -> int:
-    """How many rows gave their own class the probability 0."""
-    return int(np.count_nonzero(posterior[np.arange(len(codes)), codes] <= 0))
-
-
 Binning = Literal["quantile", "width"]
 
 
@@ -116,6 +111,15 @@ class BrierParts(Result):
 
     reliability: how far observed shares are from predicted ones (0 is best); resolution: how far they are from the
     overall share (more is better); uncertainty: that of the outcome itself; within: what bins hide by their width.
+
+    Parameters
+    ----------
+    score, reliability, resolution, uncertainty : float
+        The score, and the parts named above.
+
+    See Also
+    --------
+    CalibrationBins.brier : Computes them.
     """
 
     score: float
@@ -149,6 +153,15 @@ class CalibrationBins(Result):
     predicted, observed : arrays of shape (bins,)
         The mean predicted probability and the share of rows for which the outcome came true; NaN in empty bins.
 
+    See Also
+    --------
+    calibration_line : Intercept and slope instead of bins.
+    evaluate : Has the bins of every class.
+
+    References
+    ----------
+    Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied Meteorology 12.
+
     Examples
     --------
     >>> found = CalibrationBins.of([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.7, 0.8, 0.9])
@@ -160,7 +173,9 @@ class CalibrationBins(Result):
     """
 
     def __init__(self, edges: Any = None) -> None:
-        self.edges = np.linspace(0, 1, FINE_BINS + 1) if edges is None else _checked_edges(edges)
+        self.edges = ends = np.linspace(0, 1, FINE_BINS + 1) if edges is None else np.asarray(edges, dtype=np.float64)
+        if ends.ndim != 1 or len(ends) < 2 or ends[0] != 0 or ends[-1] != 1 or not (np.diff(ends) > 0).all():
+            raise ParameterError(f"edges must be ends of bins, rising from 0 to 1, got {edges!r}.")
         self.low, self.high = self.edges[:-1], self.edges[1:]
         #: For each bin: weight, and weighted sums of p, y, p^2 and p y.
         self.sums = np.zeros((len(self.low), 5))
@@ -168,25 +183,39 @@ class CalibrationBins(Result):
 
     @classmethod
     def of(cls, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
-        """The bins of these rows: whether the outcome came true, and how probable it was said to be."""
+        """The bins of these rows: whether the outcome came true, and how probable it was said to be.
+
+        Parameters
+        ----------
+        outcome : array-like of shape (n_rows,)
+            Whether it came true: True or False, 1 or 0.
+        probability : array-like of shape (n_rows,)
+            How probable it was said to be.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies.
+
+        Returns
+        -------
+        CalibrationBins
+            1,000 of equal width.
+        """
         return cls().update(outcome, probability, sample_weight)
 
-    @classmethod
-    def from_sums(cls, edges: Array, sums: Array) -> CalibrationBins:
-        """Bins whose sums are known."""
-        made = cls(edges)
-        made.sums = sums
-        return made
-
-    def _coarser(self, firsts: Array, lasts: Array, sums: Array) -> CalibrationBins:
-        """Bins that reach from the first to the last of some of these; what lies between two of them is empty."""
-        made = copy(self)
-        made.low, made.high, made.sums, made._made_of_finer = self.low[firsts], self.high[lasts], sums, True
-        made.edges = np.append(made.low, made.high[-1:])
-        return made
-
     def update(self, outcome: Any, probability: Any, sample_weight: Any = None) -> CalibrationBins:
-        """Add rows; returns the bins themselves."""
+        """Add rows; returns the bins themselves.
+
+        Parameters
+        ----------
+        outcome, probability : array-like of shape (n_rows,)
+            As for `of`.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies.
+
+        Returns
+        -------
+        CalibrationBins
+            With the new rows.
+        """
         came_true, p = outcome_column(outcome), check_probability(probability)
         same_length(outcome=came_true, probability=p)
         weight = check_weights(sample_weight, len(p))
@@ -199,7 +228,18 @@ class CalibrationBins(Result):
         return self
 
     def merge(self, other: CalibrationBins) -> CalibrationBins:
-        """Add the rows of other bins; returns the bins themselves."""
+        """Add the rows of other bins; returns the bins themselves.
+
+        Parameters
+        ----------
+        other : CalibrationBins
+            With the same ends.
+
+        Returns
+        -------
+        CalibrationBins
+            With the rows of both.
+        """
         if not (np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)):
             raise ParameterError("Bins with different ends cannot be merged: merge the fine ones they were made of.")
         self.sums = self.sums + other.sums
@@ -223,10 +263,22 @@ class CalibrationBins(Result):
         return ratio(self.sums[:, 2], self.weight)
 
     def rebinned(self, n_bins: int = 10, by: Binning = "quantile") -> CalibrationBins:
-        """Coarser bins made of these: of about equally many rows, or of equal width. Empty bins are left out."""
+        """Coarser bins made of these: of about equally many rows, or of equal width. Empty bins are left out.
+
+        Parameters
+        ----------
+        n_bins : int, default=10
+            How many at most.
+        by : {"quantile", "width"}, default="quantile"
+            Which of the two.
+
+        Returns
+        -------
+        CalibrationBins
+            They cannot be updated.
+        """
         check_integer("n_bins", n_bins, 1)
-        if by not in ("quantile", "width"):
-            raise ParameterError(f"by must be 'quantile' or 'width', got {by!r}.")
+        check_choice("by", by, ("quantile", "width"))
         if by == "width":
             position = self.low
         else:
@@ -237,18 +289,47 @@ class CalibrationBins(Result):
         sums = np.stack([self.sums[target == b].sum(axis=0) for b in filled]) if filled.size else self.sums[:0]
         members = [np.flatnonzero(target == b) for b in filled]
         firsts, lasts = (np.array([own[end] for own in members], dtype=int) for end in (0, -1))
-        return self._coarser(firsts, lasts, sums)
+        made = copy(self)
+        # Each reaches from the first to the last of some of these; what lies between two of them is empty.
+        made.low, made.high, made.sums, made._made_of_finer = self.low[firsts], self.high[lasts], sums, True
+        made.edges = np.append(made.low, made.high[-1:])
+        return made
 
     def ece(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
         """The expected calibration error: the mean distance of predicted and observed shares over bins.
 
         ``n_bins=None`` takes these bins as they are.
+
+        Parameters
+        ----------
+        n_bins : int or None, default=10
+            Coarser bins to take the mean over.
+        by : {"quantile", "width"}, default="quantile"
+            How those are made.
+
+        Returns
+        -------
+        float
+            0 is best.
         """
         weight, distance = self._distances(n_bins, by)
         return float(weight @ distance / weight.sum()) if weight.size else math.nan
 
     def mce(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
-        """The largest distance of predicted and observed shares over bins; ``n_bins=None``: over these."""
+        """The largest distance of predicted and observed shares over bins; ``n_bins=None``: over these.
+
+        Parameters
+        ----------
+        n_bins : int or None, default=10
+            Coarser bins to take the maximum over.
+        by : {"quantile", "width"}, default="quantile"
+            How those are made.
+
+        Returns
+        -------
+        float
+            NaN without rows.
+        """
         distance = self._distances(n_bins, by)[1]
         return float(distance.max()) if distance.size else math.nan
 
@@ -258,7 +339,20 @@ class CalibrationBins(Result):
         return bins.weight[filled], np.abs(bins.predicted - bins.observed)[filled]
 
     def brier(self, n_bins: int | None = None, by: Binning = "quantile") -> BrierParts:
-        """The Brier score of the outcome and its parts, by these bins or by coarser ones."""
+        """The Brier score of the outcome and its parts, by these bins or by coarser ones.
+
+        Parameters
+        ----------
+        n_bins : int, optional
+            Number of coarser bins.
+        by : {"quantile", "width"}, default="quantile"
+            How those are made.
+
+        Returns
+        -------
+        BrierParts
+            The score and what it is the sum of.
+        """
         bins = self if n_bins is None else self.rebinned(n_bins, by)
         weight, p, y, p_squared, p_y = bins.sums[bins.weight > 0].T
         total = weight.sum()
@@ -275,7 +369,13 @@ class CalibrationBins(Result):
         return {**ends, "rows": self.weight, "predicted": self.predicted, "observed": self.observed}
 
     def to_dict(self) -> dict[str, Any]:
-        """The filled bins as plain values for JSON."""
+        """The filled bins as plain values for JSON.
+
+        Returns
+        -------
+        dict of lists
+            A column of the table each.
+        """
         return {name: values[self.weight > 0].tolist() for name, values in self._columns().items()}
 
     def __str__(self) -> str:
@@ -292,8 +392,10 @@ class CalibrationBins(Result):
 
 def bins_by_class(classes: Array, sums: Array) -> dict[Any, CalibrationBins]:
     """The bins of each class, from the sums of `posterior_bins`."""
-    edges = CalibrationBins().edges
-    return {plain(label): CalibrationBins.from_sums(edges, own) for label, own in zip(classes, sums, strict=True)}
+    found = {plain(label): CalibrationBins() for label in classes}
+    for bins, own in zip(found.values(), sums, strict=True):
+        bins.sums = own
+    return found
 
 
 def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Array:
@@ -311,19 +413,23 @@ def _sums_between(edges: Array, came_true: Array, p: Array, weight: Array | None
     return np.stack([np.bincount(place, values, minlength=len(edges) - 1) for values in of_rows], axis=1)
 
 
-def _checked_edges(edges: Any) -> Array:
-    ends = np.asarray(edges, dtype=np.float64)
-    if ends.ndim != 1 or len(ends) < 2 or ends[0] != 0 or ends[-1] != 1 or not (np.diff(ends) > 0).all():
-        raise ParameterError(f"edges must be ends of bins, rising from 0 to 1, got {edges!r}.")
-    return ends
-
-
 @dataclass(frozen=True, repr=False)
 class CalibrationLine(Result):
     """Log-odds of the outcome as ``intercept + slope * log-odds predicted``; 0 and 1 where the model is right.
 
     A slope below 1 means probabilities that are too extreme (overfitting), above 1 too timid ones; the intercept tells
     whether the outcome is more (above 0) or less frequent than predicted.
+
+    Parameters
+    ----------
+    intercept, slope : float
+        Of the line.
+    intercept_error, slope_error : float
+        Their standard errors.
+
+    See Also
+    --------
+    calibration_line : Fits it.
     """
 
     intercept: float
@@ -344,6 +450,28 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     NaN where it has no finite solution: an outcome that never or always came true, constant probabilities, or
     probabilities that separate the outcomes perfectly.
 
+    Parameters
+    ----------
+    outcome : array-like of shape (n_rows,)
+        True or False, 1 or 0.
+    probability : array-like of shape (n_rows,)
+        Predicted, from 0 to 1.
+    sample_weight : array-like of shape (n_rows,), optional
+        Frequencies.
+
+    Returns
+    -------
+    CalibrationLine
+        Intercept and slope with their standard errors.
+
+    See Also
+    --------
+    CalibrationBins : Where on the scale probabilities are off.
+
+    References
+    ----------
+    Cox, D. R. (1958). Two further applications of a model for binary regression. Biometrika 45.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -356,18 +484,13 @@ def calibration_line(outcome: Any, probability: Any, sample_weight: Any = None) 
     same_length(outcome=came_true, probability=p)
     weight = check_weights(sample_weight, len(p))
     x, there = np.clip(logit(p), -_MOST_LOG_ODDS, _MOST_LOG_ODDS), slice(None) if weight is None else weight > 0
-    if not _overlap(x[there][came_true[there]], x[there][~came_true[there]]):
+    one, other = x[there][came_true[there]], x[there][~came_true[there]]
+    # Both sides must be there, and neither lie wholly above the other.
+    if not (one.size and other.size and one.min() < other.max() and other.min() < one.max()):
         return CalibrationLine(math.nan, math.nan, math.nan, math.nan)
     rows = LabelledRows(as_rows(x[:, None]), np.array([False, True]), came_true.astype(np.int32), weight)
-    return _line(Objective(rows, Logistic()))
+    objective = Objective(rows, Logistic())
 
-
-def _overlap(one: Array, other: Array) -> bool:
-    """Whether both sides are there and neither lies wholly above the other."""
-    return bool(one.size and other.size and one.min() < other.max() and other.min() < one.max())
-
-
-def _line(objective: Objective) -> CalibrationLine:
     theta = named_solver("newton", objective)(objective, np.zeros(objective.shape), 1e-12, 100).theta
     covariance = np.linalg.inv(objective.total_weight * objective.value_gradient_hessian(theta)[2])
     coef, intercept = objective.linear(theta)
@@ -396,6 +519,10 @@ class RiskCoverage(Result):
         The share of rows decided at each threshold.
     risk : array
         The share of errors among them.
+
+    See Also
+    --------
+    risk_coverage : Makes it.
     """
 
     ranked: RankedScores  #: certainty, with the weight of right and of wrong rows
@@ -410,8 +537,7 @@ class RiskCoverage(Result):
 
     @cached_property
     def risk(self) -> Array:
-        covered = self.ranked.predicted
-        return np.divide(self.ranked.false_positives, covered, out=np.zeros(len(covered)), where=covered > 0)
+        return self.ranked.false_positives / self.ranked.predicted
 
     @property
     def area(self) -> float:
@@ -419,12 +545,34 @@ class RiskCoverage(Result):
         return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
 
     def risk_at(self, coverage: float) -> float:
-        """The risk where at least this share of rows is decided."""
+        """The risk where at least this share of rows is decided.
+
+        Parameters
+        ----------
+        coverage : float
+            Above 0, at most 1.
+
+        Returns
+        -------
+        float
+            Share of errors.
+        """
         check_number("coverage", coverage, 0, 1, open_below=True)
         return float(self.risk[np.searchsorted(self.coverage, coverage - 1e-12)])
 
     def coverage_at(self, risk: float) -> float:
-        """The largest coverage whose risk is no more than this; 0 if there is none."""
+        """The largest coverage whose risk is no more than this; 0 if there is none.
+
+        Parameters
+        ----------
+        risk : float
+            From 0 to 1.
+
+        Returns
+        -------
+        float
+            Share of rows.
+        """
         check_number("risk", risk, 0, 1)
         low_enough = np.flatnonzero(self.risk <= risk)
         return float(self.coverage[low_enough[-1]]) if low_enough.size else 0.0
@@ -453,6 +601,20 @@ def risk_coverage(y: Any, posterior: Any, classes: Any = None, sample_weight: An
     classes : array-like, optional
         What the columns of an array stand for. Default: 0, ..., K - 1.
     sample_weight : array-like of shape (n_rows,), optional
+        How many rows each one counts as.
+
+    Returns
+    -------
+    RiskCoverage
+        At every distinct probability.
+
+    See Also
+    --------
+    Decision : Abstains where a class is not probable enough.
+
+    References
+    ----------
+    El-Yaniv, R. & Wiener, Y. (2010). On the foundations of noise-free selective classification. JMLR 11.
 
     Examples
     --------

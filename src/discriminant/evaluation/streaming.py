@@ -43,8 +43,13 @@ class Evaluator:
         All classes that may come.
     actions : list, optional
         What may be predicted besides the classes; "abstain" needs no mention.
-    n_bins : int
+    n_bins : int, default=16_384
         Bins of the histograms.
+
+    See Also
+    --------
+    evaluate : For rows in memory.
+    ScoreHistogram : What its curves are made of.
 
     Examples
     --------
@@ -82,6 +87,11 @@ class Evaluator:
             Default: the most probable class.
         sample_weight : array-like of shape (n_rows,), optional
             Frequencies.
+
+        Returns
+        -------
+        Evaluator
+            With these rows added.
         """
         labels = label_column("y", y)
         weight = check_weights(sample_weight, len(labels))
@@ -102,7 +112,18 @@ class Evaluator:
         return self
 
     def merge(self, other: Evaluator) -> Evaluator:
-        """Add what another evaluator of the same classes has seen; returns the evaluator itself."""
+        """Add what another evaluator of the same classes has seen; returns the evaluator itself.
+
+        Parameters
+        ----------
+        other : Evaluator
+            Of the same classes.
+
+        Returns
+        -------
+        Evaluator
+            With the rows of both.
+        """
         if not np.array_equal(self.classes, other.classes):
             raise ParameterError(
                 f"Evaluators of different classes cannot be merged: {self.classes.tolist()} and "
@@ -127,7 +148,20 @@ class Evaluator:
         return copy.deepcopy(self).merge(other)
 
     def result(self, level: float = 0.95, random_state: Any = 0) -> Evaluation:
-        """The evaluation of all rows so far; measures as in `evaluate`, for independent rows."""
+        """The evaluation of all rows so far; measures as in `evaluate`, for independent rows.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence of the intervals.
+        random_state : int or Generator, default=0
+            Of the bootstrap.
+
+        Returns
+        -------
+        Evaluation
+            Of a copy of what was counted.
+        """
         check_level(level)
         if self.n_rows == 0:
             raise InputError("No rows have come yet: there is nothing to evaluate.")
@@ -189,11 +223,17 @@ class ScoreHistogram:
 
     Parameters
     ----------
-    low, high : float
+    low, high : float, default=-20.0 and 20.0
         Where bins of equal width begin and end, on the scale. What lies beyond is counted in the outer bins.
-    n_bins : int
-    scale : {"logit", "linear"}
+    n_bins : int, default=16_384
+        Between the two.
+    scale : {"logit", "linear"}, default="logit"
         "logit" is for probabilities: bins of equal width in log-odds are as fine near 0 and 1 as in the middle.
+
+    See Also
+    --------
+    Evaluator : Keeps one for each class.
+    roc : The exact curve of rows in memory.
 
     Examples
     --------
@@ -219,7 +259,22 @@ class ScoreHistogram:
         self.counts = np.zeros((2, n_bins))
 
     def update(self, outcome: Any, score: Any, sample_weight: Any = None) -> ScoreHistogram:
-        """Add rows: whether each is positive, and its score; returns the histogram itself."""
+        """Add rows: whether each is positive, and its score; returns the histogram itself.
+
+        Parameters
+        ----------
+        outcome : array-like of shape (n_rows,)
+            True or 1 for positive rows.
+        score : array-like of shape (n_rows,)
+            For the logit scale a probability.
+        sample_weight : array-like of shape (n_rows,), optional
+            What each row adds to its bin.
+
+        Returns
+        -------
+        ScoreHistogram
+            With the new rows.
+        """
         positive, scores = outcome_column(outcome), number_column("score", score)
         same_length(outcome=positive, score=scores)
         place = self._bins(scores) + self.n_bins * positive
@@ -228,7 +283,18 @@ class ScoreHistogram:
         return self
 
     def merge(self, other: ScoreHistogram) -> ScoreHistogram:
-        """Add the rows of another histogram; returns the histogram itself."""
+        """Add the rows of another histogram; returns the histogram itself.
+
+        Parameters
+        ----------
+        other : ScoreHistogram
+            With the same bins.
+
+        Returns
+        -------
+        ScoreHistogram
+            With the counts of both.
+        """
         if self._kind != other._kind:
             raise ParameterError(f"Histograms with different bins cannot be merged: {self._kind} and {other._kind}.")
         self.counts = self.counts + other.counts

@@ -12,15 +12,15 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ..data.checks import check_integer, encode_labels
+from ..data.checks import check_choice, check_integer, encode_labels
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
 from ..results import Result, shown
 from .distributions import (
     ClassDensities,
+    FrozenDensity,
     Gaussian,
     GaussianPairs,
-    LineDensity,
     TableDensity,
     class_densities,
 )
@@ -269,8 +269,7 @@ def bayes_error(
     >>> print(bayes_error([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]], priors=[0.5, 0.5]))
     Bayes error 0.3 (exact)
     """
-    if method not in get_args(Method):
-        raise ParameterError(f"method must be one of {list(get_args(Method))}, got {method!r}.")
+    check_choice("method", method, get_args(Method))
     densities = class_densities(distributions, classes)
     share = priors_of(priors, densities)
     share = share / share.sum()
@@ -290,10 +289,9 @@ def bayes_error(
 def _exact(densities: ClassDensities, share: Array) -> float | None:
     """The error in closed form or as a finite sum, if there is one."""
     parts = densities.densities
-    tables = [part.probabilities for part in parts if isinstance(part, TableDensity)]
-    gaussians = [part for part in parts if isinstance(part, Gaussian)]
-    if len(tables) == len(parts):
+    if tables := [part.probabilities for part in parts if isinstance(part, TableDensity)]:
         return _left_over(share[:, None] * np.array(tables))
+    gaussians = [part for part in parts if isinstance(part, Gaussian)]
     if len(gaussians) == len(parts):
         if densities.dimension == 1:
             return _normal_lines(gaussians, share)
@@ -308,7 +306,7 @@ def _left_over(joint: Array) -> float:
 
 def _counts(densities: ClassDensities, share: Array) -> float | None:
     """The sum over all counts that matter."""
-    ends = [part.quantiles([_TAIL, 1 - _TAIL]) for part in densities.densities if isinstance(part, LineDensity)]
+    ends = [part.quantiles([_TAIL, 1 - _TAIL]) for part in densities.densities if isinstance(part, FrozenDensity)]
     if not sum(high - low for low, high in ends) < _MOST_VALUES:
         return None
     values = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in ends]))
@@ -346,17 +344,13 @@ def _crossings(mean: Array, deviation: Array, share: Array) -> Array:
     quadratic = (s[0] - s[1]) * (s[0] + s[1]) / (2 * s[0] ** 2 * s[1] ** 2)
     linear = m[0] / s[0] ** 2 - m[1] / s[1] ** 2
     constant = 0.5 * ((m[1] / s[1]) ** 2 - (m[0] / s[0]) ** 2) + np.log(share[0] / share[1]) - np.log(s[0] / s[1])
-    return centre + scale * _real_roots(quadratic, linear, constant)
-
-
-def _real_roots(a: float, b: float, c: float) -> Array:
-    """The real roots of ``a x^2 + b x + c``, also where a is almost 0."""
-    discriminant = b * b - 4 * a * c
+    discriminant = linear**2 - 4 * quadratic * constant
     if discriminant < 0:
         return np.array([])
-    q = -0.5 * (b + np.copysign(np.sqrt(discriminant), b))
-    roots = [numerator / denominator for numerator, denominator in ((q, a), (c, q)) if denominator != 0]
-    return np.array([root for root in roots if np.isfinite(root)])
+    # In this form the roots are also right where the quadratic part is almost 0.
+    q = -0.5 * (linear + np.copysign(np.sqrt(discriminant), linear))
+    roots = np.array([top / bottom for top, bottom in ((q, quadratic), (constant, q)) if bottom != 0])
+    return centre + scale * roots[np.isfinite(roots)]
 
 
 def _lost_between(low: float, high: float, mean: Array, deviation: Array, share: Array) -> float:
@@ -364,18 +358,12 @@ def _lost_between(low: float, high: float, mean: Array, deviation: Array, share:
     a, b = (low - mean) / deviation, (high - mean) / deviation
     # In the upper tail differences of probabilities are taken from above, where they are small.
     mass = share * np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
-    inside = _inside(low, high, mean, deviation)
+    # Any point inside tells who wins; one or both of the ends may be infinite.
+    start = low if np.isfinite(low) else min(high, mean[0]) - deviation.max()
+    stop = high if np.isfinite(high) else max(low, mean[0]) + deviation.max()
+    inside = (start + stop) / 2
     joint = np.log(share) - 0.5 * ((inside - mean) / deviation) ** 2 - np.log(deviation)
     return float(np.delete(mass, int(np.argmax(joint))).sum())
-
-
-def _inside(low: float, high: float, mean: Array, deviation: Array) -> float:
-    """A point between two ends, of which one or both may be infinite."""
-    if np.isfinite(low) and np.isfinite(high):
-        return (low + high) / 2
-    if np.isinf(low) and np.isinf(high):
-        return float(mean[0])
-    return high - deviation.max() if np.isinf(low) else low + deviation.max()
 
 
 def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
@@ -385,21 +373,17 @@ def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
         joint = np.exp(densities.log_joint(np.array([[x]]), share)[0])
         return float(np.sort(joint)[:-1].sum())
 
-    pieces = pairwise(_cuts(densities, share))
-    results = [quad(lost, low, high, epsabs=1e-13, epsrel=1e-11, limit=200) for low, high in pieces]
-    error, uncertainty = np.sum(results, axis=0)
-    return BayesError(float(error), "quadrature", numerical_error=float(uncertainty))
-
-
-def _cuts(densities: ClassDensities, share: Array) -> Array:
-    """Points between which the losing densities are smooth and none has a peak too narrow to be noticed."""
+    # Points between which the losing densities are smooth and none has a peak too narrow to be noticed.
     shares = np.concatenate(([0.0, 1e-12, 1e-6], np.linspace(0, 1, _GRID + 2)[1:-1], [1 - 1e-6, 1 - 1e-12, 1.0]))
     present = [part for part, prior in zip(densities.densities, share, strict=True) if prior > 0]
-    quantiles = [part.quantiles(shares) for part in present if isinstance(part, (Gaussian, LineDensity))]
+    quantiles = [part.quantiles(shares) for part in present if isinstance(part, (Gaussian, FrozenDensity))]
     grid = np.unique(np.concatenate(quantiles))
     finite = grid[np.isfinite(grid)]
     coarse = np.concatenate([values[:: _GRID // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles])
-    return np.unique(np.concatenate((coarse, _crossings_on(densities, share, finite))))
+    pieces = pairwise(np.unique(np.concatenate((coarse, _crossings_on(densities, share, finite)))))
+    results = [quad(lost, low, high, epsabs=1e-13, epsrel=1e-11, limit=200) for low, high in pieces]
+    error, uncertainty = np.sum(results, axis=0)
+    return BayesError(float(error), "quadrature", numerical_error=float(uncertainty))
 
 
 def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -55,6 +55,7 @@ class Gaussian:
     mean: Any
     covariance: Any
     discrete: ClassVar[bool] = False
+    _covariance: CholeskyCovariance = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         mean, covariance = np.atleast_1d(_numbers(self.mean)), np.atleast_2d(_numbers(self.covariance))
@@ -68,7 +69,7 @@ class Gaussian:
             raise InputError("The covariance of a Gaussian must be symmetric.")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "covariance", (covariance + covariance.T) / 2)
-        object.__setattr__(self, "_factor", _full_rank_factor(self.covariance))
+        object.__setattr__(self, "_covariance", _full_rank_factor(self.covariance))
 
     @property
     def dimension(self) -> int:
@@ -79,10 +80,6 @@ class Gaussian:
     def log_determinant(self) -> float:
         """Of the covariance."""
         return self._covariance.log_determinant
-
-    @property
-    def _covariance(self) -> CholeskyCovariance:
-        return self._factor  # type: ignore[attr-defined]
 
     @cached_property
     def root(self) -> Array:
@@ -204,8 +201,13 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
         )
     if isinstance(covariances, np.ndarray) and covariances.ndim == 2:
         covariances = [covariances] * len(means)
-    pairs = zip(model.classes_, means, covariances, strict=True)
-    return {plain(label): _named_gaussian(label, mean, covariance) for label, mean, covariance in pairs}
+    found = {}
+    for label, mean, covariance in zip(model.classes_, means, covariances, strict=True):
+        try:
+            found[plain(label)] = Gaussian(mean, covariance)
+        except (InputError, DegenerateDataError) as error:
+            raise type(error)(f"Class {plain(label)!r}: {error}") from error
+    return found
 
 
 def _class_covariances(model: Any) -> Any:
@@ -217,13 +219,6 @@ def _class_covariances(model: Any) -> Any:
         if hasattr(model, name):
             return [np.diag(variances) for variances in getattr(model, name)]
     return None
-
-
-def _named_gaussian(label: Any, mean: Array, covariance: Array) -> Gaussian:
-    try:
-        return Gaussian(mean, covariance)
-    except (InputError, DegenerateDataError) as error:
-        raise type(error)(f"Class {plain(label)!r}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -249,7 +244,10 @@ class GaussianPairs:
         s = s[:, None]
         mixed = (1 - s) + s * self.ratio
         means = s * (1 - s) * self.shift**2 / mixed
-        return 0.5 * (means + _log_arithmetic_over_geometric(s, self.ratio)).sum(axis=1)
+        # The logarithm of the arithmetic over the geometric mean of 1 and the ratio, which is never negative.
+        near = np.abs(self.ratio - 1) < 0.5
+        log_mixed = np.where(near, np.log1p(s * np.where(near, self.ratio - 1, 0.0)), np.log(mixed))
+        return 0.5 * (means + np.maximum(log_mixed - s * np.log(self.ratio), 0.0)).sum(axis=1)
 
     def exponent_slope(self, s: Array) -> Array:
         """The derivative of `exponent`."""
@@ -289,13 +287,6 @@ class GaussianPairs:
     def kl_backward(self) -> Array:
         """KL(second || first)."""
         return 0.5 * (_excess_over_log(self.ratio) + self.shift**2).sum(axis=1)
-
-
-def _log_arithmetic_over_geometric(s: Array, ratio: Array) -> Array:
-    """``log((1 - s) + s r) - s log r``, which is never negative."""
-    near = np.abs(ratio - 1) < 0.5
-    mean = np.where(near, np.log1p(s * np.where(near, ratio - 1, 0.0)), np.log((1 - s) + s * ratio))
-    return np.maximum(mean - s * np.log(ratio), 0.0)
 
 
 def _excess_over_log(ratio: Array) -> Array:
@@ -350,28 +341,22 @@ class FrozenDensity:
         self.frozen = frozen
         self.discrete = not hasattr(frozen, "logpdf")
         self._log: Callable[[Array], Array] = frozen.logpmf if self.discrete else frozen.logpdf
+        self.on_a_line = hasattr(frozen, "ppf")
         self.dimension = int(np.size(frozen.rvs(size=1, random_state=np.random.default_rng(0))))
 
     def log_density(self, X: Array) -> Array:
-        return np.asarray(self._log(X)).reshape(len(X))
+        return np.asarray(self._log(X[:, 0] if self.on_a_line else X)).reshape(len(X))
+
+    def quantiles(self, shares: Any) -> Array:
+        """Values below which these shares of the distribution of one number lie."""
+        return np.asarray(self.frozen.ppf(shares), dtype=np.float64)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.frozen.rvs(size=n, random_state=rng), dtype=np.float64).reshape(n, self.dimension)
 
 
-class LineDensity(FrozenDensity):
-    """A frozen distribution of one number."""
-
-    def log_density(self, X: Array) -> Array:
-        return np.asarray(self._log(X[:, 0]))
-
-    def quantiles(self, shares: Any) -> Array:
-        """Values below which these shares of the distribution lie."""
-        return np.asarray(self.frozen.ppf(shares), dtype=np.float64)
-
-
-def _many_columns(frozen: Any) -> FrozenDensity:
-    """A frozen multivariate distribution; some, such as SciPy's dirichlet, do not take one case a row."""
+def _frozen(frozen: Any) -> FrozenDensity:
+    """A frozen distribution; some multivariate ones, such as SciPy's dirichlet, do not take one case a row."""
     density = FrozenDensity(frozen)
     try:
         density.log_density(density.draw(density.dimension + 1, np.random.default_rng(0)))
@@ -525,10 +510,8 @@ def _density(label: Any, one: Any) -> Density:
     gaussian = one if isinstance(one, Gaussian) else _scipy_gaussian(one)
     if gaussian is not None:
         return gaussian
-    if hasattr(one, "ppf") and hasattr(one, "rvs"):
-        return LineDensity(one)
     if hasattr(one, "rvs") and (hasattr(one, "logpdf") or hasattr(one, "logpmf")):
-        return _many_columns(one)
+        return _frozen(one)
     raise ParameterError(
         f"Class {label!r} has {one!r}, expected a frozen scipy.stats distribution such as scipy.stats.norm(0, 1), a "
         "Gaussian(mean, covariance), or a table of probabilities."
