@@ -15,7 +15,12 @@ def test_slopes_and_curvatures_are_derivatives(loss):
     up, down = loss.value_and_slope(MARGINS + STEP), loss.value_and_slope(MARGINS - STEP)
     assert_allclose((up[0] - down[0]) / (2 * STEP), loss.value_and_slope(MARGINS)[1], rtol=1e-6, atol=1e-7)
     if not isinstance(loss, Hinge):
-        assert_allclose((up[1] - down[1]) / (2 * STEP), loss.margin_curvature(MARGINS), rtol=1e-6, atol=1e-7)
+        assert_allclose(
+            (up[1] - down[1]) / (2 * STEP),
+            loss.curvature(MARGINS[:, None], np.ones(len(MARGINS))),
+            rtol=1e-6,
+            atol=1e-7,
+        )
 
 
 def test_values_of_the_textbook():

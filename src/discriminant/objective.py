@@ -70,19 +70,16 @@ class MarginLoss:
 
     def curvature(self, scores: Array, codes: Array) -> Array:
         """Second derivative of each row's loss in its score."""
-        return self.margin_curvature((2.0 * codes - 1.0) * scores[:, 0])
+        margin = (2.0 * codes - 1.0) * scores[:, 0]
+        out = np.empty_like(margin)
+        loss_kernels.curvatures(self.code, self.width, margin, out)
+        return out
 
     def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
         """f and f' of each margin."""
         value, slope = np.empty_like(margin), np.empty_like(margin)
         loss_kernels.values_and_slopes(self.code, self.width, margin, value, slope)
         return value, slope
-
-    def margin_curvature(self, margin: Array) -> Array:
-        """f'' of each margin."""
-        out = np.empty_like(margin)
-        loss_kernels.curvatures(self.code, self.width, margin, out)
-        return out
 
 
 class Logistic(MarginLoss):
@@ -192,10 +189,12 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
     sample = rows.block(0, rows.n_rows)
     if sp.issparse(sample):
         mean_square = np.asarray(sample.multiply(sample).mean(axis=0), dtype=np.float64).ravel()
-        return Standardisation(np.zeros(rows.n_columns), _positive(np.sqrt(mean_square)))
-    centre, spread = np.empty(rows.n_columns), np.empty(rows.n_columns)
-    moments.centre_and_spread(sample, centre, spread)
-    return Standardisation(_finite(centre), _positive(_finite(spread)))
+        centre, spread = np.zeros(rows.n_columns), np.sqrt(mean_square)
+    else:
+        found = np.empty((2, rows.n_columns))
+        moments.centre_and_spread(sample, *found)
+        centre, spread = np.where(np.isfinite(found), found, 0.0)
+    return Standardisation(centre, np.where(spread > 0, spread, 1.0))
 
 
 @dataclass(frozen=True)
@@ -285,8 +284,7 @@ class Objective:
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
-        total = self.reduce(_Gradient(self, *self.linear(theta)))
-        return self._value(total.value, theta), self._gradient(total.products, total.sums, theta)
+        return self._penalised(self.reduce(_Gradient(self, *self.linear(theta))), theta)
 
     def gradient_of(self, block: Block, offset: Array | None, theta: Array) -> Array:
         """The gradient estimated from the rows of one block (their mean loss; the penalty in full)."""
@@ -294,7 +292,7 @@ class Objective:
         total.offset = offset
         Pass.update(total, block)
         share = self.total_weight / max(float(block.weight.sum()), 1e-300)
-        return self._gradient(share * total.products, share * total.sums, theta)
+        return self.to_parameters(share * total.products, share * total.sums) + self.ridge * theta
 
     def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
         """f, gradient and Hessian, a square matrix over ``theta.ravel()``."""
@@ -302,15 +300,27 @@ class Objective:
         hessian = total.hessian / self.total_weight / self.parameter_scale
         hessian /= self.parameter_scale[:, None]
         hessian[np.diag_indices(len(hessian))] += self.ridge.ravel()
-        value = self._value(total.value, theta)
-        return value, self._gradient(total.products, total.sums, theta), hessian
+        return *self._penalised(total, theta), hessian
 
     def hessian_product(self, theta: Array) -> Callable[[Array], Array]:
         """The map from a direction to Hessian times direction, at ``theta``."""
-        coef, intercept = self.linear(theta)
+        here = self.linear(theta)
 
         def product(direction: Array) -> Array:
-            total = self.reduce(_HessianProduct(self, coef, intercept, *self.linear(direction)))
+            # Scores are linear in the coefficients: those of the direction are how the scores change along it.
+            coef, intercept = (np.concatenate(pair) for pair in zip(here, self.linear(direction), strict=True))
+
+            def add(total: Pass, part: Block) -> None:
+                scores, change = np.split(total.linear_scores(part.X, coef, intercept), 2, axis=1)
+                total.plus_offset(scores, part)
+                if isinstance(self.loss, Softmax):
+                    probability = self.loss.probabilities(np.ascontiguousarray(scores))
+                    change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
+                else:
+                    change = change * self.loss.curvature(scores, part.codes)[:, None]
+                total.add_products(part.X, change * part.weight[:, None])
+
+            total = self.reduce(Pass(self, *here, add))
             return self.to_parameters(total.products, total.sums) + self.ridge * direction
 
         return product
@@ -330,33 +340,36 @@ class Objective:
         """The scores of every row, (n, scores)."""
         out = np.empty((self.data.n_rows, self.contrasts.shape[1]))
 
-        def write(scores: Array, where: slice) -> None:
-            out[where] = scores
+        def write(total: Pass, part: Block) -> None:
+            out[part.start : part.start + part.n_rows] = total.scores(part)
 
-        self.reduce(_Scores(self, *self.linear(theta), write))
+        self.reduce(Pass(self, *self.linear(theta), write))
         return out
 
     def largest_score(self, theta: Array) -> float:
         """The largest distance of a row's scores from each other (from 0, if it has one)."""
         widths: list[float] = []
 
-        def note(scores: Array, where: slice) -> None:  # noqa: ARG001
-            width = np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
-            widths.append(float(width.max()))
+        def note(total: Pass, part: Block) -> None:
+            scores = total.scores(part)
+            widths.append(float((np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)).max()))
 
-        self.reduce(_Scores(self, *self.linear(theta), note))
+        self.reduce(Pass(self, *self.linear(theta), note))
         return max(widths)
 
     def products(self, slopes: Array) -> Array:
         """The gradient in ``theta`` of a mean loss with these (weighted) derivatives in the scores, (n, scores)."""
-        total = self.reduce(_Products(self, slopes))
+
+        def add(total: Pass, part: Block) -> None:
+            total.add_products(part.X, slopes[part.start : part.start + part.n_rows])
+
+        total = self.reduce(Pass(self, np.zeros((slopes.shape[1], self.n_columns)), np.zeros(slopes.shape[1]), add))
         return self.to_parameters(total.products, total.sums)
 
-    def _value(self, summed: float, theta: Array) -> float:
-        return summed / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
-
-    def _gradient(self, products: Array, sums: Array, theta: Array) -> Array:
-        return self.to_parameters(products, sums) + self.ridge * theta
+    def _penalised(self, total: Pass, theta: Array) -> tuple[float, Array]:
+        """f and its gradient from the sums over the rows."""
+        value = total.value / self.total_weight + 0.5 * float((self.ridge * theta**2).sum())
+        return value, self.to_parameters(total.products, total.sums) + self.ridge * theta
 
     def to_parameters(self, products: Array, sums: Array) -> Array:
         """Sums of (derivative in the scores) x (columns), (scores, p) and (scores,), as a gradient in ``theta``."""
@@ -372,14 +385,17 @@ class Objective:
 class Pass:
     """A statistic of the rows at given coefficients, fed with parts of blocks that stay in a core's cache.
 
-    A subclass sets what it sums up to 0 in `reset`, names it in ``summed``, and adds rows in `add`.
+    A subclass sets what it sums up to 0 in `reset`, names it in ``summed``, and adds rows in `add`; where the sums are
+    those named here, a function ``each(total, part)`` that adds rows does without a subclass.
     """
 
     densify = False
     summed: tuple[str, ...] = ("value", "products", "sums")
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array) -> None:
-        self.objective, self.coef, self.intercept = objective, coef, intercept
+    def __init__(
+        self, objective: Objective, coef: Array, intercept: Array, each: Callable[[Any, Block], None] | None = None
+    ) -> None:
+        self.objective, self.coef, self.intercept, self.each = objective, coef, intercept, each
         self.loss, self.standard, self.offset = objective.loss, objective.standardised, objective.offset
         self.reset()
 
@@ -403,7 +419,8 @@ class Pass:
 
     def add(self, part: Block) -> None:
         """Add some rows: float64 array, centred if the centre is far, or CSR matrix."""
-        raise NotImplementedError
+        if self.each is not None:
+            self.each(self, part)
 
     def _parts(self, block: Block) -> Iterator[Block]:
         if block.sparse and not self.densify:
@@ -458,19 +475,19 @@ class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def update(self, block: Block) -> None:
-        if isinstance(self.loss, MarginLoss) and not block.sparse:
-            total, slopes = loss_kernels.add_gradient(*self._kernel_inputs(block), self.products[0])
-            self.value += total
-            self.sums += slopes
-        else:
+        if block.sparse or not isinstance(self.loss, MarginLoss):
             super().update(block)
-
-    def _kernel_inputs(self, block: Block) -> tuple[Any, ...]:
-        """What the kernels that read every row once take."""
+            return
         known = self.plus_offset(np.zeros((block.n_rows, 1)), block)[:, 0]
         centre, coef = self.standard.centre, np.ascontiguousarray(self.coef[0])
-        loss = self.loss.code, self.loss.width
-        return *loss, block.X, centre, coef, float(self.intercept[0]), block.codes, block.weight, known
+        intercept, loss = float(self.intercept[0]), (self.loss.code, self.loss.width)
+        value, slopes = self.read_once(*loss, block.X, centre, coef, intercept, block.codes, block.weight, known)
+        self.value += value
+        self.sums += slopes
+
+    def read_once(self, *inputs: Any) -> tuple[float, float]:
+        """Add whole blocks of dense rows by a kernel that reads every row once; the sums of losses and slopes."""
+        return loss_kernels.add_gradient(*inputs, self.products[0])
 
     def add(self, part: Block) -> None:
         values, slopes = self.loss.evaluate(self.scores(part), part.codes)
@@ -489,16 +506,11 @@ class _Hessian(_Gradient):
         super().reset()
         self.hessian = np.zeros((self.objective.n_parameters, self.objective.n_parameters))
 
-    def update(self, block: Block) -> None:
-        if isinstance(self.loss, MarginLoss) and not block.sparse:
-            scaled = workspace((block.n_rows, self.objective.shape[1]))
-            inputs = self._kernel_inputs(block)
-            total, slopes, kept = loss_kernels.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
-            self.value += total
-            self.sums += slopes
-            self.hessian += scaled[:kept].T @ scaled[:kept]
-        else:
-            Pass.update(self, block)
+    def read_once(self, *inputs: Any) -> tuple[float, float]:
+        scaled = workspace((len(inputs[2]), self.objective.shape[1]))
+        value, slopes, kept = loss_kernels.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
+        self.hessian += scaled[:kept].T @ scaled[:kept]
+        return value, slopes
 
     def add(self, part: Block) -> None:
         super().add(part)
@@ -524,51 +536,6 @@ class _Hessian(_Gradient):
                     self.hessian[there, here] += cell.T
 
 
-class _HessianProduct(Pass):
-    """Hessian times a direction, whose scores are linear like those of the coefficients."""
-
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, towards: Array, rise: Array) -> None:
-        super().__init__(objective, coef, intercept)
-        self.both, self.heights = np.concatenate((coef, towards)), np.concatenate((intercept, rise))
-
-    def add(self, part: Block) -> None:
-        both = self.linear_scores(part.X, self.both, self.heights)
-        scores, change = np.split(both, 2, axis=1)
-        self.plus_offset(scores, part)
-        if isinstance(self.loss, Softmax):
-            probability = self.loss.probabilities(np.ascontiguousarray(scores))
-            change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
-        else:
-            change = change * self.loss.curvature(scores, part.codes)[:, None]
-        self.add_products(part.X, change * part.weight[:, None])
-
-
-class _Scores(Pass):
-    """Every score, handed to a function with the place of its rows."""
-
-    summed = ()
-
-    def __init__(
-        self, objective: Objective, coef: Array, intercept: Array, use: Callable[[Array, slice], None]
-    ) -> None:
-        super().__init__(objective, coef, intercept)
-        self.use = use
-
-    def add(self, part: Block) -> None:
-        self.use(self.scores(part), slice(part.start, part.start + part.n_rows))
-
-
-class _Products(Pass):
-    """Rows times given derivatives in their scores."""
-
-    def __init__(self, objective: Objective, slopes: Array) -> None:
-        super().__init__(objective, np.zeros((slopes.shape[1], objective.n_columns)), np.zeros(slopes.shape[1]))
-        self.slopes = slopes
-
-    def add(self, part: Block) -> None:
-        self.add_products(part.X, self.slopes[part.start : part.start + part.n_rows])
-
-
 class _Curvature(Pass):
     """The diagonal of the Hessian."""
 
@@ -592,11 +559,3 @@ class _Curvature(Pass):
         else:
             centred = X if self.standard.far else X - self.standard.centre
             self.squares += (centred**2).T @ factor
-
-
-def _finite(values: Array) -> Array:
-    return np.where(np.isfinite(values), values, 0.0)
-
-
-def _positive(values: Array) -> Array:
-    return np.where(values > 0, values, 1.0)

@@ -12,7 +12,6 @@ from discriminant.solvers import GradientDescent, Solution, StochasticGradient
 from discriminant.solvers.gradient import split_rows
 from discriminant.solvers.smooth import (
     LBFGSMemory,
-    choose_solver,
     conjugate_gradients,
     line_search,
     moment_preconditioner,
@@ -196,7 +195,8 @@ class TestChoice:
         ],
     )
     def test_auto(self, given, chosen):
-        assert choose_solver(objective_of(**given)) == chosen
+        objective = objective_of(**given)
+        assert named_solver("auto", objective) is named_solver(chosen, objective)
 
     def test_names_and_penalties_that_do_not_fit_are_refused(self):
         with pytest.raises(ParameterError, match="Unknown solver 'sag'"):

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from ..engine import one_blas_thread, workspace
 from ..errors import ParameterError, Setting
 from ..kernels import coordinate as kernels
 from ..objective import Logistic, Objective, Pass, Softmax
-from .smooth import Solution, Trace, descends_enough
+from .smooth import Run, Solution, descends_enough
 
 Array = np.ndarray[Any, Any]
 
@@ -72,11 +71,11 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
     # Vectors and small matrices between passes gain nothing from BLAS's threads, which would then be in our way.
     with one_blas_thread():
         start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
-        descent = ProximalNewton(PenalisedProblem(objective, tol, max_iter, anchors), start, Trace(trace))
+        descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
         hessian = WorkingHessian(objective)
-        while descent.solution is None:
+        while descent.found is None:
             advance([descent], hessian)
-    return descent.solution
+    return descent.found
 
 
 @dataclass(frozen=True)
@@ -125,56 +124,39 @@ class _Points(Pass):
         self.add_products(part.X, slopes)
 
 
-@dataclass(frozen=True)
-class PenalisedProblem:
-    """What is minimised, how closely, in at most how many rounds; ``anchors`` are for `duality_gap`."""
+class ProximalNewton(Run):
+    """The way to the minimum for one penalty: where it is, where it wants to go next; ``anchors`` for `duality_gap`."""
 
-    objective: Objective
-    tol: float
-    max_iter: int
-    anchors: list[LossPoint]
+    def __init__(
+        self, objective: Objective, start: LossPoint, anchors: list[LossPoint], tol: float, max_iter: int,
+        trace: bool = False, curvature_factor: float = 1.0,
+    ) -> None:  # fmt: skip
+        super().__init__(objective, tol, max_iter, trace, "coordinate")
+        self.anchors = anchors
+        #: Factor of each parameter's absolute value.
+        self.l1 = np.zeros(objective.shape)
+        self.l1[:, : objective.n_columns] = objective.penalty.l1 / objective.standardised.scale
+        #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
+        self.curvature_factor, self.curvature = curvature_factor, 0.0
+        self.found: Solution | None = None
+        self.length, self.gain, self.gain_before = 1.0, np.inf, np.inf
+        self._move_to(start)
 
-    @cached_property
-    def l1(self) -> Array:
-        """Factor of each parameter's absolute value."""
-        l1 = np.zeros(self.objective.shape)
-        l1[:, : self.objective.n_columns] = self.objective.penalty.l1 / self.objective.standardised.scale
-        return l1
+    def _move_to(self, point: LossPoint) -> None:
+        self.point, theta = point, point.theta
+        # The smallest subgradient of the whole: 0 at the minimum.
+        slope = self.smooth_gradient
+        inside = np.sign(slope) * np.maximum(np.abs(slope) - self.l1, 0.0)
+        self.stand_at(theta, self.value_at(point), np.where(theta != 0, slope + np.sign(theta) * self.l1, inside))
 
-    def value(self, point: LossPoint) -> float:
+    def value_at(self, point: LossPoint) -> float:
         penalty = 0.5 * (self.objective.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
         return point.loss + float(penalty)
 
-
-class ProximalNewton:
-    """The way to the minimum for one penalty: where it is, where it wants to go next."""
-
-    def __init__(
-        self, problem: PenalisedProblem, start: LossPoint, trace: Trace, curvature_factor: float = 1.0
-    ) -> None:
-        self.problem, self.objective, self.trace = problem, problem.objective, trace
-        #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
-        self.curvature_factor, self.curvature = curvature_factor, 0.0
-        self.solution: Solution | None = None
-        self.iterations, self.length, self.gain, self.gain_before = 0, 1.0, np.inf, np.inf
-        self.aim = start.theta
-        self._stand_at(start)
-
-    def _stand_at(self, point: LossPoint) -> None:
-        self.point, self.value = point, self.problem.value(point)
-        self.trace.note(point.theta, self.value, self.subgradient)
-
     @property
-    def gradient(self) -> Array:
-        """That of the smooth part."""
+    def smooth_gradient(self) -> Array:
+        """That of the loss and the L2 penalty."""
         return self.point.slope + self.objective.ridge * self.point.theta
-
-    @property
-    def subgradient(self) -> Array:
-        """The smallest one of the whole; 0 at the minimum."""
-        gradient, theta = self.gradient, self.point.theta
-        inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.problem.l1, 0.0)
-        return np.where(theta != 0, gradient + np.sign(theta) * self.problem.l1, inside)
 
     def wanted(self, is_member: Array) -> Array:
         """A mask of parameters that are not members and should be, the worst first if there are very many."""
@@ -190,65 +172,46 @@ class ProximalNewton:
     def ratio(self) -> Array:
         """Gradient over penalty of each parameter, flat; above 1 it cannot stay 0."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.where(self.problem.l1 > 0, np.abs(self.gradient) / self.problem.l1, np.inf).ravel()
+            return np.where(self.l1 > 0, np.abs(self.smooth_gradient) / self.l1, np.inf).ravel()
 
     def propose(self, hessian: WorkingHessian, complete: bool) -> None:
         """Set the next aim; finish if it promises too little and the working set is ``complete``."""
-        self.aim, self.gain, self.curvature = hessian.step(self)
+        aim, self.gain, self.curvature = hessian.step(self)
+        theta = self.point.theta
+        self.next_theta = aim if self.length == 1 else theta + self.length * (aim - theta)
         scale = max(abs(self.value), 1e-300)
         if not self.point.finite or not np.isfinite(self.gain):
             self._finish("not finite")
-        elif self.gain <= self.problem.tol * scale / _CAUTION and complete:
+        elif self.gain <= self.tol * scale / _CAUTION and complete:
             self._finish("optimal")
-        elif self.iterations >= self.problem.max_iter:
+        elif self.iterations >= self.max_iter:
             self._finish("max_iter")
         elif self.length * self.gain <= 1e-16 * scale and self.length < 1e-3:
             self._finish("optimal" if self.gain <= 1e-7 * scale and complete else "no further descent")
 
-    @property
-    def next_theta(self) -> Array:
-        return self.aim if self.length == 1 else self.point.theta + self.length * (self.aim - self.point.theta)
-
     def arrive(self, point: LossPoint) -> bool:
         """Move to an evaluated point if it descends enough; otherwise shorten the step."""
         self.iterations += 1
-        if point.finite and descends_enough(self.problem.value(point), self.value, self.length * self.gain):
-            self._fit_curvature(point)
-            self.length, self.gain_before = 1.0, self.gain
-            self._stand_at(point)
-            return True
-        self.length *= 0.25
-        return False
-
-    def _fit_curvature(self, point: LossPoint) -> None:
-        """Take the model's curvature from what the step has shown."""
+        if not point.finite or not descends_enough(self.value_at(point), self.value, self.length * self.gain):
+            self.length *= 0.25
+            return False
+        # The model's curvature is taken from what the step has shown.
         shown = float(np.vdot(point.theta - self.point.theta, point.slope - self.point.slope))
         if self.curvature > 0 and shown > 0:
             self.curvature_factor = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
+        self.length, self.gain_before = 1.0, self.gain
+        self._move_to(point)
+        return True
 
     def _finish(self, reason: str) -> None:
-        self.solution = Solution(
-            theta=_balanced(self.objective, self.point.theta),
-            objective=self.value,
-            gradient_norm=float(np.abs(self.subgradient).max()),
-            excess=max(self.gain, 0.0) / max(abs(self.value), 1e-300),
-            passes=self.objective.passes[0],
-            iterations=self.iterations,
-            converged=reason == "optimal",
-            reason=reason,
-            solver="coordinate",
-            duality_gap=duality_gap(self),
-            trace=self.trace.points,
-        )
-
-
-def _balanced(objective: Objective, theta: Array) -> Array:
-    """The same softmax model with intercepts, of the columns as they are, that sum to 0; any other as it is."""
-    if not isinstance(objective.loss, Softmax) or not objective.fit_intercept:
-        return theta
-    coef, intercept = objective.linear(theta)
-    shared = (intercept - coef @ objective.standardised.centre).mean()
-    return np.concatenate((theta[:, :-1], theta[:, -1:] - shared), axis=1)
+        self.reason, objective = reason, self.objective
+        self.excess = max(self.gain, 0.0) / max(abs(self.value), 1e-300)
+        if isinstance(objective.loss, Softmax) and objective.fit_intercept:
+            # The same model with intercepts, of the columns as they are, that sum to 0.
+            coef, intercept = objective.linear(self.theta)
+            shared = (intercept - coef @ objective.standardised.centre).mean()
+            self.theta = np.concatenate((self.theta[:, :-1], self.theta[:, -1:] - shared), axis=1)
+        self.found = self.solution(duality_gap(self))
 
 
 def advance(descents: list[ProximalNewton], hessian: WorkingHessian, strong: Array | None = None) -> None:
@@ -259,10 +222,14 @@ def advance(descents: list[ProximalNewton], hessian: WorkingHessian, strong: Arr
     complete = _complete(hessian, descents, strong)
     for descent in descents:
         descent.propose(hessian, complete)
-    going = [descent for descent in descents if descent.solution is None]
+    going = [descent for descent in descents if descent.found is None]
     if not going:
         return
-    _account(hessian, going)
+    # How many passes an old Hessian has wasted: how far the gains are from shrinking as usual.
+    shares = [d.gain / d.gain_before for d in going if 0 < d.gain < np.inf and d.gain_before < np.inf]
+    if shares:
+        slow = 1 - np.log(np.maximum(shares, 1e-300)) / np.log(_USUAL_GAIN)
+        hessian.waste += float(np.clip(slow, 0.0, 1.0).mean())
     points = evaluate(going[0].objective, [descent.next_theta for descent in going])
     for descent, point in zip(going, points, strict=True):
         # A refused step has an old Hessian to blame, or was too long: the next one is both fresh and shorter.
@@ -277,7 +244,12 @@ def _complete(hessian: WorkingHessian, descents: list[ProximalNewton], strong: A
         wanted |= descent.wanted(hessian.is_member)
     newest = descents[-1]
     if strong is not None and wanted.any():
-        wanted |= (strong | _next_best(newest, hessian.is_member | wanted)) & ~hessian.is_member
+        # Also those likely to be wanted next: a growing set costs a pass, however little it grows.
+        taken = hessian.is_member | wanted
+        ratio = np.where(taken, 0.0, newest.ratio)
+        count = min(int(taken.sum()) // _GROWTH + 8, ratio.size)
+        likely = (ratio >= np.partition(ratio, -count)[-count]) & (ratio > 0)
+        wanted |= (strong | likely) & ~hessian.is_member
     if hessian.waste >= hessian.cost and not np.array_equal(newest.point.theta, hessian.theta):
         hessian.renew(newest.point.theta, hessian.is_member | wanted)
         for descent in descents:
@@ -285,21 +257,6 @@ def _complete(hessian: WorkingHessian, descents: list[ProximalNewton], strong: A
     elif wanted.any():
         hessian.extend(wanted)
     return not any(descent.wanted(hessian.is_member).any() for descent in descents)
-
-
-def _next_best(descent: ProximalNewton, is_member: Array) -> Array:
-    """A mask of the parameters likely to be wanted next: a growing set costs a pass, however little it grows."""
-    ratio = np.where(is_member, 0.0, descent.ratio)
-    count = min(int(is_member.sum()) // _GROWTH + 8, ratio.size)
-    return np.asarray((ratio >= np.partition(ratio, -count)[-count]) & (ratio > 0))
-
-
-def _account(hessian: WorkingHessian, descents: list[ProximalNewton]) -> None:
-    """Book how many passes an old Hessian has wasted: how far the gains are from shrinking as usual."""
-    shares = [d.gain / d.gain_before for d in descents if 0 < d.gain < np.inf and d.gain_before < np.inf]
-    if shares:
-        slow = 1 - np.log(np.maximum(shares, 1e-300)) / np.log(_USUAL_GAIN)
-        hessian.waste += float(np.clip(slow, 0.0, 1.0).mean())
 
 
 def anchor_points(objective: Objective) -> list[Array]:
@@ -332,7 +289,7 @@ def duality_gap(descent: ProximalNewton) -> float | None:
     level, slope = _without_intercept_slopes(descent)
     if slope is None:
         return None
-    l1, ridge = descent.problem.l1[:, : slope.shape[1]], descent.objective.ridge[:, : slope.shape[1]]
+    l1, ridge = descent.l1[:, : slope.shape[1]], descent.objective.ridge[:, : slope.shape[1]]
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = float(np.min(np.where(np.abs(slope) > l1, l1 / np.abs(slope), 1.0), initial=1.0))
         over = np.maximum(np.abs(slope) - l1, 0.0)
@@ -342,7 +299,7 @@ def duality_gap(descent: ProximalNewton) -> float | None:
 
 def _without_intercept_slopes(descent: ProximalNewton) -> tuple[float, Array | None]:
     """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
-    anchors, p, share = descent.problem.anchors, descent.objective.n_columns, np.ones(1)
+    anchors, p, share = descent.anchors, descent.objective.n_columns, np.ones(1)
     points = [descent.point, *anchors]
     if descent.objective.fit_intercept:
         if not anchors:
@@ -401,32 +358,27 @@ def regularisation_path(
         raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
     objective = replace(symmetric(objective), standard=objective.standardised)
     with one_blas_thread():
-        start, anchors = null_point(objective), anchor_points(objective)
-        problem = PenalisedProblem(objective, tol, max_iter, evaluate(objective, anchors) if anchors else [])
-        hessian, descents = WorkingHessian(objective), [_next_descent(problem, alphas[0], start)]
-        while going := [descent for descent in descents if descent.solution is None]:
+        start, places = null_point(objective), anchor_points(objective)
+        anchors, hessian = evaluate(objective, places) if places else [], WorkingHessian(objective)
+
+        def descent_for(alpha: float, start: LossPoint, curvature_factor: float) -> ProximalNewton:
+            penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
+            return ProximalNewton(penalised, start, anchors, tol, max_iter, False, curvature_factor)
+
+        descents = [descent_for(alphas[0], start, 1.0)]
+        while going := [descent for descent in descents if descent.found is None]:
             advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
             # The next strength starts when there is room and its neighbour has a point of its own.
-            newest, n_going = descents[-1], sum(descent.solution is None for descent in descents)
-            if len(descents) < len(alphas) and n_going < window and (newest.solution or newest.iterations):
-                factor = newest.curvature_factor
-                descents.append(_next_descent(problem, alphas[len(descents)], newest.point, factor))
-    return [descent.solution for descent in descents if descent.solution is not None]
-
-
-def _next_descent(
-    problem: PenalisedProblem, alpha: float, start: LossPoint, curvature_factor: float = 1.0
-) -> ProximalNewton:
-    """The descent for a strength, from a neighbour's point."""
-    penalty = replace(problem.objective.penalty, alpha=float(alpha))
-    problem = replace(problem, objective=replace(problem.objective, penalty=penalty))
-    return ProximalNewton(problem, start, Trace(False), curvature_factor)
+            newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
+            if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
+                descents.append(descent_for(alphas[len(descents)], newest.point, newest.curvature_factor))
+    return [descent.found for descent in descents if descent.found is not None]
 
 
 def _strong(newest: ProximalNewton, alphas: Array) -> Array:
     """A mask of the parameters that the strong rule would not discard for the strength to come, the last of two."""
     bound = max(2 * alphas[-1] - alphas[0], 0.0) / max(alphas[0], 1e-300)
-    return np.asarray(np.abs(newest.gradient) > bound * newest.problem.l1).ravel()
+    return np.asarray(np.abs(newest.smooth_gradient) > bound * newest.l1).ravel()
 
 
 def null_point(objective: Objective) -> LossPoint:
@@ -465,11 +417,7 @@ class WorkingHessian:
         is_intercept = np.zeros(objective.shape, dtype=bool)
         is_intercept[:, objective.n_columns :] = True
         self.is_intercept = is_intercept.ravel()
-        self.is_member = self.is_intercept.copy()
-
-    @cached_property
-    def members(self) -> Array:
-        return np.flatnonzero(self.is_member)
+        self._set_members(self.is_intercept)
 
     @property
     def cost(self) -> float:
@@ -499,14 +447,18 @@ class WorkingHessian:
         self._keep(matrix)
 
     def _set_members(self, members: Array) -> None:
-        self.is_member = members
-        self.__dict__.pop("members", None)
+        self.is_member, self.members = members, np.flatnonzero(members)
 
     def _gram(self, rows: Array) -> Array:
         """Rows of the Hessian: second derivatives in these parameters (a mask) and all members."""
         objective = self.objective
         total: _Gram = objective.reduce(_Gram(objective, *objective.linear(self.theta), rows, self.is_member))
-        return total.finished()
+        matrix = total.matrix
+        if _stored_entries(objective) is not None:  # sparse columns are not standardised yet
+            matrix /= objective.parameter_scale[rows][:, None]
+            matrix /= objective.parameter_scale[self.is_member]
+        matrix /= objective.total_weight
+        return matrix
 
     def _keep(self, matrix: Array) -> None:
         """Keep the matrix, and what is left of it once intercepts follow their optimum (the Schur complement)."""
@@ -529,11 +481,11 @@ class WorkingHessian:
         """
         columns, free, factor = self.members[~self.free], self.members[self.free], descent.curvature_factor
         theta, slope = descent.point.theta.ravel(), descent.point.slope.ravel()
-        ridge, l1 = descent.objective.ridge.ravel()[columns] / factor, descent.problem.l1.ravel()[columns] / factor
+        ridge, l1 = descent.objective.ridge.ravel()[columns] / factor, descent.l1.ravel()[columns] / factor
         origin = theta[columns]
         slope, rise = slope[columns] / factor, slope[free] / factor
         before = slope + ridge * origin - self.follow @ rise
-        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.problem.tol * abs(descent.value) / factor)
+        x, after = self._least(before, origin, ridge, l1, 1e-3 * descent.tol * abs(descent.value) / factor)
         change = x - origin
         own = float(rise @ self.inverse @ rise)
         gain = 0.5 * own - 0.5 * float(change @ (before + after)) - float(l1 @ (np.abs(x) - np.abs(origin)))
@@ -600,32 +552,27 @@ class _Gram(Pass):
         if block.sparse:
             self._add_sparse(block.X, factor)
         elif self.objective.n_functions == 1:
-            self._add_square(block.X, np.sqrt(factor[:, 0, 0]))
+            gathered = self._gathered(block.X, np.sqrt(factor[:, 0, 0]))
+            square = len(self.matrix) == len(self.columns)
+            self.matrix += (gathered if square else gathered[:, self.rows[self.columns]]).T @ gathered
         else:
             self._add_pairs(block.X, factor)
 
     def add(self, part: Block) -> None:
-        self.factors.append(self._factors(self.scores(part), part.codes, part.weight))
-
-    def _factors(self, scores: Array, codes: Array, weight: Array) -> Array:
-        """Weighted second derivatives of each row's loss in its scores, (rows, C, C)."""
-        if not isinstance(self.loss, Softmax):
-            return (weight * self.loss.curvature(scores, codes))[:, None, None]
-        probability = self.loss.probabilities(scores)
-        factor = np.eye(probability.shape[1]) - probability[:, None, :]
-        return factor * (probability * weight[:, None])[:, :, None]
+        """Note the weighted second derivatives of each row's loss in its scores, (rows, C, C)."""
+        scores = self.scores(part)
+        if isinstance(self.loss, Softmax):
+            probability = self.loss.probabilities(scores)
+            factor = np.eye(probability.shape[1]) - probability[:, None, :]
+            factor = factor * (probability * part.weight[:, None])[:, :, None]
+        else:
+            factor = (part.weight * self.loss.curvature(scores, part.codes))[:, None, None]
+        self.factors.append(factor)
 
     def _gathered(self, X: Array, factor: Array) -> Array:
         out = workspace((len(X), len(self.columns)))
         kernels.gather(X, self.columns, self.standard.centre, self.standard.scale, factor, out)
         return out
-
-    def _add_square(self, X: Array, root: Array) -> None:
-        gathered = self._gathered(X, root)
-        if len(self.matrix) == len(self.columns):
-            self.matrix += gathered.T @ gathered
-        else:
-            self.matrix += gathered[:, self.rows[self.columns]].T @ gathered
 
     def _add_pairs(self, X: Array, factor: Array) -> None:
         gathered = self._gathered(X, np.ones(len(X)))
@@ -641,15 +588,6 @@ class _Gram(Pass):
             for b, column_of in enumerate(self.column_of):
                 weight = np.ascontiguousarray(factor[:, a, b])
                 kernels.csr_add_gram(X.data, X.indices, X.indptr, weight, row_of, column_of, self.matrix)
-
-    def finished(self) -> Array:
-        """The matrix in standardised columns, divided by the total weight."""
-        if _stored_entries(self.objective) is not None:
-            scale = self.objective.parameter_scale
-            self.matrix /= scale[self.rows][:, None]
-            self.matrix /= scale[self.members]
-        self.matrix /= self.objective.total_weight
-        return self.matrix
 
 
 def _stored_entries(objective: Objective) -> int | None:

@@ -40,20 +40,16 @@ class GradientDescent:
         precondition = moment_preconditioner(objective, theta)
         while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
             if self.steps != "line-search":
-                age = 1.0 if self.steps == "constant" else 1 + run.iteration / 10
+                age = 1.0 if self.steps == "constant" else 1 + run.iterations / 10
                 run.jump(run.theta - self.rate / age * run.gradient)
                 continue
             moved = run.move(length * run.gradient)
             if moved is None:
                 break
-            length = _matching_length(*moved, length)
+            # The length that fits the curvature met on the last step (Barzilai & Borwein 1988).
+            step, curvature = moved[0], float(np.vdot(*moved))
+            length = float(np.vdot(step, step)) / curvature if curvature > 0 else 2 * length
         return run.solution()
-
-
-def _matching_length(step: Array, change: Array, before: float) -> float:
-    """The step length that fits the curvature met on the last step (Barzilai & Borwein 1988)."""
-    curvature = float(np.vdot(step, change))
-    return float(np.vdot(step, step)) / curvature if curvature > 0 else 2 * before
 
 
 @dataclass(frozen=True)
@@ -103,9 +99,9 @@ class StochasticGradient:
                 if score < least:
                     best, least = run.solution(), score
                 if waited >= self.patience:
-                    return replace(best, reason="early stopping", iterations=run.iteration, passes=objective.passes[0])
+                    return replace(best, reason="early stopping", iterations=run.iterations, passes=objective.passes[0])
             theta = run.theta
-            for t, batch in enumerate(batches(objective, self.batch, rng), run.iteration * n_batches):
+            for t, batch in enumerate(batches(objective, self.batch, rng), run.iterations * n_batches):
                 estimate = objective.gradient_of(*batch, theta)
                 if self.corrected:
                     estimate = estimate - objective.gradient_of(*batch, run.theta) + run.gradient

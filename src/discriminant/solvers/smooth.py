@@ -124,18 +124,6 @@ class Solution(Result):
         return f"Solver {self.solver}: {self.reason} after {effort}; {values}{estimated}, {excess}"
 
 
-class Trace:
-    """Collects points if asked to."""
-
-    def __init__(self, wanted: bool) -> None:
-        self.wanted = wanted
-        self.points: list[TracePoint] = []
-
-    def note(self, theta: Array, value: float, gradient: Array) -> None:
-        if self.wanted:
-            self.points.append(TracePoint(theta.copy(), value, float(np.abs(gradient).max())))
-
-
 def descends_enough(new: float, value: float, promised: float) -> bool:
     """Armijo's condition: whether ``new`` is below ``value`` by a share of what was promised, but for rounding."""
     return bool(new <= value - _SUFFICIENT * promised + _ROUNDING * abs(value))
@@ -204,18 +192,42 @@ class LBFGSMemory:
         return q
 
 
-class Descent:
+class Run:
     """A minimisation under way: where it is, how far it has come, and why it ended."""
 
-    def __init__(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool, solver: str) -> None:
-        self.objective, self.tol, self.max_iter, self.solver = objective, tol, max_iter, solver
-        self.iteration, self.excess, self.reason, self.estimated = 0, np.inf, "", False
-        self._trace = Trace(trace)
-        self._stand_at(theta, *objective.value_and_gradient(theta))
+    def __init__(self, objective: Objective, tol: float, max_iter: int, trace: bool, solver: str) -> None:
+        self.objective, self.tol, self.max_iter, self.solver, self._traced = objective, tol, max_iter, solver, trace
+        self.iterations, self.excess, self.reason, self.estimated = 0, np.inf, "", False
+        self.trace: list[TracePoint] = []
 
-    def _stand_at(self, theta: Array, value: float, gradient: Array) -> None:
+    def stand_at(self, theta: Array, value: float, gradient: Array) -> None:
         self.theta, self.value, self.gradient = theta, value, gradient
-        self._trace.note(theta, value, gradient)
+        if self._traced:
+            self.trace.append(TracePoint(theta.copy(), value, float(np.abs(gradient).max())))
+
+    def solution(self, duality_gap: float | None = None) -> Solution:
+        return Solution(
+            theta=self.theta,
+            objective=self.value,
+            gradient_norm=float(np.abs(self.gradient).max()),
+            excess=self.excess,
+            passes=self.objective.passes[0],
+            iterations=self.iterations,
+            converged=self.reason == "optimal",
+            reason=self.reason,
+            solver=self.solver,
+            duality_gap=duality_gap,
+            estimated=self.estimated,
+            trace=self.trace,
+        )
+
+
+class Descent(Run):
+    """The minimisation of a smooth objective, step by step."""
+
+    def __init__(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool, solver: str) -> None:
+        super().__init__(objective, tol, max_iter, trace, solver)
+        self.jump(theta, steps=0)
 
     def is_hopeless(self, decrement: float) -> bool:
         """Note the ``decrement`` of the next step, twice what it promises to gain; whether there is no minimum."""
@@ -230,7 +242,7 @@ class Descent:
         """Whether the descent ends here, where the next step has this ``decrement``."""
         if self.is_hopeless(decrement):
             return True
-        if self.excess <= self.tol or self.iteration >= self.max_iter:
+        if self.excess <= self.tol or self.iterations >= self.max_iter:
             self.reason = "optimal" if self.excess <= self.tol else "max_iter"
         return bool(self.reason)
 
@@ -242,14 +254,14 @@ class Descent:
             self.reason = "optimal" if self.excess <= _AS_GOOD_AS_OPTIMAL else "no further descent"
             return None
         (new, (value, gradient)), before, slope = found, self.theta, self.gradient
-        self.iteration += 1
-        self._stand_at(new, value, gradient)
+        self.iterations += 1
+        self.stand_at(new, value, gradient)
         return new - before, gradient - slope
 
-    def jump(self, theta: Array) -> None:
+    def jump(self, theta: Array, steps: int = 1) -> None:
         """Go to a point, whether it descends or not."""
-        self.iteration += 1
-        self._stand_at(theta, *self.objective.value_and_gradient(theta))
+        self.iterations += steps
+        self.stand_at(theta, *self.objective.value_and_gradient(theta))
 
     def finish(self, direction: Array, share: float) -> None:
         """End one step ahead, expected to leave a ``share`` of the excess.
@@ -266,23 +278,8 @@ class Descent:
             if not value <= self.value * (1 + 1e-15):
                 return
         self.excess *= share
-        self.iteration += 1
-        self._stand_at(new, value, gradient)
-
-    def solution(self) -> Solution:
-        return Solution(
-            theta=self.theta,
-            objective=self.value,
-            gradient_norm=float(np.abs(self.gradient).max()),
-            excess=self.excess,
-            passes=self.objective.passes[0],
-            iterations=self.iteration,
-            converged=self.reason == "optimal",
-            reason=self.reason,
-            solver=self.solver,
-            estimated=self.estimated,
-            trace=self._trace.points,
-        )
+        self.iterations += 1
+        self.stand_at(new, value, gradient)
 
 
 def minimise_lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
@@ -309,9 +306,19 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
         diagonal = objective.column_curvatures(theta)
         diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
         return lambda gradient: gradient / diagonal
-    values, turn = np.linalg.eigh(_curvature_at_shares(objective))
+    # 1. The loss's second derivatives where every row has the probabilities of the class shares.
+    shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
+    curvature = np.array([[shares.prod()]])
+    if objective.n_functions > 1:
+        curvature = contrasts @ (np.diag(shares) - np.outer(shares, shares)) @ contrasts.T
+    values, turn = np.linalg.eigh(curvature)
+    # 2. The covariance of the standardised rows, from a sample.
+    data, scale = objective.data, objective.standardised.scale
+    step = max(1, data.n_rows // max(_SAMPLE_ROWS, 10 * p))
+    moments = reduce(data.every(step), ClassMoments(len(data.classes), p), objective.n_jobs)
+    objective.passes[0] += objective.share / step
     spread = np.zeros((objective.shape[1], objective.shape[1]))
-    spread[:p, :p] = _covariance(objective)
+    spread[:p, :p] = moments.total().matrix / moments.total_weight / np.outer(scale, scale)
     spread[p:, p:] = 1.0
     ridge = np.diag(objective.ridge[0])
     factors = [factorised(max(value, 1e-8) * spread + ridge) for value in values]
@@ -323,36 +330,17 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     return precondition
 
 
-def _curvature_at_shares(objective: Objective) -> Array:
-    """The loss's second derivatives where every row has the probabilities of the class shares."""
-    shares = objective.class_weights / objective.total_weight
-    if objective.n_functions == 1:
-        return np.array([[shares[0] * shares[1]]])
-    contrasts = objective.contrasts
-    return contrasts @ (np.diag(shares) - np.outer(shares, shares)) @ contrasts.T
-
-
-def _covariance(objective: Objective) -> Array:
-    """Covariance of the standardised rows, from a sample."""
-    data, scale = objective.data, objective.standardised.scale
-    step = max(1, data.n_rows // max(_SAMPLE_ROWS, 10 * data.rows.n_columns))
-    sample = data.every(step)
-    moments = reduce(sample, ClassMoments(len(data.classes), data.rows.n_columns), objective.n_jobs)
-    objective.passes[0] += objective.share / step
-    return moments.total().matrix / moments.total_weight / np.outer(scale, scale)
-
-
 def minimise_newton(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective with few enough parameters for a Hessian."""
     if objective.data.n_rows * objective.n_columns <= _LARGE:
         tol = min(tol, 1e-14)
     theta, precondition, before = _start(objective, theta, max_iter, trace)
     run, memory, previous = Descent(objective, theta, tol, max_iter, trace, "newton"), LBFGSMemory(), np.inf
-    run.iteration = before
+    run.iterations = before
     while True:
         direction = memory.direction(run.gradient, precondition)
         decrement = float(np.vdot(run.gradient, direction))
-        if run.is_hopeless(decrement) or (run.iteration >= max_iter and run.ends(decrement)):
+        if run.is_hopeless(decrement) or (run.iterations >= max_iter and run.ends(decrement)):
             break
         # 1. Near the end the next step is sure to gain what the last one gained: it is the last.
         share = min(decrement / previous, 1.0) if np.isfinite(previous) else 1.0
@@ -452,13 +440,6 @@ def conjugate_gradients(
     return solution if solution.any() else precondition(target)
 
 
-def choose_solver(objective: Objective) -> str:
-    """The name of the solver that fits the problem; see the table of the package."""
-    if objective.penalty.l1 > 0:
-        return "coordinate"
-    return "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
-
-
 def named_solver(solver: Any, objective: Objective) -> Minimise:
     """The function behind a solver's name, or behind a solver object with a ``minimise`` of its own."""
     if hasattr(solver, "minimise"):
@@ -475,7 +456,10 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
         "gradient": GradientDescent().minimise,
         "sgd": StochasticGradient().minimise,
     }
-    name = choose_solver(objective) if solver == "auto" else solver
+    name = solver
+    if solver == "auto":
+        auto = "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
+        name = "coordinate" if objective.penalty.l1 > 0 else auto
     if name not in solvers:
         raise ParameterError(f"Unknown solver {solver!r}. Solvers: 'auto', {', '.join(map(repr, solvers))}.")
     if objective.penalty.l1 > 0 and name != "coordinate":
