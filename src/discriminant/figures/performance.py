@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..evaluation.curves import (
     expected_costs,
     threshold_costs,
 )
-from ..evaluation.intervals import Estimate, wilson_interval
+from ..evaluation.intervals import wilson_interval
 from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
 from ..results import metric_name
 from ..validation.comparison import Comparison
@@ -677,8 +676,21 @@ def error_sources(sources: ErrorSources) -> Figure:
     ('total', 'estimation', 'approximation (unknown)', 'Bayes error (unknown)', 'optimisation')
     """
     theme.expect(sources, (ErrorSources,), "error_sources", "Make one with discriminant's error_sources(model, X, y).")
-    parts = _parts(sources)
-    known = [part for part in parts if part.value is not None]
+    table = sources._columns()
+    values, low, high = (np.array(table[name], dtype=np.float64) for name in ("value", "low", "high"))
+    low[0], high[0] = max(low[0], 0.0), min(high[0], 1.0)  # the total is a share of rows: it ends where shares do
+    words = {
+        "total": f"on new rows, learned from {int(sources.curve.sizes[-1]):,}",
+        "estimation": "more rows could remove it",
+        "approximation": "no rule of this kind can avoid it",
+        "Bayes error": "no rule at all can avoid it",
+        "optimisation": theme.written(sources.optimisation.words),
+    }
+    known = np.flatnonzero(np.isfinite(values))
+    hover = [
+        f"{name}: {value:.2%}{theme.between(a, b, '.2%')}<br>{why}"
+        for (name, why), value, a, b in zip(words.items(), values, low, high, strict=True)
+    ]
     made = theme.figure(
         f"Where the error of {theme.written(sources.model)} comes from",
         "Total = Bayes error + approximation + estimation; 95 % intervals. Optimisation is part of these and stands "
@@ -686,48 +698,12 @@ def error_sources(sources: ErrorSources) -> Figure:
         height=420,
         xaxis=theme.axis("error: share of rows misclassified", tickformat=".1~%"),
     )
-    values, low, high = (np.array([getattr(part, end) for part in known]) for end in ("value", "low", "high"))
     made.add_bar(
-        x=values, y=[parts.index(part) for part in known], orientation="h", width=0.6, name="error", showlegend=False,
-        marker={"color": [theme.colour(6 if part.name == "total" else 0) for part in known]},
-        error_x=theme.error_bars(values, low, high, color=theme.GREY, width=6),
-        text=[str(part) for part in known], textposition="none", hovertemplate="%{text}<extra></extra>",
+        x=values[known], y=known, orientation="h", width=0.6, name="error", showlegend=False,
+        marker={"color": [theme.colour(0 if i else 6) for i in known]},
+        error_x=theme.error_bars(values[known], low[known], high[known], color=theme.GREY, width=6),
+        text=[hover[i] for i in known], textposition="none", hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     made.add_vline(x=0, line={"color": theme.INK, "width": 1})
-    names = [part.name if part.value is not None else f"{part.name} (unknown)" for part in parts]
+    names = [name if i in known else f"{name} (unknown)" for i, name in enumerate(words)]
     return made.update_yaxes(**theme.names_axis(names))
-
-
-@dataclass(frozen=True)
-class ErrorPart:
-    """A source of error: how large it is, if that is known, and what it is."""
-
-    name: str
-    words: str
-    value: float | None
-    low: float = math.nan
-    high: float = math.nan
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.value:.2%}{theme.between(self.low, self.high, '.2%')}<br>{self.words}"
-
-
-def _parts(sources: ErrorSources) -> list[ErrorPart]:
-    low, high = sources.total.interval()
-    rows = int(sources.curve.sizes[-1])
-    return [
-        # The total is a share of rows: its interval ends where shares do.
-        ErrorPart("total", f"on new rows, learned from {rows:,}", sources.total.value, max(low, 0.0), min(high, 1.0)),
-        _part("estimation", "more rows could remove it", sources.estimation),
-        _part("approximation", "no rule of this kind can avoid it", sources.approximation),
-        ErrorPart("Bayes error", "no rule at all can avoid it", sources.bayes_error),
-        ErrorPart("optimisation", theme.written(sources.optimisation.words), sources.optimisation.error),
-    ]
-
-
-def _part(name: str, words: str, estimate: Estimate | None) -> ErrorPart:
-    return (
-        ErrorPart(name, words, None)
-        if estimate is None
-        else ErrorPart(name, words, estimate.value, *estimate.interval())
-    )
