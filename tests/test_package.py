@@ -1,4 +1,4 @@
-"""The rules of the house: what the tools check, what the package shows, and what it must not load or tell."""
+"""The package as a whole: what the tools check, what it shows, and what it must not load or tell."""
 
 import inspect
 import os
