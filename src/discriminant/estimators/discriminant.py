@@ -37,14 +37,8 @@ Array = np.ndarray[Any, Any]
 _ROUNDING = 1e-10
 
 
-class GenerativeMixin:
-    """`sample` for a model with ``classes_``, ``priors_`` and a way to draw rows of one class."""
-
-    classes_: Array
-    priors_: Array
-    n_features_in_: int
-    _ready: Callable[[], None]
-    _seen_codes: Callable[[], Array]
+class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
+    """A classifier with a distribution for the rows of each class, read from moments: rows can be drawn from it."""
 
     def sample(self, n_samples: int = 1, random_state: Any = None, label: Any = None) -> tuple[Any, Array]:
         """Draw rows and their labels from the fitted distribution.
@@ -64,20 +58,18 @@ class GenerativeMixin:
         self._ready()
         check_integer("n_samples", n_samples, 1)
         rng = np.random.default_rng(random_state)
-        codes = self._drawn_codes(n_samples, label, rng)
-        return self._drawn_rows(codes, rng), self.classes_[codes]
-
-    def _drawn_codes(self, n: int, label: Any, rng: np.random.Generator) -> Array:
-        seen = np.isin(np.arange(len(self.classes_)), self._seen_codes())
+        seen = whole_of(self.moments_).present
         if label is None:
             priors = np.where(seen, self.priors_, 0.0)
-            return rng.choice(len(self.classes_), size=n, p=priors / priors.sum())
-        found = np.flatnonzero(self.classes_ == label)
-        if found.size == 0:
-            raise LabelError(f"{label!r} is not a class of this model: {self.classes_.tolist()}.")
-        if not seen[found[0]]:
-            raise NotReadyError(f"Class {shown(label)} has not been seen yet: no row of it can be drawn.")
-        return np.full(n, found[0])
+            codes = rng.choice(len(self.classes_), size=n_samples, p=priors / priors.sum())
+        else:
+            found = np.flatnonzero(self.classes_ == label)
+            if found.size == 0:
+                raise LabelError(f"{label!r} is not a class of this model: {self.classes_.tolist()}.")
+            if not seen[found[0]]:
+                raise NotReadyError(f"Class {shown(label)} has not been seen yet: no row of it can be drawn.")
+            codes = np.full(n_samples, found[0])
+        return self._drawn_rows(codes, rng), self.classes_[codes]
 
     def _drawn_rows(self, codes: Array, rng: np.random.Generator) -> Any:
         rows = np.empty((len(codes), self.n_features_in_))
@@ -92,9 +84,7 @@ class GenerativeMixin:
 
 
 @dataclass(eq=False, repr=False)
-class LinearDiscriminantAnalysis(
-    GenerativeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PosteriorClassifier, MomentClassifier
-):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):
     """Linear discriminant analysis: normal classes that share one covariance.
 
     The score of class k is ``log prior_k - (mu_k - m)' S^-1 (mu_k - m) / 2 + (x - m)' S^-1 (mu_k - m)``, with S the
@@ -228,7 +218,7 @@ class LinearDiscriminantAnalysis(
 
     def _eigenvalues(self) -> Array:
         check_is_fitted(self, "svd_")
-        return self.svd_**2 * (len(self._seen_codes()) - 1) / self._divisor()
+        return self.svd_**2 * (np.count_nonzero(whole_of(self.moments_).present) - 1) / self._divisor()
 
     def _within(self) -> Scatter:
         check_is_fitted(self, "rule_")
@@ -248,8 +238,7 @@ class LinearDiscriminantAnalysis(
 
     def _check_parameters(self) -> None:
         check_shrinkage(self.shrinkage, ("oas", "ledoit-wolf", "cv"), self.folds)
-        for name in ("n_components", "rank"):
-            value = getattr(self, name)
+        for name, value in (("n_components", self.n_components), ("rank", self.rank)):
             if value is not None:
                 check_integer(name, value, 1)
 
@@ -257,10 +246,15 @@ class LinearDiscriminantAnalysis(
         moments, n = reading.moments, reading.moments.total_weight
         divisor = positive_divisor(n, moments.n_classes)
         self.shrinkage_ = self._chosen_shrinkage(n, reading)
-        covariance = self._factorised(reading, divisor)
+        if self.shrinkage_ == 0:
+            covariance = self._invertible(reading, divisor)
+        elif moments.within().diagonal().any():
+            covariance = moments.within().covariance(divisor, self.shrinkage_)
+        else:
+            raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
         self.xbar_ = moments.centre(reading.priors / reading.priors.sum())
         directions = discriminant_directions(moments.mean, self.xbar_, reading.priors, n, covariance)
-        self._check_rank(len(directions.singular))
+        self._check_rank(len(directions.singular), moments.n_classes)
         self.rule_ = nearest_centroid_rule(moments.mean, reading.log_priors, directions, self.rank)
         self.scalings_, self.svd_ = directions.scalings, directions.singular
         self.explained_variance_ratio_ = self.svd_**2 / (self.svd_**2).sum()
@@ -275,24 +269,15 @@ class LinearDiscriminantAnalysis(
             return chosen
         return float(self.shrinkage or 0.0)
 
-    def _factorised(self, reading: Reading, divisor: float) -> Covariance:
-        if self.shrinkage_ == 0:
-            return self._invertible(reading, divisor)
-        within = reading.moments.within()
-        if not within.diagonal().any():
-            raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
-        return within.covariance(divisor, self.shrinkage_)
-
-    def _check_rank(self, available: int) -> None:
-        for name in ("n_components", "rank"):
-            value = getattr(self, name)
+    def _check_rank(self, available: int, seen: int) -> None:
+        for name, value in (("n_components", self.n_components), ("rank", self.rank)):
             if value is not None and value > available:
                 message = (
                     f"{name}={value}, but there are only {available} discriminant directions (at most one fewer than "
                     f"the {len(self.classes_)} classes, and no more than columns)."
                 )
                 # More classes may be on their way.
-                waiting = value < len(self.classes_) and len(self._seen_codes()) < len(self.classes_)
+                waiting = max(value, seen) < len(self.classes_)
                 raise DegenerateDataError(message) if waiting else ParameterError(message)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
@@ -301,7 +286,7 @@ class LinearDiscriminantAnalysis(
 
 
 @dataclass(eq=False, repr=False)
-class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, MomentClassifier):
+class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     """Quadratic discriminant analysis: normal classes, each with its own covariance.
 
     The score of class k is ``log prior_k - log|S_k| / 2 - (x - mu_k)' S_k^-1 (x - mu_k) / 2``, with S_k the scatter of
@@ -368,12 +353,13 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
 
     def _read(self, reading: Reading) -> None:
         moments: Any = reading.moments.at("class")
-        self._refuse_single_rows(moments.weight, reading.classes)
+        for k in np.flatnonzero(moments.weight <= 1):
+            few = f"{shown(reading.classes[k])} has {moments.weight[k]:g} row(s)"
+            instead = ("Add rows, leave the class out, or use ", Model("LinearDiscriminantAnalysis"), ".")
+            raise DegenerateDataError(f"Class {few}: a covariance of its own needs at least 2. ", *instead)
         amounts = self._chosen_shrinkage(moments, reading)
-        covariances = [
-            self._class_covariance(moments.of_class(k), moments.weight[k], moments.mean[k], amounts[k], label)
-            for k, label in enumerate(reading.classes)
-        ]
+        labels = [shown(label) for label in reading.classes]
+        covariances = [self._class_covariance(moments, k, amounts[k], label) for k, label in enumerate(labels)]
         self.shrinkage_ = reading.spread(amounts)
         self.rule_ = gaussian_quadratic_rule(moments.mean, covariances, reading.log_priors, moments.overall_mean())
 
@@ -385,30 +371,15 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
             chosen, self.shrinkage_losses_ = cross_validated(reading.collected, per_class=True)
         return np.full(moments.n_classes, float(chosen))
 
-    def _refuse_single_rows(self, weight: Array, classes: Array) -> None:
-        for k in np.flatnonzero(weight <= 1):
-            raise DegenerateDataError(
-                f"Class {shown(classes[k])} has {weight[k]:g} row(s): a covariance of its own needs at least 2. "
-                "Add rows, leave the class out, or use ",
-                Model("LinearDiscriminantAnalysis"),
-                ".",
-            )
-
-    def _class_covariance(
-        self, scatter: Scatter, weight: float, mean: Array, shrinkage: float, label: Any
-    ) -> Covariance:
-        remedy: tuple[Any, ...] = (
-            "Set shrinkage (for example ",
-            Setting("shrinkage", "oas"),
-            "), remove columns, or use ",
-            Model("LinearDiscriminantAnalysis"),
-            ".",
-        )
+    def _class_covariance(self, moments: ClassMoments, k: int, shrinkage: float, label: str) -> Covariance:
+        scatter, weight, mean = moments.of_class(k), moments.weight[k], moments.mean[k]
+        pooled = (" remove columns, or use ", Model("LinearDiscriminantAnalysis"), ".")
+        remedy = ("Set shrinkage (for example ", Setting("shrinkage", "oas"), "),", *pooled)
         variance = scatter.diagonal() / (weight - 1)
         if shrinkage == 0:
-            self._refuse_constant(constant_columns(variance, mean[None]), f"in class {shown(label)}", *remedy)
+            self._refuse_constant(constant_columns(variance, mean[None]), f"in class {label}", *remedy)
         elif not variance.any():
-            raise DegenerateDataError(f"No column varies in class {shown(label)}: it has no covariance to estimate.")
+            raise DegenerateDataError(f"No column varies in class {label}: it has no covariance to estimate.")
         covariance = scatter.covariance(weight - 1, shrinkage)
         if covariance.rank == len(mean):
             return covariance
@@ -416,7 +387,7 @@ class QuadraticDiscriminantAnalysis(GenerativeMixin, PosteriorClassifier, Moment
             reason = f"it has {weight:g} rows for {len(mean)} columns"
         else:
             reason = f"in it, {self._columns(covariance.aliased)} can be computed from the columns before"
-        raise DegenerateDataError(f"The covariance of class {shown(label)} is singular: {reason}. ", *remedy)
+        raise DegenerateDataError(f"The covariance of class {label} is singular: {reason}. ", *remedy)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
         moments: Any = whole_of(self.moments_).at("class")
@@ -428,10 +399,9 @@ def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:
     """Refuse a shrinkage that is neither None, a number in [0, 1] nor one of the names."""
     if shrinkage == "cv":
         check_integer("folds", folds, 2)
-    if shrinkage is None or (isinstance(shrinkage, str) and shrinkage in names):
-        return
+    named = shrinkage is None or (isinstance(shrinkage, str) and shrinkage in names)
     number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
-    if not number or not 0 <= shrinkage <= 1:
+    if not named and not (number and 0 <= shrinkage <= 1):
         allowed = ", ".join(map(repr, names))
         raise ParameterError(f"shrinkage must be None, a number from 0 to 1, or one of {allowed}; got {shrinkage!r}.")
 

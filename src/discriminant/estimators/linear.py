@@ -121,8 +121,15 @@ class FisherDiscriminant(MomentClassifier):
         # Positions on the direction are measured from the centre: an offset of the columns would swamp them.
         means = (moments.mean - centre) @ direction
         self.projected_means_ = means + centre @ direction
-        self.projected_sds_ = self._spread(moments, direction)
-        self._cut_at(self._cut(means, self.projected_sds_, reading.priors), centre, direction)
+        if self.threshold == "bayes":
+            along = [moments.of_class(k).along(direction[:, None])[0] for k in range(2)]
+            self.projected_sds_ = np.sqrt(np.array(along) / np.maximum(moments.weight - 1, 1))
+            cut = least_error_cut(means, self.projected_sds_, reading.priors)
+        else:
+            pooled = moments.within().along(direction[:, None])[0]
+            self.projected_sds_ = np.full(2, np.sqrt(pooled / (moments.total_weight - 2)))
+            cut = float(reading.priors @ means if self.threshold == "prior-weighted" else means.mean())
+        self._cut_at(cut, centre, direction)
 
     def _refine(self, data: LabelledRows) -> None:
         if self.threshold == "cv":
@@ -136,20 +143,6 @@ class FisherDiscriminant(MomentClassifier):
         divisor = positive_divisor(moments.total_weight, moments.n_classes)
         covariance = moments.within().covariance(divisor) if reading is None else self._invertible(reading, divisor)
         return covariance.solve(np.diff(moments.mean, axis=0))[0]
-
-    def _spread(self, moments: Moments, direction: Array) -> Array:
-        if self.threshold == "bayes":
-            along = [moments.of_class(k).along(direction[:, None])[0] for k in range(2)]
-            return np.sqrt(np.array(along) / np.maximum(moments.weight - 1, 1))
-        pooled = moments.within().along(direction[:, None])[0]
-        return np.full(2, np.sqrt(pooled / (moments.total_weight - 2)))
-
-    def _cut(self, means: Array, sds: Array, priors: Array) -> float:
-        if self.threshold == "prior-weighted":
-            return float(priors @ means)
-        if self.threshold == "bayes":
-            return least_error_cut(means, sds, priors)
-        return float(means.mean())
 
     def _cut_at(self, cut: float, centre: Array, direction: Array) -> None:
         """Set the rule that cuts ``direction`` at ``cut``, measured from the centre."""
@@ -187,30 +180,22 @@ def least_error_cut(means: Array, sds: Array, priors: Array) -> float:
 
     Their weighted densities cross in at most two points; where they do not cross, one class wins everywhere.
     """
-    candidates = np.concatenate((_crossings(means, sds, priors), [-np.inf, np.inf]))
+    gaps = means[::-1] - means
+    flat = sds <= 1e-9 * np.abs(gaps)
+    if not priors.all():
+        crossings = np.empty(0)
+    elif flat.any():  # the rows of such a class all lie at its mean: cut beside it, towards the other
+        crossings = (means + 1e-6 * gaps)[flat]
+    else:
+        from ..theory.bayes import normal_crossings  # slow to load
+
+        crossings = normal_crossings(means, sds, priors)
+    candidates = np.append(crossings, [-np.inf, np.inf])
     with np.errstate(divide="ignore", invalid="ignore"):
         missed = priors[0] * ndtr((means[0] - candidates) / sds[0]) + priors[1] * ndtr((candidates - means[1]) / sds[1])
     best = float(candidates[int(np.nanargmin(missed))])
     # A classifier that never cuts is still a rule: put the cut beyond everything that can come.
     return best if np.isfinite(best) else np.sign(best) * float(np.finfo(np.float64).max) / 4
-
-
-def _crossings(means: Array, sds: Array, priors: Array) -> Array:
-    if (priors == 0).any():
-        return np.empty(0)
-    gaps = means[::-1] - means
-    flat = sds <= 1e-9 * np.abs(gaps)
-    if flat.any():  # the rows of such a class all lie at its mean: cut beside it, towards the other
-        return (means + 1e-6 * gaps)[flat]
-    precision = 1 / sds**2
-    quadratic = 0.5 * (precision[0] - precision[1])
-    linear = means[1] * precision[1] - means[0] * precision[0]
-    constant = 0.5 * (means[0] ** 2 * precision[0] - means[1] ** 2 * precision[1]) + np.log(
-        priors[1] * sds[0] / (priors[0] * sds[1])
-    )
-    roots = np.roots([quadratic, linear, constant]) if abs(quadratic) > 1e-12 * precision.max() else -constant / linear
-    roots = np.atleast_1d(roots)
-    return np.real(roots[np.abs(np.imag(roots)) < 1e-12 * (1 + np.abs(roots))])
 
 
 def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -> float:
@@ -292,25 +277,18 @@ class LeastSquaresClassifier(MomentClassifier):
         if self.alpha == 0:
             constant = constant_columns(total.diagonal() / n, moments.mean)
             self._refuse_constant(constant, "over all rows", "The intercept already stands for it: remove it.")
-        coef, factor = least_squares_coefficients(total, self._products(moments), self.alpha)
-        self._warn_if_aliased(factor.aliased)
-        heights = moments.weight / n if self.coding == "one-hot" else np.zeros(2)
-        self.rule_ = LinearRule(moments.overall_mean(), coef, heights)
-        self.masked_classes_ = reading.classes[_beaten_at_home(self.rule_.scores(moments.mean))]
-
-    def _products(self, moments: Moments) -> Array:
-        """The centred products of responses and columns, one row per response."""
+        # Centred products of responses and columns, and the mean of each response.
         if self.coding == "one-hot":
-            return indicator_products(moments)
-        step = moments.total_weight * np.diff(moments.mean, axis=0)
-        return np.concatenate((np.zeros_like(step), step))
-
-
-def _beaten_at_home(scores: Array) -> Array:
-    """Which classes do not have the highest score at their own mean; ``scores[k, l]`` is class l's at mean k."""
-    own = np.diagonal(scores)
-    rivals = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores).max(axis=1)
-    return own <= rivals + 1e-9
+            products, heights = indicator_products(moments), moments.weight / n
+        else:
+            step = n * np.diff(moments.mean, axis=0)
+            products, heights = np.concatenate((np.zeros_like(step), step)), np.zeros(2)
+        coef, factor = least_squares_coefficients(total, products, self.alpha)
+        self._warn_if_aliased(factor.aliased)
+        self.rule_ = LinearRule(moments.overall_mean(), coef, heights)
+        scores = self.rule_.scores(moments.mean)  # scores[k, l] is class l's at the mean of class k
+        rivals = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores).max(axis=1)
+        self.masked_classes_ = reading.classes[np.diagonal(scores) <= rivals + 1e-9]
 
 
 @dataclass(eq=False, repr=False)

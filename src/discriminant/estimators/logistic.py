@@ -7,23 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
 from ..data.checks import check_integer, check_number, check_offset
 from ..data.rows import dense_rows
 from ..engine import quiet_blas
-from ..errors import (
-    CollinearityWarning,
-    InputError,
-    LabelError,
-    Message,
-    Model,
-    ParameterError,
-    SeparationWarning,
-    Setting,
-    warn,
-)
+from ..errors import CollinearityWarning, InputError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
@@ -32,16 +21,8 @@ from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
-from .base import (
-    PosteriorClassifier,
-    StreamingMixin,
-    all_or_nothing,
-    by_class_or_difference,
-    class_weights,
-    finite_rows,
-    refuse_weightless,
-)
-from .logistic_inference import LogisticInference
+from .base import StreamingMixin, all_or_nothing, by_class_or_difference, finite_rows, refuse_weightless
+from .logistic_inference import LogisticInference, firth_data
 
 Array = np.ndarray[Any, Any]
 
@@ -51,11 +32,10 @@ _FLAT, _LARGE_SCORE = 1e-3, 8.0
 _MANY, _MOST_PARAMETERS = 600, 2_000
 
 
-class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier):
+class LogisticClassifier(LogisticInference, StreamingMixin):
     """Logistic regression, however the strength of its penalty is found."""
 
     solver: Any = "auto"
-    reference: Any
     max_iter: int
     early_stopping = False
     trace = False
@@ -85,8 +65,9 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         return self
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        refuse_weightless(class_weights(data), data.classes)
         objective = self._training = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        refuse_weightless(objective.class_weights, data.classes)
+        self.aliased_, self.separation_ = (), None
         with quiet_blas(objective.n_columns):
             if self.firth:
                 self._keep_firth(objective)
@@ -97,18 +78,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         stream = Stream.start(self._objective(data, None)) if first else self.stream_
         self.stream_: Stream = stream.after(data, self.random_state)
         self._refuse_nonfinite(self.stream_.theta, data)
-        self._set_rule(self.stream_.objective, self.stream_.average)
-
-    def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
-        """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
-
-        Probabilities are the same whichever class is taken.
-        """
-        check_is_fitted(self, "rule_")
-        r = self._reference_code(reference)
-        others = np.flatnonzero(np.arange(len(self.classes_)) != r)
-        rule = self.rule_
-        return self.classes_[others], rule.coef[others] - rule.coef[r], rule.intercept[others] - rule.intercept[r]
+        self._set_rule(self.stream_.objective.standardised.centre, *self.stream_.objective.linear(self.stream_.average))
 
     def _check_parameters(self) -> None:
         ElasticNet(self.alpha, self.l1_ratio)
@@ -116,42 +86,34 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         check_integer("max_iter", self.max_iter, 1)
         if self.firth and self.alpha:
             raise ParameterError(Setting("firth", True), " is a penalty of its own: set ", Setting("alpha", 0), ".")
-        if (
-            self.early_stopping
-            and self.solver not in ("auto", "sgd")
-            and not isinstance(self.solver, StochasticGradient)
-        ):
+        if self.early_stopping and self.solver != "auto" and not self._stochastic:
             raise ParameterError(f"early_stopping needs solver 'sgd' (or 'auto'), got {self.solver!r}.")
 
     def _accept(self, data: LabelledRows) -> None:
         super()._accept(data)
         self._reference_code(None)
 
-    def _reference_code(self, reference: Any) -> int:
-        wanted = self.reference if reference is None else reference
-        if wanted is None:
-            return 0 if len(self.classes_) == 2 else len(self.classes_) - 1
-        found = np.flatnonzero(self.classes_ == wanted)
-        if found.size == 0:
-            raise LabelError(f"The reference {wanted!r} is not a class. Classes: {self.classes_.tolist()}.")
-        return int(found[0])
-
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         penalty = ElasticNet(self.alpha, self.l1_ratio)
         return Objective(data, loss, penalty, self.fit_intercept, offset=offset, n_jobs=self.n_jobs)
 
+    @property
+    def _stochastic(self) -> bool:
+        return self.solver == "sgd" or isinstance(self.solver, StochasticGradient)
+
     def _solved(self, objective: Objective) -> Solution:
-        start = np.zeros(objective.shape)
+        data = objective.data
+        options: dict[str, Any] = {"trace": self.trace}
+        minimise = named_solver("sgd" if self.early_stopping and self.solver == "auto" else self.solver, objective)
+        if self._stochastic or self.early_stopping:
+            options["rng"] = self.random_state
         if self.early_stopping:
-            return self._stopped_early(objective, start)
-        minimise = named_solver(self.solver, objective)
-        extra = (
-            {"rng": self.random_state} if self.solver == "sgd" or isinstance(self.solver, StochasticGradient) else {}
-        )
-        with finite_rows(objective.data):
-            solution = minimise(objective, start, self.tol, self.max_iter, trace=self.trace, **extra)
-        self._refuse_nonfinite(solution.objective, objective.data)
+            share = getattr(self.solver, "validation", StochasticGradient.validation)
+            objective, options["held_out"] = split_rows(objective, share, self.random_state)
+        with finite_rows(data):
+            solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
+        self._refuse_nonfinite(solution.objective, data)
         return solution
 
     def _refuse_nonfinite(self, result: Any, data: LabelledRows) -> None:
@@ -159,24 +121,20 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
             data.rows.refuse_nonfinite()
             raise InputError("X has values too large to score: they overflow when multiplied. Use larger units.")
 
-    def _stopped_early(self, objective: Objective, start: Array) -> Solution:
-        solver = self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
-        learn, held = split_rows(objective, solver.validation, self.random_state)
-        return solver.minimise(
-            learn, start, self.tol, self.max_iter, trace=self.trace, rng=self.random_state, held_out=held
-        )
-
     def _keep(self, objective: Objective, solution: Solution) -> None:
-        self.aliased_, self.separation_ = (), None
         if len(solution.theta) > objective.n_functions and objective.penalty.l1 == 0:
             solution = replace(solution, theta=objective.contrasts @ solution.theta)
         if self.alpha == 0 and objective.n_parameters <= _MOST_PARAMETERS:
             solution = self._looked_into(objective, solution)
         self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
-        self._set_rule(objective, solution.theta)
+        self._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
         if self.separation_ is not None:
             return
-        if self.alpha == 0 and objective.offset is None and _separated_by(objective, solution):
+        weight = objective.data.weight
+        least = 1.0 if weight is None else float(weight[weight > 0].min())
+        # A row whose own class has more than half of the probability adds less than log 2 to the loss.
+        separated = solution.objective * objective.total_weight < np.log(2) * least
+        if self.alpha == 0 and objective.offset is None and separated:
             told = (
                 "The classes are separated (complete): the model puts every row on its own side, and the larger its "
                 "coefficients, the better it fits. It classifies, but they have no meaning. What works: "
@@ -193,11 +151,11 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
                 ConvergenceWarning,
             )  # fmt: skip
 
-    def _set_rule(self, objective: Objective, theta: Array) -> None:
-        coef, intercept = objective.linear(theta)
+    def _set_rule(self, centre: Array, coef: Array, intercept: Array) -> None:
+        """Classify by these scores of all classes, or of the second of two against the first."""
         if len(coef) == 1:
             coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
-        self.rule_ = LinearRule(objective.standardised.centre, coef, intercept)
+        self.rule_ = LinearRule(centre, coef, intercept)
         self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
     def _looked_into(self, objective: Objective, solution: Solution) -> Solution:
@@ -239,29 +197,21 @@ class LogisticClassifier(LogisticInference, StreamingMixin, PosteriorClassifier)
         return found
 
     def _keep_firth(self, objective: Objective) -> None:
-        data = objective.data
-        X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
-        if not np.isfinite(X).all():
-            data.rows.refuse_nonfinite()
-        if len(data.classes) == 2:
-            fit = firth_binary(X, data.codes, data.weight, objective.offset, fit_intercept=self.fit_intercept)
+        rows, K, p = firth_data(objective), len(self.classes_), objective.n_columns
+        if not np.isfinite(rows["X"]).all():
+            objective.data.rows.refuse_nonfinite()
+        if K == 2:
+            fit = firth_binary(**rows, fit_intercept=self.fit_intercept)
         else:
-            offset = None if objective.offset is None else objective.offset[:, :-1] - objective.offset[:, -1:]
-            fit = firth_multinomial(X, data.codes, len(data.classes), data.weight, offset, self.fit_intercept)
+            fit = firth_multinomial(**rows, n_classes=K, fit_intercept=self.fit_intercept)
         self.firth_, self.n_iter_ = fit, max(fit.iterations, 1)
-        self.aliased_, self.separation_ = (), None
         if not fit.converged:
             warn(f"Firth's likelihood: not converged after {fit.iterations} iterations.", ConvergenceWarning)
-        self._set_firth_rule(np.atleast_2d(fit.coef), data.rows.n_columns)
-
-    def _set_firth_rule(self, coef: Array, p: int) -> None:
-        """Log-odds against the last class (against the first of two) as scores that sum to 0 over many classes."""
-        zero = np.zeros((1, coef.shape[1]))
-        scores = np.concatenate((zero, coef) if len(coef) == 1 else (coef, zero))
-        if len(coef) > 1:
+        scores = np.atleast_2d(fit.coef)
+        if K > 2:  # log-odds against the last class become scores that sum to 0 over the classes
+            scores = np.append(scores, np.zeros((1, p + 1)), axis=0)
             scores -= scores.mean(axis=0)
-        self.rule_ = LinearRule(np.zeros(p), scores[:, :p], scores[:, p])
-        self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
+        self._set_rule(np.zeros(p), scores[:, :p], scores[:, p])
 
 
 @dataclass(eq=False, repr=False)
@@ -370,8 +320,7 @@ def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[in
     width, p = objective.shape[1], objective.n_columns
     # The intercept goes first: a constant column is aliased to it, not the other way round.
     order = np.roll(np.arange(width), 1) if objective.fit_intercept else np.arange(width)
-    one = hessian[:width, :width][np.ix_(order, order)]
-    aliased = [order[j] for j in factorised(one).aliased]
+    aliased = [order[j] for j in factorised(hessian[np.ix_(order, order)]).aliased]
     if not aliased:
         return theta, ()
     values, vectors = np.linalg.eigh(hessian[:width, :width])
@@ -379,10 +328,3 @@ def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[in
     theta = theta - np.linalg.solve(null[aliased], theta[:, aliased].T).T @ null.T
     theta[:, aliased] = 0.0
     return theta, tuple(int(j) for j in aliased if j < p)
-
-
-def _separated_by(objective: Objective, solution: Solution) -> bool:
-    """Whether every row's own class has more than half of the probability: its share of the loss is below log 2."""
-    weight = objective.data.weight
-    least = 1.0 if weight is None else float(weight[weight > 0].min())
-    return bool(solution.objective * objective.total_weight < np.log(2) * least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_choice
 from ..data.rows import dense_rows
-from ..errors import NotReadyError, ParameterError, Setting
+from ..errors import LabelError, NotReadyError, ParameterError, Setting
 from ..inference.firth import firth_profile_intervals
 from ..inference.likelihood import (
     Summary,
@@ -29,6 +29,7 @@ from ..inference.likelihood import (
 )
 from ..objective import NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, number, p_value, percent, plain, shown
+from .base import PosteriorClassifier
 
 Array = np.ndarray[Any, Any]
 CovarianceKind = Literal["model", "robust", "clustered"]
@@ -65,9 +66,7 @@ class TermTests(Result):
         return {"term": list(self.tests), **columns_of(list(self.tests.values()))}
 
     def __str__(self) -> str:
-        rows = [
-            [term, number(test.statistic), str(test.df), p_value(test.p_value)] for term, test in self.tests.items()
-        ]
+        rows = [[term, number(t.statistic), str(t.df), p_value(t.p_value)] for term, t in self.tests.items()]
         return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
 
 
@@ -115,32 +114,36 @@ class Reported:
             return sign * terms
         return np.concatenate([np.kron(contrasts[:, k] - contrasts[:, self.reference], terms) for k in self.outcomes])
 
-    def place(self, outcome: int, term: str) -> int:
-        return self.outcomes.index(outcome) * len(self.names) + self.names.index(term)
 
-
-class LogisticInference:
+class LogisticInference(PosteriorClassifier):
     """`summary`, `conf_int` and likelihood-ratio tests of a logistic regression.
 
     They look at the training rows again, which a model keeps a reference to until it is pickled.
     """
 
-    classes_: Array
     solution_: Any
     separation_: Any
     firth_: Any
     aliased_: tuple[int, ...]
-    n_features_in_: int
     alpha: float
     l1_ratio: float
     fit_intercept: bool
     firth: bool = False
     tol: float
-    n_jobs: int | None
+    reference: Any
     _training: Objective
     _order: Array  #: columns of a fit to the rows left by separation, the infinite ones last
-    _reference_code: Callable[[Any], int]
-    _columns: Callable[[Any], str]
+
+    def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
+        """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
+
+        Probabilities are the same whichever class is taken.
+        """
+        check_is_fitted(self, "rule_")
+        r = self._reference_code(reference)
+        others = np.flatnonzero(np.arange(len(self.classes_)) != r)
+        rule = self.rule_
+        return self.classes_[others], rule.coef[others] - rule.coef[r], rule.intercept[others] - rule.intercept[r]
 
     def summary(
         self,
@@ -169,24 +172,21 @@ class LogisticInference:
         reported = self._reported(reference)
         estimates, covariances, notes = self._estimates(reported, covariance, clusters, weights)
         errors = np.sqrt(np.maximum(np.diagonal(covariances), 0.0))
-        infinite, aliased = self._infinite(reported), self._aliased(reported)
-        rows = []
-        for place, (outcome, term) in enumerate((k, t) for k in reported.outcomes for t in reported.names):
-            estimate, error = float(estimates[place]), float(errors[place])
-            if place in aliased:
-                estimate, error = np.nan, np.nan
-            elif infinite[place]:
-                estimate, error = infinite[place] * np.inf, np.inf
-            rows.append(coefficient(plain(self.classes_[outcome]), term, estimate, error, level))
-        objective = reported.objective
+        infinite = self._infinite(reported)
+        estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
+        aliased = np.zeros((len(reported.outcomes), len(reported.names)), dtype=bool)
+        aliased[:, self.fit_intercept + np.array(self.aliased_, dtype=int)] = True
+        estimates[aliased.ravel()] = errors[aliased.ravel()] = np.nan
+        found = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
+        kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
         return Summary(
-            rows=rows,
-            n_rows=objective.total_weight,
-            n_parameters=len(rows) - len(aliased),
+            rows=[coefficient(*term, estimate, error, level) for term, estimate, error in found],
+            n_rows=reported.objective.total_weight,
+            n_parameters=int((~aliased).sum()),
             log_likelihood=self._log_likelihood(),
-            null_log_likelihood=null_log_likelihood(objective),
+            null_log_likelihood=null_log_likelihood(reported.objective),
             level=level,
-            title=self._title(reported),
+            title=f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}",
             notes=notes,
         )
 
@@ -217,17 +217,16 @@ class LogisticInference:
             rows = [(row.outcome, row.term, row.low, row.high) for row in found]
         else:
             reported = self._reported(reference)
-            terms = [(plain(self.classes_[k]), t) for k in reported.outcomes for t in reported.names]
-            rows = [(*term, *limits) for term, limits in zip(terms, self._profile(reported, level), strict=True)]
+            limits = zip(self._terms(reported), self._profile(reported, level), strict=True)
+            rows = [(*term, low, high) for term, (low, high) in limits]
         return CoefficientIntervals(rows, level, method)
 
     def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatioTest:
         """The test of this model against one with fewer columns, fitted to the same rows."""
         own, other = self._rows_again(), smaller._rows_again()
         same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
-        df = (len(self.classes_) - 1) * (own.shape[1] - len(self.aliased_)) - (len(smaller.classes_) - 1) * (
-            other.shape[1] - len(smaller.aliased_)
-        )
+        columns, fewer = own.shape[1] - len(self.aliased_), other.shape[1] - len(smaller.aliased_)
+        df = own.n_functions * columns - other.n_functions * fewer
         if not same or df <= 0:
             raise ParameterError(
                 "likelihood_ratio_test compares nested models of the same rows: the other model must have been fitted "
@@ -240,10 +239,9 @@ class LogisticInference:
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
         objective, theta = self._rows_again(), self.solution_.theta
-        width, found = objective.shape[1], {}
+        found = {}
         for j, name in enumerate(self._column_names()):
-            chosen = np.zeros((objective.n_functions, objective.n_parameters))
-            chosen[np.arange(objective.n_functions), j + width * np.arange(objective.n_functions)] = 1.0
+            chosen = np.eye(objective.n_parameters)[j :: objective.shape[1]]
             value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
             found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, self._log_likelihood(), len(chosen))
         return TermTests(found)
@@ -256,13 +254,11 @@ class LogisticInference:
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:
+            advice = (Setting("alpha", 0), " on other rows, or use ", Setting("l1_ratio", 0), ".")
             raise ParameterError(
                 "Standard errors and p-values are not defined after selection by an L1 penalty: the same rows chose "
                 "the terms. Refit the chosen columns with ",
-                Setting("alpha", 0),
-                " on other rows, or use ",
-                Setting("l1_ratio", 0),
-                ".",
+                *advice,
             )
 
     def _refuse_penalty(self, what: str) -> None:
@@ -280,16 +276,24 @@ class LogisticInference:
         names = ["intercept"] * bool(self.fit_intercept) + self._column_names()
         return Reported(self._rows_again(), outcomes, r, names)
 
-    def _title(self, reported: Reported) -> str:
-        kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
-        return f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}"
+    def _reference_code(self, reference: Any) -> int:
+        wanted = self.reference if reference is None else reference
+        if wanted is None:
+            return 0 if len(self.classes_) == 2 else len(self.classes_) - 1
+        found = np.flatnonzero(self.classes_ == wanted)
+        if found.size == 0:
+            raise LabelError(f"The reference {wanted!r} is not a class. Classes: {self.classes_.tolist()}.")
+        return int(found[0])
+
+    def _terms(self, reported: Reported) -> list[tuple[Any, str]]:
+        """Outcome and name of each reported term."""
+        return [(plain(self.classes_[k]), name) for k in reported.outcomes for name in reported.names]
 
     def _log_likelihood(self) -> float:
         if self.firth:
             return float(self.firth_.log_likelihood)
-        remaining = self._remaining
-        if remaining is not None:
-            return remaining._log_likelihood()
+        if self._remaining is not None:
+            return self._remaining._log_likelihood()
         objective = self._rows_again()
         return -objective.total_weight * objective.mean_loss(self.solution_.theta)
 
@@ -307,13 +311,19 @@ class LogisticInference:
             note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
         else:
             whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
-        notes = [note, *self._warnings_again()]
-        with np.errstate(over="ignore", invalid="ignore"):
-            estimates, covariance = matrix @ theta.ravel(), matrix @ whole @ matrix.T
+        notes = [note]
+        if self.aliased_:
+            notes.append(f"aliased, left out: {self._columns(self.aliased_)}")
+        if self.separation_ is not None:
+            notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
         remaining = self._remaining
-        if remaining is not None:
-            estimates, covariance = remaining._as_terms_of(reported)
-        return estimates, covariance, notes
+        if remaining is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return matrix @ theta.ravel(), matrix @ whole @ matrix.T, notes
+        own = remaining._reported(self.classes_[reported.reference])
+        estimates, covariance, _ = remaining._estimates(own, "model", None, "frequency")
+        order = np.append(np.arange(self.fit_intercept), self.fit_intercept + np.argsort(remaining._order))
+        return estimates[order], covariance[np.ix_(order, order)], notes
 
     def _model_covariance(self, objective: Objective, theta: Array) -> Array:
         """Inverse information of the parameters that are not aliased."""
@@ -325,35 +335,27 @@ class LogisticInference:
             whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])[0]
         return whole
 
-    def _warnings_again(self) -> list[str]:
-        notes = []
-        if self.aliased_:
-            notes.append(f"aliased, left out: {self._columns(self.aliased_)}")
-        if self.separation_ is not None:
-            notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
-        return notes
-
-    def _aliased(self, reported: Reported) -> set[int]:
-        first, width = bool(self.fit_intercept), len(reported.names)
-        return {o * width + first + j for o in range(len(reported.outcomes)) for j in self.aliased_}
+    @property
+    def _intercept_first(self) -> list[int]:
+        """Where the reported terms stand among coefficients whose intercept comes last."""
+        p = self.n_features_in_
+        return [p] * bool(self.fit_intercept) + list(range(p))
 
     def _infinite(self, reported: Reported) -> Array:
         """The sign of each reported term that diverges, 0 for the others."""
-        count = len(reported.outcomes) * len(reported.names)
-        if getattr(self, "separation_", None) is None:
-            return np.zeros(count)
-        direction = self.separation_.infinite
-        p = self.n_features_in_
-        order = [p] * bool(self.fit_intercept) + list(range(p))
+        if self.separation_ is None:
+            return np.zeros(len(reported.outcomes) * len(reported.names))
         if len(self.classes_) == 2:
-            return (1 if reported.reference == 0 else -1) * direction[0][order]
-        recession = self.separation_.direction
-        return np.concatenate([_sign(recession[k] - recession[reported.reference])[order] for k in reported.outcomes])
+            return (1 if reported.reference == 0 else -1) * self.separation_.infinite[0, self._intercept_first]
+        direction = self.separation_.direction
+        steps = [direction[k] - direction[reported.reference] for k in reported.outcomes]
+        signs = [np.sign(step) * (np.abs(step) > 1e-7 * np.abs(step).max(initial=1e-300)) for step in steps]
+        return np.concatenate([sign[self._intercept_first] for sign in signs])
 
     @cached_property
     def _remaining(self) -> Any:
         """For two classes under separation: the fit to the rows that are not separated, which has the finite limits."""
-        found = getattr(self, "separation_", None)
+        found = self.separation_
         if found is None or len(self.classes_) > 2:
             return None
         data = self._rows_again().data
@@ -370,26 +372,13 @@ class LogisticInference:
         model._order = columns
         return model
 
-    def _as_terms_of(self, reported: Reported) -> tuple[Array, Array]:
-        """Estimates and covariance of a fit to reordered columns, as the terms of another."""
-        own = self._reported(self.classes_[reported.reference])
-        estimates, covariance, _ = self._estimates(own, "model", None, "frequency")
-        first = bool(self.fit_intercept)
-        order = np.concatenate((np.arange(first), first + np.argsort(self._order)))
-        return estimates[order], covariance[np.ix_(order, order)]
-
     def _firth_estimates(self, reported: Reported) -> tuple[Array, Array, list[str]]:
-        fit, p = self.firth_, self.n_features_in_
-        coef = np.atleast_2d(fit.coef)
-        order = [p] * bool(self.fit_intercept) + list(range(p))
-        width, K = coef.shape[1], len(self.classes_)
-        base = 0 if K == 2 else K - 1
+        fit, K = self.firth_, len(self.classes_)
         # Row k of `to_class`: the log-odds of class k against the class the fit refers to.
-        to_class = np.zeros((K, len(coef)))
-        to_class[[k for k in range(K) if k != base]] = np.eye(len(coef))
-        terms = np.eye(width)[order]
+        to_class = np.delete(np.eye(K), 0 if K == 2 else K - 1, axis=1)
+        terms = np.eye(self.n_features_in_ + 1)[self._intercept_first]
         matrix = np.concatenate([np.kron(to_class[k] - to_class[reported.reference], terms) for k in reported.outcomes])
-        return matrix @ coef.ravel(), matrix @ fit.covariance @ matrix.T, ["Firth's penalised likelihood"]
+        return matrix @ fit.coef.ravel(), matrix @ fit.covariance @ matrix.T, ["Firth's penalised likelihood"]
 
     def _profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
         if self.firth:
@@ -399,55 +388,51 @@ class LogisticInference:
         errors = np.sqrt(np.diagonal(reported.matrix @ self._model_covariance(objective, theta) @ reported.matrix.T))
         infinite = self._infinite(reported)
         return [
-            tuple(self._profile_end(objective, theta, a, side * error, level, infinite[i]) for side in (-1, 1))  # type: ignore[misc]
+            tuple(_profile_end(objective, theta, a, side * error, level, infinite[i]) for side in (-1, 1))  # type: ignore[misc]
             for i, (a, error) in enumerate(zip(reported.matrix, errors, strict=True))
         ]
 
-    def _profile_end(
-        self, objective: Objective, theta: Array, term: Array, towards: float, level: float, infinite: float
-    ) -> float:
-        """Where the deviance, minimised over all else, has risen by the chi-square quantile."""
-        if infinite and np.sign(towards) == infinite:
-            return float(infinite * np.inf)
-        centre, least = float(term @ theta.ravel()), objective.value_and_gradient(theta)[0]
-        wanted = float(chi2.ppf(level, 1)) / 2 / objective.total_weight
-        place = [theta]
-
-        def rise(value: float) -> float:
-            place[0], reached = constrained_minimum(objective, place[0], term[None], np.array([value]))
-            return reached - least - wanted
-
-        far = towards * 2
-        for _ in range(60):
-            if rise(centre + far) > 0:
-                break
-            far *= 1.6
-        else:
-            return float(np.sign(towards) * np.inf)
-        place[0] = theta
-        low, high = sorted((centre, centre + far))
-        return float(brentq(lambda v: rise(v) if v != centre else -wanted, low, high, xtol=1e-10, rtol=1e-12))
-
     def _firth_profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
-        K, objective = len(self.classes_), reported.objective
+        K = len(self.classes_)
         if K > 2 and reported.reference != K - 1:
-            raise ParameterError(
-                f"Profile intervals of Firth's likelihood are against the last class, {shown(self.classes_[-1])}: "
-                "set reference to it, or use ",
-                Setting("method", "wald"),
-                ".",
-            )
-        data = objective.data
-        X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
-        offset = objective.offset
-        if offset is not None and K > 2:
-            offset = offset[:, :-1] - offset[:, -1:]
-        limits = firth_profile_intervals(X, data.codes, self.firth_, level, data.weight, offset)
-        order = [self.n_features_in_] * bool(self.fit_intercept) + list(range(self.n_features_in_))
-        ends = limits.reshape(-1, self.n_features_in_ + 1, 2)[:, order].reshape(-1, 2)
+            last = f"Profile intervals of Firth's likelihood are against the last class, {shown(self.classes_[-1])}: "
+            raise ParameterError(last, "set reference to it, or use ", Setting("method", "wald"), ".")
+        limits = firth_profile_intervals(**firth_data(reported.objective), fit=self.firth_, level=level)
+        ends = limits.reshape(-1, self.n_features_in_ + 1, 2)[:, self._intercept_first].reshape(-1, 2)
         if K == 2 and reported.reference == 1:
             ends = -ends[:, ::-1]
         return [(float(low), float(high)) for low, high in ends]
+
+
+def _profile_end(
+    objective: Objective, theta: Array, term: Array, towards: float, level: float, infinite: float
+) -> float:
+    """Where the deviance, minimised over all else, has risen by the chi-square quantile."""
+    if infinite and np.sign(towards) == infinite:
+        return float(infinite * np.inf)
+    centre, least = float(term @ theta.ravel()), objective.value_and_gradient(theta)[0]
+    wanted = float(chi2.ppf(level, 1)) / 2 / objective.total_weight
+    place = [theta]
+
+    def rise(value: float) -> float:
+        place[0], reached = constrained_minimum(objective, place[0], term[None], np.array([value]))
+        return reached - least - wanted
+
+    far = next((far for far in 2 * towards * 1.6 ** np.arange(60) if rise(centre + far) > 0), None)
+    if far is None:
+        return float(np.sign(towards) * np.inf)
+    place[0] = theta
+    low, high = sorted((centre, centre + far))
+    return float(brentq(lambda v: rise(v) if v != centre else -wanted, low, high, xtol=1e-10, rtol=1e-12))
+
+
+def firth_data(objective: Objective) -> dict[str, Any]:
+    """The rows as `inference.firth` takes them."""
+    data, offset = objective.data, objective.offset
+    if offset is not None and len(data.classes) > 2:
+        offset = offset[:, :-1] - offset[:, -1:]
+    X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
+    return {"X": X, "codes": data.codes, "weight": data.weight, "offset": offset}
 
 
 def null_log_likelihood(objective: Objective) -> float:
@@ -457,19 +442,16 @@ def null_log_likelihood(objective: Objective) -> float:
     if not objective.fit_intercept:
         return -objective.total_weight * plain.value_and_gradient(start)[0]
     if objective.offset is None:
-        data = objective.data
-        weight = np.bincount(data.codes, weights=data.weight, minlength=len(data.classes))
+        weight = objective.class_weights
         return float(weight @ np.log(weight / weight.sum()))
-    columns = np.eye(objective.n_parameters)[
-        np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
-    ]
+    is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
+    columns = np.eye(objective.n_parameters)[is_column]
     return -objective.total_weight * constrained_minimum(plain, start, columns, np.zeros(len(columns)))[1]
 
 
 def check_clusters(kind: str, clusters: Any, n_rows: int) -> Array | None:
     """The clusters as an array, where they are asked for."""
-    if kind not in ("model", "robust", "clustered"):
-        raise ParameterError(f"covariance must be 'model', 'robust' or 'clustered', got {kind!r}.")
+    check_choice("covariance", kind, ("model", "robust", "clustered"))
     if (kind == "clustered") != (clusters is not None):
         raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
     if clusters is None:
@@ -478,7 +460,3 @@ def check_clusters(kind: str, clusters: Any, n_rows: int) -> Array | None:
     if labels.shape != (n_rows,):
         raise ParameterError(f"clusters must have one label for each of the {n_rows} rows, got shape {labels.shape}.")
     return labels
-
-
-def _sign(values: Array) -> Array:
-    return np.where(np.abs(values) > 1e-7 * np.abs(values).max(initial=1e-300), np.sign(values), 0.0)

@@ -19,7 +19,7 @@ from ..results import shown
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.smooth import named_solver
-from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
+from .base import all_or_nothing, finite_rows, refuse_weightless
 from .logistic import LogisticClassifier, LogisticRegression
 
 Array = np.ndarray[Any, Any]
@@ -131,24 +131,21 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
             )
             model._check_parameters()
             data = model._labelled(X, y, sample_weight)
-            refuse_weightless(class_weights(data), data.classes)
             objective = model._objective(data, None)
+            refuse_weightless(objective.class_weights, data.classes)
             with finite_rows(data):
                 self.alphas_ = self._strengths(objective)
                 self.solutions_ = solve_path(objective, self.alphas_, self.tol, self.max_iter)
             model._refuse_nonfinite([solution.objective for solution in self.solutions_], data)
-            found = [linear_attributes(model, objective, solution) for solution in self.solutions_]
+            found = []
+            for solution in self.solutions_:
+                model._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
+                found.append((model.coef_, model.intercept_))
             self.coefs_, self.intercepts_ = (np.stack(part) for part in zip(*found, strict=True))
             for name in ("classes_", "n_features_in_", "feature_names_in_"):
                 if hasattr(model, name):
                     setattr(self, name, getattr(model, name))
         return self
-
-
-def linear_attributes(model: LogisticRegression, objective: Objective, solution: Solution) -> tuple[Array, Array]:
-    """``coef_`` and ``intercept_`` of a solution."""
-    model._set_rule(objective, solution.theta)
-    return model.coef_, model.intercept_
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -226,8 +223,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         return float(getattr(self, "alpha_", 1.0))
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        refuse_weightless(class_weights(data), data.classes)
         objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
         with finite_rows(data):
             self.alphas_ = self._strengths(objective)
@@ -244,11 +241,17 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     def _held_out(self, objective: Objective) -> tuple[Array, Array]:
         """Mean and standard error over the folds of the held-out loss, at every strength."""
-        splits = self._splits(objective.data)
+        data, splits = objective.data, self._splits(objective.data)
         self.n_splits_ = len(splits)
 
+        def part(rows: Array) -> Objective:
+            """The objective of the chosen rows: the others have weight 0."""
+            weight = np.zeros(data.n_rows)
+            weight[rows] = 1.0 if data.weight is None else data.weight[rows]
+            return replace(objective, data=replace(data, weight=weight), passes=[0.0], n_jobs=1)
+
         def losses_of(split: tuple[Array, Array]) -> Array:
-            train, held = (replace(_weighted(objective, rows), n_jobs=1) for rows in split)
+            train, held = map(part, split)
             path = solve_path(train, self.alphas_, self.tol, self.max_iter)
             return np.array([held.mean_loss(solution.theta) for solution in path])
 
@@ -273,10 +276,3 @@ def chosen_strength(losses: Array, errors: Array, rule: str) -> int:
     if rule == "min":
         return best
     return int(np.argmax(losses <= losses[best] + errors[best]))
-
-
-def _weighted(objective: Objective, rows: Array) -> Objective:
-    """The objective of the chosen rows: the others have weight 0."""
-    weight = np.zeros(objective.data.n_rows)
-    weight[rows] = 1.0 if objective.data.weight is None else objective.data.weight[rows]
-    return replace(objective, data=replace(objective.data, weight=weight), passes=[0.0])

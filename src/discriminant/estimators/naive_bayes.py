@@ -15,8 +15,8 @@ from ..errors import Part, Setting
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import Needs, TableMoments, level_log_probabilities
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
-from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns
-from .discriminant import GenerativeMixin
+from .base import Reading, constant_columns
+from .discriminant import GenerativeClassifier
 
 Array = np.ndarray[Any, Any]
 
@@ -40,7 +40,7 @@ def _constant_column(smoothing: float) -> tuple[str, *tuple[Part, ...]]:
 
 
 @dataclass(eq=False, repr=False)
-class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
+class GaussianNB(GenerativeClassifier):
     """Gaussian naive Bayes: normal columns, independent within each class.
 
     The score of class k is ``log prior_k - sum_j [log(2 pi v_kj) + (x_j - mu_kj)^2 / v_kj] / 2``, with ``v_kj`` the
@@ -102,7 +102,7 @@ class GaussianNB(GenerativeMixin, PosteriorClassifier, MomentClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
+class NaiveBayes(GenerativeClassifier):
     """Naive Bayes with a distribution for each column, mixed in one table.
 
     The score of class k is ``log prior_k + sum_j log P(x_j | k)``, where ``P(x_j | k)`` is
@@ -164,7 +164,7 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
     n_jobs: int | None = None
 
     _reads_class_moments = False
-    _lasting = (*MomentClassifier._lasting, "distributions_")
+    _lasting = (*GenerativeClassifier._lasting, "distributions_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -220,11 +220,17 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         """The columns whose log-probabilities are linear in their values."""
         rates, weight = reading.moments.mean, reading.moments.weight
         coef, constants = np.zeros(rates.shape), reading.log_priors.copy()
-        for kind, log_probability in _LOG_PROBABILITY.items():
+        for kind in ("bernoulli", "counts", "multinomial"):
             own = np.flatnonzero(kinds == kind)
             if own.size:
-                coef[:, own], added = log_probability(_PARAMETER[kind](rates[:, own], weight, self.alpha))
-                constants += added
+                parameter = _parameter(kind, rates[:, own], weight, self.alpha)
+                # A column without a single count has rate 0 in every class: what comes there speaks for none of them.
+                coef[:, own] = np.log(np.where(parameter > 0, parameter, 1.0))
+                if kind == "bernoulli":
+                    coef[:, own] -= np.log1p(-parameter)
+                    constants += np.log1p(-parameter).sum(axis=1)
+                elif kind == "counts":
+                    constants -= parameter.sum(axis=1)
         return LinearRule(np.zeros(len(columns)), coef[:, columns], constants)
 
     @property
@@ -252,7 +258,7 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         if kind == "gaussian":
             variances = smoothed_variances(moments, self.var_smoothing)[:, places]
             return rng.normal(moments.mean[:, places][codes], np.sqrt(variances)[codes])
-        parameter = _PARAMETER[kind](moments.mean[:, places], moments.weight, self.alpha)[codes]
+        parameter = _parameter(kind, moments.mean[:, places], moments.weight, self.alpha)[codes]
         if kind == "bernoulli":
             return (rng.random(parameter.shape) < parameter).astype(float)
         if kind == "counts":
@@ -261,37 +267,18 @@ class NaiveBayes(GenerativeMixin, PosteriorClassifier, MomentClassifier):
         return rng.multinomial(totals, parameter).astype(float)
 
 
-def _yes_share(rates: Array, weight: Array, alpha: float) -> Array:
-    return (rates * weight[:, None] + alpha) / (weight[:, None] + 2 * alpha)
+def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
+    """The smoothed parameters in each class, from its means and weights.
 
-
-def _poisson_rate(rates: Array, weight: Array, alpha: float) -> Array:
-    overall = weight @ rates / weight.sum()
-    return (rates * weight[:, None] + alpha * overall) / (weight[:, None] + alpha)
-
-
-def _multinomial_share(rates: Array, weight: Array, alpha: float) -> Array:
-    sums = rates * weight[:, None] + alpha
+    They are the share of ones ("bernoulli"), a Poisson rate ("counts"), or the shares of a row's total ("multinomial").
+    """
+    sums, n = rates * weight[:, None], weight[:, None]
+    if kind == "bernoulli":
+        return (sums + alpha) / (n + 2 * alpha)
+    if kind == "counts":
+        return (sums + alpha * (weight @ rates / weight.sum())) / (n + alpha)
+    sums += alpha
     return sums / sums.sum(axis=1, keepdims=True)
-
-
-def _bernoulli_log(share: Array) -> tuple[Array, Array]:
-    return np.log(share) - np.log1p(-share), np.log1p(-share).sum(axis=1)
-
-
-def _poisson_log(rate: Array) -> tuple[Array, Array]:
-    # A column without a single count has rate 0 in every class: whatever comes there speaks for none of them.
-    return np.log(np.where(rate > 0, rate, 1.0)), -rate.sum(axis=1)
-
-
-def _multinomial_log(share: Array) -> tuple[Array, Array]:
-    return np.log(share), np.zeros(len(share))
-
-
-#: (mean of the class, weight of the class, alpha) -> parameter of the distribution
-_PARAMETER = {"bernoulli": _yes_share, "counts": _poisson_rate, "multinomial": _multinomial_share}
-#: parameter -> coefficients and constant of the log-probability, up to what all classes share
-_LOG_PROBABILITY = {"bernoulli": _bernoulli_log, "counts": _poisson_log, "multinomial": _multinomial_log}
 
 
 def _drawn_levels(rule: LevelRule, codes: Array, rng: np.random.Generator) -> Any:

@@ -332,12 +332,12 @@ def _normal_lines(gaussians: list[Gaussian], share: Array) -> float:
     deviation = np.sqrt([gaussians[k].covariance[0, 0] for k in present])
     share = share[present]
     pairs = [list(pair) for pair in combinations(range(len(share)), 2)]
-    crossings = [_crossings(mean[pair], deviation[pair], share[pair]) for pair in pairs]
+    crossings = [normal_crossings(mean[pair], deviation[pair], share[pair]) for pair in pairs]
     cuts = np.unique(np.concatenate([[-np.inf, np.inf], *crossings]))
     return sum(_lost_between(low, high, mean, deviation, share) for low, high in pairwise(cuts))
 
 
-def _crossings(mean: Array, deviation: Array, share: Array) -> Array:
+def normal_crossings(mean: Array, deviation: Array, share: Array) -> Array:
     """Where two normal densities, times their shares, are equal: the roots of a quadratic."""
     centre, scale = mean.mean(), deviation.max()
     m, s = (mean - centre) / scale, deviation / scale
