@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,29 @@ from .dialect import MISSING_CODES
 from .sources import SparseBatch, as_arrow, empty_matrix, is_text
 
 Array = np.ndarray[Any, Any]
+
+MISSING = "(missing)"
+OTHER = "(other)"
+_BOOLEANS = dict.fromkeys(("true", "yes", "y", "t", "1"), 1.0) | dict.fromkeys(("false", "no", "n", "f", "0"), 0.0)
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+#: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
+_BATCH_ROWS = 65536
+_BLOCK_VALUES = 1 << 17
+_WRITERS = 2
+#: In place of a level's position: of the reference level, of missing values, of levels that training had not.
+REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
+#: A report keeps this many unseen levels of a column by name.
+_MOST_UNSEEN = 20
+
+Kind = Literal["number", "category", "boolean", "text", "empty"]
+Policy = Literal["indicator", "drop", "refuse"]
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+
+_VERSION = 2
+#: Coded columns are a sparse matrix when there are more than this many,
+_WIDE = 1000
+#: and at most this share of the values can differ from 0.
+_THIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,15 +68,11 @@ class Target:
             labels, present = raw_labels(arrow_table(batch)[self.name], self.name, codes, self.classes)
         if self.kind == "text" and labels.dtype.kind != "U":
             labels = np.array([str(v) for v in labels.tolist()])
-        known = set(self.classes)
-        unknown = (
-            [label for label in encode_labels(labels, len(labels))[0].tolist() if label not in known]
-            if labels.size
-            else []
-        )
+        found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []
+        unknown = set(found).difference(self.classes)
         if unknown:
             raise LabelError(
-                f"Target {self.name!r} has the class {shown(unknown[0])}, which training had not. "
+                f"Target {self.name!r} has the class {shown(min(unknown))}, which training had not. "
                 f"Classes: {quoted(self.classes, 10)}."
             )
         return labels, present
@@ -67,17 +86,12 @@ def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Seq
     if pa.types.is_boolean(kind) or is_numeric(kind):
         numbers = np.asarray(values.cast(pa.float64()).to_numpy())
         present = ~np.isnan(numbers)
-        return _typed(values, numbers, present), present
+        if pa.types.is_boolean(kind):
+            return numbers[present].astype(bool), present
+        # Whole numbers are integers, also where gaps made them floats.
+        whole = pa.types.is_integer(kind)
+        return np.asarray(values.drop_null().to_numpy()) if whole else whole_labels(numbers[present]), present
     raise ColumnError(f"Target {name!r} holds {kind}: classes are text, whole numbers or true and false.")
-
-
-def _typed(values: Any, numbers: Array, present: Array) -> Array:
-    """Numbers as their owner meant them: whole ones are integers, also where gaps made them floats."""
-    if pa.types.is_boolean(values.type):
-        return numbers[present].astype(bool)
-    if pa.types.is_integer(values.type):
-        return np.asarray(values.drop_null().to_numpy())
-    return whole_labels(numbers[present])
 
 
 def whole_labels(labels: Array) -> Array:
@@ -103,17 +117,6 @@ def missing_texts(texts: Sequence[str], codes: Sequence[str], levels: Any = ()) 
     found = {text for text in texts if text in codes and text not in levels}
     signs = {text for text in texts if text and not any(map(str.isalnum, text))}
     return found - signs if signs - set(codes) else found
-
-
-Kind = Literal["number", "category", "boolean", "text", "empty"]
-Policy = Literal["indicator", "drop", "refuse"]
-POLICIES: tuple[Policy, ...] = ("indicator", "drop", "refuse")
-
-_VERSION = 2
-#: Coded columns are a sparse matrix when there are more than this many,
-_WIDE = 1000
-#: and at most this share of the values can differ from 0.
-_THIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,93 @@ class Column:
         else:
             treated = f"filled with the mean {self.mean:.6g}" + (" and marked" if self.missing_column else "")
         return f"{self.missing:,} missing values, {treated}"
+
+
+@dataclass
+class EncodingReport:
+    """What had to be decided while rows were coded; reports of batches can be added.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that came in.
+    kept : array of bool, or None
+        Which of them were coded, where incomplete rows are left out.
+    filled : dict
+        Missing values that were filled in, by column.
+    new_missing : dict
+        Those of them in columns that had none in training.
+    unseen : dict
+        Levels that training had not, with their rows, by column.
+    unsure : tuple of str
+        Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
+        may have been among these.
+    extra : tuple of str
+        Columns that training had not; they are ignored.
+    absent : tuple of str
+        Columns of the training that were not there.
+    """
+
+    n_rows: int = 0
+    kept: Array | None = None
+    filled: Counter[str] = field(default_factory=Counter)
+    new_missing: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, Counter[str]] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+    @property
+    def n_dropped(self) -> int:
+        return 0 if self.kept is None else int(np.count_nonzero(~self.kept))
+
+    def note_missing(self, column: Column, count: int) -> None:
+        if count:
+            self.filled[column.name] += count
+            if not column.missing:
+                self.new_missing[column.name] += count
+
+    def note_unseen(self, column: Column, level: str, count: int) -> None:
+        levels = self.unseen.setdefault(column.name, Counter())
+        levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
+        if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
+            self.unsure += (column.name,)
+
+    def __add__(self, other: EncodingReport) -> EncodingReport:
+        """The report of two batches together."""
+        both = (self, other)
+        kept = [np.ones(each.n_rows, bool) if each.kept is None else each.kept for each in both]
+        unseen: dict[str, Counter[str]] = {}
+        for each in both:
+            for name, levels in each.unseen.items():
+                unseen[name] = unseen.get(name, Counter()) + levels
+        return EncodingReport(
+            self.n_rows + other.n_rows,
+            None if self.kept is other.kept is None else np.concatenate(kept),
+            self.filled + other.filled,
+            self.new_missing + other.new_missing,
+            unseen,
+            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
+        )
+
+    def describe(self) -> str:
+        """One line in words."""
+        parts = [f"{self.n_rows:,} rows"]
+        if self.n_dropped:
+            parts.append(f"{self.n_dropped:,} incomplete rows left out")
+        if self.filled:
+            parts.append("missing values filled: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
+        if self.new_missing:
+            parts.append(f"of these, columns complete in training: {quoted(self.new_missing)}")
+        for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
+            found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
+            where = ", ".join(f"{quoted(levels, 3)} in {name!r}" for name, levels in found.items())
+            parts += [f"levels {said}: {where}"] * bool(found)
+        if self.absent:
+            parts.append(f"columns not there, taken as missing: {quoted(self.absent)}")
+        if self.extra:
+            parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -297,7 +387,22 @@ class Schema:
         """
         if self.width is not None:
             return self._fit_width(batch)
-        return encode(self, batch, absent, first_row)
+        data, report = _wanted_columns(self, arrow_table(batch), absent)
+        if self.missing != "indicator":
+            report.kept = complete_rows(self.used, data, self.missing_codes, self.missing == "refuse")
+            data = data if report.kept.all() else data.filter(report.kept)
+        if self.sparse:
+            parts = [_as_csr(coded, len(self.names)) for _, coded in _coded_batches(self, data, report, first_row)]
+            return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(self.names))), report
+        out = empty_matrix(data.num_rows, len(self.names))
+        with ThreadPoolExecutor(_WRITERS) as writers:  # copying needs no GIL
+            written = [
+                writers.submit(_write, coded, out[where])
+                for where, coded in _coded_batches(self, data, report, first_row)
+            ]
+        for each in written:
+            each.result()
+        return out, report
 
     def rows(self, X: Any) -> Rows:
         """Coded rows with the names of their columns, for a model that knows its columns by name."""
@@ -322,7 +427,8 @@ class Schema:
                     f"This schema has version {values['version']!r}; expected {_VERSION}. Upgrade discriminant, or "
                     "learn it anew."
                 )
-            columns = tuple(_column(column) for column in values["columns"])
+            lists = ("levels", "rare_levels")
+            columns = tuple(Column(**{**c, **{name: tuple(c[name]) for name in lists}}) for c in values["columns"])
             target = values["target"] and Target(**{**values["target"], "classes": tuple(values["target"]["classes"])})
             codes = tuple(values["missing_codes"])
             return cls(columns, target, values["missing"], codes, values["width"], values["first"])
@@ -352,145 +458,9 @@ class Schema:
         return X, EncodingReport(n_rows=batch.num_rows, extra=extra)
 
 
-def _column(values: Mapping[str, Any]) -> Column:
-    """The column of these values, in which lists stand for tuples."""
-    read: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return Column(**read)
-
-
-MISSING = "(missing)"
-OTHER = "(other)"
-_TRUE = {"true", "yes", "y", "t", "1"}
-_FALSE = {"false", "no", "n", "f", "0"}
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-#: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
-_BATCH_ROWS = 65536
-_BLOCK_VALUES = 1 << 17
-_WRITERS = 2
-#: In place of a level's position: of the reference level, of missing values, of levels that training had not.
-REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
-
-
-#: A report keeps this many unseen levels of a column by name.
-_MOST_UNSEEN = 20
-
-
-@dataclass
-class EncodingReport:
-    """What had to be decided while rows were coded; reports of batches can be added.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows that came in.
-    kept : array of bool, or None
-        Which of them were coded, where incomplete rows are left out.
-    filled : dict
-        Missing values that were filled in, by column.
-    new_missing : dict
-        Those of them in columns that had none in training.
-    unseen : dict
-        Levels that training had not, with their rows, by column.
-    unsure : tuple of str
-        Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
-        may have been among these.
-    extra : tuple of str
-        Columns that training had not; they are ignored.
-    absent : tuple of str
-        Columns of the training that were not there.
-    """
-
-    n_rows: int = 0
-    kept: Array | None = None
-    filled: Counter[str] = field(default_factory=Counter)
-    new_missing: Counter[str] = field(default_factory=Counter)
-    unseen: dict[str, Counter[str]] = field(default_factory=dict)
-    extra: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
-
-    @property
-    def n_dropped(self) -> int:
-        return 0 if self.kept is None else int(np.count_nonzero(~self.kept))
-
-    def note_missing(self, column: Column, count: int) -> None:
-        if count:
-            self.filled[column.name] += count
-            if not column.missing:
-                self.new_missing[column.name] += count
-
-    def note_unseen(self, column: Column, level: str, count: int) -> None:
-        levels = self.unseen.setdefault(column.name, Counter())
-        levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
-        if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
-            self.unsure += (column.name,)
-
-    def __add__(self, other: EncodingReport) -> EncodingReport:
-        """The report of two batches together."""
-        kept = None
-        if self.kept is not None or other.kept is not None:
-            kept = np.concatenate([np.ones(r.n_rows, bool) if r.kept is None else r.kept for r in (self, other)])
-        return EncodingReport(
-            self.n_rows + other.n_rows,
-            kept,
-            self.filled + other.filled,
-            self.new_missing + other.new_missing,
-            {
-                name: self.unseen.get(name, Counter()) + other.unseen.get(name, Counter())
-                for name in dict.fromkeys([*self.unseen, *other.unseen])
-            },
-            tuple(dict.fromkeys(self.extra + other.extra)),
-            tuple(dict.fromkeys(self.absent + other.absent)),
-            tuple(dict.fromkeys(self.unsure + other.unsure)),
-        )
-
-    def describe(self) -> str:
-        """One line in words."""
-        parts = [f"{self.n_rows:,} rows"]
-        if self.n_dropped:
-            parts.append(f"{self.n_dropped:,} incomplete rows left out")
-        if self.filled:
-            parts.append("missing values filled: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
-        if self.new_missing:
-            parts.append(f"of these, columns complete in training: {quoted(self.new_missing)}")
-        for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
-            found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
-            where = ", ".join(f"{quoted(levels, 3)} in {name!r}" for name, levels in found.items())
-            parts += [f"levels {said}: {where}"] * bool(found)
-        if self.absent:
-            parts.append(f"columns not there, taken as missing: {quoted(self.absent)}")
-        if self.extra:
-            parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
-        return "; ".join(parts)
-
-
-def encode(schema: Schema, batch: Any, absent: str, first_row: int) -> tuple[Any, EncodingReport]:
-    """The rows of a batch as a matrix, and the report of it."""
-    data, report = _wanted_columns(schema, arrow_table(batch), absent)
-    if schema.missing != "indicator":
-        report.kept = complete_rows(schema.used, data, schema.missing_codes, schema.missing == "refuse")
-        data = data if report.kept.all() else data.filter(report.kept)
-    if schema.sparse:
-        parts = [_as_csr(schema, coded) for _, coded in _coded_batches(schema, data, report, first_row)]
-        return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(schema.names))), report
-    out = empty_matrix(data.num_rows, len(schema.names))
-    with ThreadPoolExecutor(_WRITERS) as writers:  # copying needs no GIL
-        written = [
-            writers.submit(_write, coded, out[where])
-            for where, coded in _coded_batches(schema, data, report, first_row)
-        ]
-    for each in written:
-        each.result()
-    return out, report
-
-
 def arrow_table(batch: Any) -> Any:
     """A frame, table or record batch as a pyarrow table."""
-    if isinstance(batch, pa.Table):
-        return batch
-    if isinstance(batch, pa.RecordBatch):
-        return pa.Table.from_batches([batch])
-    frame = as_frame(batch)
+    frame = as_frame(pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch)
     if frame is None:
         raise InputError(f"Expected a frame or a pyarrow table of rows, got {type(batch).__name__}.")
     return as_arrow(frame)
@@ -523,7 +493,11 @@ def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], re
     """Which rows miss nothing in these columns; an error if there are others and they are refused."""
     kept = np.ones(data.num_rows, dtype=bool)
     for column in columns:
-        missing = missing_rows(column, data[column.name], codes)
+        values = data[column.name]
+        if column.kind == "category":
+            missing = level_index(values, _positions(column), codes)[0] == MISSING_PLACE
+        else:
+            missing = np.isnan(as_floats(column, values, codes))
         if refuse and missing.any():
             raise InputError(
                 f"Column {column.name!r} has {np.count_nonzero(missing):,} missing values, the first in row "
@@ -536,109 +510,72 @@ def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], re
     return kept
 
 
-def missing_rows(column: Column, values: Any, codes: Sequence[str]) -> Array:
-    """Which rows of an arrow column are missing."""
-    if column.kind != "category":
-        return np.isnan(as_floats(column, values, codes))
-    index, _ = level_index(values, _positions(column), codes)
-    return index == MISSING_PLACE
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """A number or a boolean: its values and, where the column has that, the marks of missing ones."""
-
-    first: int
-    values: Array
-    missing: Array | None
-    marked: bool
-
-    def write(self, out: Array, where: slice) -> None:
-        out[:, self.first] = self.values[where]
-        if self.marked:
-            out[:, self.first + 1] = 0 if self.missing is None else self.missing[where]
-
-    def entries(self) -> Iterator[tuple[Array, int | Array, Array]]:
-        rows = np.flatnonzero(self.values)
-        yield rows, self.first, self.values[rows]
-        if self.missing is not None and self.marked:
-            rows = np.flatnonzero(self.missing)
-            yield rows, self.first + 1, np.ones(rows.size)
-
-
-@dataclass(frozen=True)
-class _Levels:
-    """A category: which of its coded columns is 1 in each row, -1 for none."""
-
-    first: int
-    width: int
-    position: Array
-
-    def write(self, out: Array, where: slice) -> None:
-        position = self.position[where]
-        out[:, self.first : self.first + self.width] = 0
-        rows = np.flatnonzero(position >= 0)
-        out[rows, self.first + position[rows]] = 1
-
-    def entries(self) -> Iterator[tuple[Array, int | Array, Array]]:
-        rows = np.flatnonzero(self.position >= 0)
-        yield rows, self.first + self.position[rows], np.ones(rows.size)
+#: A coded column: its place and its numbers; or its first place, how many places it has, and which of them is 1 in each
+#: row, -1 for none.
+_Coded = tuple[int, int | None, Array]
 
 
 def _coded_batches(
     schema: Schema, data: Any, report: EncodingReport, first_row: int
-) -> Iterator[tuple[slice, list[_Numbers | _Levels]]]:
-    for start, batch in _batches(data):
-        coded: list[_Numbers | _Levels] = []
-        first = 0
-        for column in schema.used:
-            values = batch[column.name]
-            if column.kind == "category":
-                coded.append(_coded_category(column, values, schema.missing_codes, report, first))
-            else:
-                coded.append(_coded_number(column, values, schema.missing_codes, report, first, first_row + start))
-            first += len(column.outputs)
-        yield slice(start, start + batch.num_rows), coded
-
-
-def _batches(data: Any) -> Iterator[tuple[int, Any]]:
-    """Batches of a table and where they start; what was read in small pieces is put together."""
+) -> Iterator[tuple[slice, list[_Coded]]]:
     data = data.unify_dictionaries()
     for start in range(0, data.num_rows, _BATCH_ROWS):
+        # What was read in small pieces is put together.
         for batch in data.slice(start, _BATCH_ROWS).combine_chunks().to_batches():
-            yield start, batch
+            coded: list[_Coded] = []
+            first = 0
+            for column in schema.used:
+                values = batch[column.name]
+                if column.kind == "category":
+                    position = _coded_category(column, values, schema.missing_codes, report)
+                    coded.append((first, len(column.outputs), position))
+                else:
+                    numbers, missing = _coded_number(column, values, schema.missing_codes, report, first_row + start)
+                    coded.append((first, None, numbers))
+                    if column.missing_column:
+                        coded.append((first + 1, 1, missing.astype(np.int64) - 1))
+                first += len(column.outputs)
+            yield slice(start, start + batch.num_rows), coded
             start += batch.num_rows
 
 
-def _write(coded: list[_Numbers | _Levels], out: Array) -> None:
+def _write(coded: list[_Coded], out: Array) -> None:
     step = max(_BLOCK_VALUES // max(out.shape[1], 1), 64)
     for start in range(0, len(out), step):
-        where = slice(start, start + step)
-        for part in coded:
-            part.write(out[where], where)
+        block = out[start : start + step]
+        for first, width, values in coded:
+            part = values[start : start + step]
+            if width is None:
+                block[:, first] = part
+            else:
+                block[:, first : first + width] = 0
+                rows = np.flatnonzero(part >= 0)
+                block[rows, first + part[rows]] = 1
 
 
-def _as_csr(schema: Schema, coded: list[_Numbers | _Levels]) -> Any:
-    entries = [entry for part in coded for entry in part.entries()]
-    rows = np.concatenate([rows for rows, _, _ in entries])
-    places = np.concatenate([np.broadcast_to(place, rows.shape) for rows, place, _ in entries])
-    values = np.concatenate([values for _, _, values in entries])
-    n_rows = len(coded[0].values if isinstance(coded[0], _Numbers) else coded[0].position)
-    return sp.csr_matrix((values, (rows, places)), shape=(n_rows, len(schema.names)))
+def _as_csr(coded: list[_Coded], n_columns: int) -> Any:
+    entries = []
+    for first, width, values in coded:
+        rows = np.flatnonzero(values if width is None else values >= 0)
+        if width is None:
+            entries.append((rows, np.full(rows.size, first), values[rows]))
+        else:
+            entries.append((rows, first + values[rows], np.ones(rows.size)))
+    rows, places, numbers = map(np.concatenate, zip(*entries, strict=True))
+    return sp.csr_matrix((numbers, (rows, places)), shape=(len(coded[0][2]), n_columns))
 
 
 def _coded_number(
-    column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first: int, first_row: int
-) -> _Numbers:
+    column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first_row: int
+) -> tuple[Array, Array]:
+    """The numbers with the mean in place of missing ones, and which are missing."""
     numbers = as_floats(column, values, codes)
-    missing = None
-    if not np.isfinite(total(numbers)):
-        assert column.mean is not None
-        missing = np.isnan(numbers)
-        refuse_infinite(column.name, numbers, first_row)
-        report.note_missing(column, int(np.count_nonzero(missing)))
-        numbers = np.where(missing, column.mean, numbers)
-    return _Numbers(first, numbers, missing, column.missing_column)
+    if np.isfinite(total(numbers)):
+        return numbers, np.zeros(numbers.size, dtype=bool)
+    missing = np.isnan(numbers)
+    refuse_infinite(column.name, numbers, first_row)
+    report.note_missing(column, int(np.count_nonzero(missing)))
+    return np.where(missing, column.mean, numbers), missing  # type: ignore[arg-type]
 
 
 def total(numbers: Array) -> float:
@@ -689,25 +626,20 @@ def is_numeric(kind: Any) -> bool:
 def _floats_of_text(column: Column, values: Any, codes: Sequence[str]) -> Array:
     """Numbers that came as text; the texts are looked at once each."""
     texts, index = distinct_texts(values)
-    read = _boolean_of if column.kind == "boolean" else _number_of
-    table = np.array([read(text.strip(), codes) for text in texts] + [np.nan], dtype=object)
+    boolean = column.kind == "boolean"
+
+    def read(text: str) -> float | None:
+        if boolean and text.casefold() in _BOOLEANS:
+            return _BOOLEANS[text.casefold()]
+        if not boolean and _NUMBER.fullmatch(text):
+            return float(text)
+        return np.nan if text in codes else None
+
+    table = np.array([read(text.strip()) for text in texts] + [np.nan], dtype=object)
     wrong = [text for text, number in zip(texts, table, strict=False) if number is None]
     if wrong:
         raise _other_type(column, "text", wrong)
     return table.astype(np.float64)[index]
-
-
-def _number_of(text: str, codes: Sequence[str]) -> float | None:
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    return np.nan if text in codes else None
-
-
-def _boolean_of(text: str, codes: Sequence[str]) -> float | None:
-    word = text.casefold()
-    if word in _TRUE or word in _FALSE:
-        return float(word in _TRUE)
-    return np.nan if text in codes else None
 
 
 def _other_type(column: Column, found: str, examples: list[Any]) -> ColumnError:
@@ -751,22 +683,19 @@ def level_index(
     missing, like null.
     """
     texts, index = distinct_texts(values)
-    table = np.array([_position(text, positions, codes) for text in texts] + [MISSING_PLACE], dtype=np.int64)
+
+    def position(text: str) -> int:
+        trimmed = text.strip()
+        other = MISSING_PLACE if trimmed in codes else UNSEEN_PLACE
+        return positions.get(text, positions.get(trimmed, other))
+
+    table = np.array([*map(position, texts), MISSING_PLACE], dtype=np.int64)
 
     def unseen() -> dict[str, int]:
         counts = np.bincount(index, minlength=len(table))
         return {texts[i]: int(counts[i]) for i in np.flatnonzero(table == UNSEEN_PLACE) if counts[i]}
 
     return table[index], unseen
-
-
-def _position(text: str, positions: dict[str, int], codes: Sequence[str]) -> int:
-    if text in positions:
-        return positions[text]
-    trimmed = text.strip()
-    if trimmed in positions:
-        return positions[trimmed]
-    return MISSING_PLACE if trimmed in codes else UNSEEN_PLACE
 
 
 def _positions(column: Column) -> dict[str, int]:
@@ -783,14 +712,13 @@ def _place_of_other(column: Column) -> int:
     return len(column.coded_levels) - 1 if column.other_column else REFERENCE_PLACE
 
 
-def _coded_category(column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first: int) -> _Levels:
-    width = len(column.outputs)
+def _coded_category(column: Column, values: Any, codes: Sequence[str], report: EncodingReport) -> Array:
+    """Which place of a category is 1 in each row, -1 for none."""
     index, unseen = level_index(values, _positions(column), codes)
     missing = index == MISSING_PLACE
     report.note_missing(column, int(np.count_nonzero(missing)))
     for level, count in unseen().items():
         report.note_unseen(column, level, count)
-    place_of_missing = width - 1 if column.missing_column else REFERENCE_PLACE
+    place_of_missing = len(column.outputs) - 1 if column.missing_column else REFERENCE_PLACE
     place_of_unseen = _place_of_other(column) if column.pooled else place_of_missing
-    position = np.where(missing, place_of_missing, np.where(index == UNSEEN_PLACE, place_of_unseen, index))
-    return _Levels(first, width, position)
+    return np.where(missing, place_of_missing, np.where(index == UNSEEN_PLACE, place_of_unseen, index))

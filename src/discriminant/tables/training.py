@@ -42,6 +42,12 @@ from .sources import SvmlightReader, TableReader, check_types, is_text, open_tab
 Array = np.ndarray[Any, Any]
 
 
+_KINDS = (
+    (pa.types.is_null, "empty"),
+    (pa.types.is_boolean, "boolean"),
+    (is_numeric, "number"),
+    (pa.types.is_temporal, "date"),
+)
 #: Below this many rows a column may tell the classes apart by chance.
 _FEWEST_ROWS = 20
 _ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$", re.IGNORECASE)
@@ -61,11 +67,6 @@ def numbers_are_identifier(name: str, values: Array) -> bool:
     return bool((consecutive or named) and np.unique(values).size == n)
 
 
-def looks_like_dates(levels: list[str]) -> bool:
-    """Whether every one of some levels is written like a date."""
-    return bool(levels) and all(_DATE.fullmatch(level) for level in levels)
-
-
 def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
     """Whether one column alone gives every row its class.
 
@@ -82,11 +83,6 @@ def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
         return False
     runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
     return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
-
-
-def same_values(first: Array, second: Array) -> bool:
-    """Whether two columns of numbers are equal in every row, missing values included."""
-    return np.array_equal(first, second, equal_nan=True)
 
 
 def by_first_appearance(codes: Array) -> Array:
@@ -156,7 +152,8 @@ class ColumnLearner:
     def __post_init__(self) -> None:
         self.types = self.options.types
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
-        self._rare_levels: dict[str, _RareLevels] = {}
+        #: By column: how many levels have no coded column of their own, their rows, and of how many levels.
+        self._rare_levels: dict[str, tuple[int, int, int]] = {}
 
     def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
@@ -170,9 +167,20 @@ class ColumnLearner:
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
         unwanted = [name for name in names if name in self.options.drop]
         kinds = {name: self._kind(name) for name in names if name not in unwanted}
-        self._refuse_dates([name for name, kind in kinds.items() if kind == "date"])
-        self._span, self._rare_levels = self._spans(kinds), {}
-        columns = {name: self._column(name, kind) for name, kind in kinds.items()}
+        dates = [name for name, kind in kinds.items() if kind == "date"]
+        if dates:
+            raise ColumnError(
+                f"Dates or times cannot be weighed as they are: {quoted(dates)}. Leave the columns out with ",
+                Setting("drop"),
+                ", turn them into numbers such as days since a fixed day, or declare them categories with ",
+                Setting("types"),
+                ".",
+            )
+        self._ranges, self._rare_levels = self._number_ranges(kinds), {}
+        columns = {
+            name: self._category(name) if kind == "category" else self._number(name, kind)
+            for name, kind in kinds.items()
+        }
         self._drop_duplicates(columns)
         self._mark_missing(columns)
         self._treat_rare_levels(columns)
@@ -189,79 +197,50 @@ class ColumnLearner:
         kind = self.data[name].type
         if name in self.types:
             return self.types[name]
-        if pa.types.is_null(kind):
-            return "empty"
-        if pa.types.is_boolean(kind):
-            return "boolean"
-        if is_numeric(kind):
-            return "number"
-        if pa.types.is_temporal(kind):
-            return "date"
+        for is_of, found in _KINDS:
+            if is_of(kind):
+                return found
         if not is_text(kind):
             raise ColumnError(
                 f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with ",
                 Setting("drop"),
                 ".",
             )
-        return "date" if looks_like_dates(self._some_levels(name)) else "category"
-
-    def _some_levels(self, name: str) -> list[str]:
-        """Different texts of the first rows, without those that mean missing."""
         texts, _ = distinct_texts(self.data[name].slice(0, _SAMPLE_ROWS))
         trimmed = [text.strip() for text in texts]
-        missing = missing_texts(trimmed, self.codes)
-        return [text for text in trimmed if text not in missing]
-
-    def _refuse_dates(self, names: list[str]) -> None:
-        if names:
-            raise ColumnError(
-                f"Dates or times cannot be weighed as they are: {quoted(names)}. Leave the columns out with ",
-                Setting("drop"),
-                ", turn them into numbers such as days since a fixed day, or declare them categories with ",
-                Setting("types"),
-                ".",
-            )
-
-    def _column(self, name: str, kind: str) -> Column:
-        if kind == "category":
-            return self._category(name)
-        column = Column(name, kind)  # type: ignore[arg-type]
-        if kind == "empty":
-            return self._dropped(column, "empty", "it holds no value at all")
-        return self._number(column)
+        levels = set(trimmed) - missing_texts(trimmed, self.codes)
+        return "date" if levels and all(map(_DATE.fullmatch, levels)) else "category"
 
     def _dropped(self, column: Column, kind: str, reason: str, severity: Severity = "note") -> Column:
         self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
         return replace(column, dropped=reason)
 
-    def _spans(self, kinds: dict[str, str]) -> dict[str, _Range]:
-        """The spans of the columns of numbers; those of long columns are found side by side."""
-        numbers = [
-            Column(name, kind)  # type: ignore[arg-type]
-            for name, kind in kinds.items()
-            if kind in ("number", "boolean")
-        ]
+    def _number_ranges(self, kinds: dict[str, Any]) -> dict[str, _Range]:
+        """The ranges of the columns of numbers; those of long columns are found side by side."""
+        names = [name for name, kind in kinds.items() if kind in ("number", "boolean")]
         with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
-            spans = threads.map(lambda column: _span(column.name, self._values(column)), numbers)
-            return {column.name: span for column, span in zip(numbers, spans, strict=True)}
+            ranges = threads.map(lambda name: _range(name, self._values(Column(name, kinds[name]))), names)
+            return dict(zip(names, ranges, strict=True))
 
-    def _number(self, column: Column) -> Column:
-        name, span = column.name, self._span[column.name]
-        column = replace(column, missing=span.missing)
-        if span.missing == self.data.num_rows:
+    def _number(self, name: str, kind: Any) -> Column:
+        if kind == "empty":
+            return self._dropped(Column(name, kind), "empty", "it holds no value at all")
+        missing, lowest, highest, mean = self._ranges[name]
+        column = Column(name, kind, missing=missing)
+        beside = f" ({missing:,} are missing)" if missing else ""
+        if missing == self.data.num_rows:
             return self._dropped(column, "empty", "it holds no value at all")
-        if span.lowest == span.highest:
-            beside = f" ({column.missing:,} are missing)" if column.missing else ""
-            return self._dropped(column, "constant", f"its only value is {span.lowest:g}{beside}")
-        if name not in self.types and self._whole(name) and numbers_are_identifier(name, self._values(column)):
+        if lowest == highest:
+            return self._dropped(column, "constant", f"its only value is {lowest:g}{beside}")
+        whole = pa.types.is_integer(self.data[name].type)
+        if name not in self.types and whole and numbers_are_identifier(name, self._values(column)):
             return self._dropped(column, "identifier", "it numbers the rows")
         if (differing := self._differing(column)) < self._least:
-            beside = f" ({column.missing:,} are missing)" if column.missing else ""
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
         self._say_mostly_missing(column)
-        return replace(column, mean=span.mean)
+        return replace(column, mean=mean)
 
     def _differing(self, column: Column) -> int:
         """In how many rows a column of numbers differs from its most frequent value, or in how many at least."""
@@ -273,34 +252,26 @@ class ColumnLearner:
                 break
         return differing
 
-    def _whole(self, name: str) -> bool:
-        return bool(pa.types.is_integer(self.data[name].type))
-
     def _values(self, column: Column) -> Array:
         return as_floats(column, self.data[column.name], self.codes)
 
     def _category(self, name: str) -> Column:
         texts, index = distinct_texts(self.data[name])
-        column = Column(name, "category")
         counts, n_missing = self._level_counts(texts, index)
-        column = replace(column, missing=n_missing)
+        column = Column(name, "category", missing=n_missing)
         if not counts:
             return self._dropped(column, "empty", "it holds no value at all")
         if len(counts) == 1 and not n_missing:
             return self._dropped(column, "constant", f"its only value is {next(iter(counts))!r}")
-        distinct = len(counts)
-        if name not in self.types and distinct > 2 and distinct > _DISTINCT * counts.total():
-            return self._row_names(column, list(counts))
-        self._say_if_almost_numbers(name, list(counts))
+        levels = list(counts)
+        self._say_if_almost_numbers(name, levels)
+        if name not in self.types and len(levels) > max(2, _DISTINCT * counts.total()):
+            words = np.mean([text.count(" ") for text in levels[:_LOOKED_AT_LEVELS]])
+            what = "free text" if words > 4 else "an identifier"
+            reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
+            return self._dropped(replace(column, kind="text"), "identifier", reason)
         self._say_mostly_missing(column)
         return self._with_levels(column, counts)
-
-    def _row_names(self, column: Column, texts: list[str]) -> Column:
-        self._say_if_almost_numbers(column.name, texts)
-        words = np.mean([text.count(" ") for text in texts[:_LOOKED_AT_LEVELS]])
-        what = "free text" if words > 4 else "an identifier"
-        reason = f"nearly every row has a value of its own ({what}: {quoted(texts, 2)})"
-        return self._dropped(replace(column, kind="text"), "identifier", reason)
 
     def _level_counts(self, texts: list[str], index: Array) -> tuple[Counter[str], int]:
         """How many rows each level has, and how many have none; spaces around levels of text files do not count."""
@@ -327,7 +298,7 @@ class ColumnLearner:
         kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._least]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
         n_rows = sum(counts[level] for level in rest)
-        self._rare_levels[column.name] = _RareLevels(len(rest), n_rows, len(by_size))
+        self._rare_levels[column.name] = (len(rest), n_rows, len(by_size))
         pooled = len(rest) if n_rows >= self._least else 0
         if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
             kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
@@ -336,37 +307,31 @@ class ColumnLearner:
 
     def _treat_rare_levels(self, columns: dict[str, Column]) -> None:
         """Tell of levels without a column of their own, and leave out columns to which none is left."""
-        for name, rest in self._rare_levels.items():
+        for name, (n_rare, n_rows, n_levels) in self._rare_levels.items():
             column = columns[name]
             if column.dropped is not None:
                 continue
+            many = f"none of its {n_levels:,} levels has {self._least} rows"
+            all_rare = many if n_levels > 1 else "nearly all are missing"
             if not column.outputs:
-                same = f"nearly all rows have {column.reference!r}" if column.levels else self._all_rare(rest)
+                same = f"nearly all rows have {column.reference!r}" if column.levels else all_rare
                 columns[name] = self._dropped(column, "hardly varies", same)
-            elif rest.levels:
-                self._say_rare_levels(column, rest)
+            elif n_rare:
+                self._say_rare_levels(column, n_rare, n_rows, n_levels, all_rare)
 
-    def _all_rare(self, rest: _RareLevels) -> str:
-        return f"none of its {rest.of:,} levels has {self._least} rows" if rest.of > 1 else "nearly all are missing"
-
-    def _say_rare_levels(self, column: Column, rest: _RareLevels) -> None:
+    def _say_rare_levels(self, column: Column, n_rare: int, n_rows: int, n_levels: int, all_rare: str) -> None:
         where = OTHER if column.pooled else repr(column.reference)
         if len(column.levels) == self.options.max_levels:
-            said = (
-                f"Column {column.name!r} has {rest.of:,} levels; the {rest.levels:,} rarest ({rest.rows:,} rows) count "
-            )
+            said = f"Column {column.name!r} has {n_levels:,} levels; the {n_rare:,} rarest ({n_rows:,} rows) count "
             advice = (Setting("max_levels"), " to keep them apart, or group them by meaning.")
             self._say("warning", "many levels", column.name, f"{said}as {where}. Raise ", *advice)
             return
         if not column.levels:
-            said = f"{self._all_rare(rest)}; they count as one, {where}"
-        elif rest.levels == 1:
-            said = f"one of its {rest.of:,} levels has fewer than {self._least} rows and counts as {where}"
+            said = f"{all_rare}; they count as one, {where}"
+        elif n_rare == 1:
+            said = f"one of its {n_levels:,} levels has fewer than {self._least} rows and counts as {where}"
         else:
-            said = (
-                f"{rest.levels:,} of its {rest.of:,} levels have fewer than {self._least} rows each and count as "
-                f"{where}"
-            )
+            said = f"{n_rare:,} of its {n_levels:,} levels have fewer than {self._least} rows each and count as {where}"
         self._say("note", "rare levels", column.name, f"Column {column.name!r}: {said}.")
 
     def _say_if_almost_numbers(self, name: str, levels: list[str]) -> None:
@@ -385,10 +350,8 @@ class ColumnLearner:
     def _say_mostly_missing(self, column: Column) -> None:
         share = column.missing / max(self.data.num_rows, 1)
         if share > _MOSTLY_MISSING:
-            said = f"Column {column.name!r} is missing in {share:.0%} of the rows"
-            self._say(
-                "warning", "mostly missing", column.name, f"{said}: what it tells is mostly whether it was recorded."
-            )
+            said = f"Column {column.name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it "
+            self._say("warning", "mostly missing", column.name, f"{said}was recorded.")
 
     @cached_property
     def _sample(self) -> Array:
@@ -415,7 +378,8 @@ class ColumnLearner:
             coded = column.kind == "category"
             alike = first_of.setdefault((coded, self._comparable(column, sample).tobytes(), column.pooled), [])
             for other in alike:
-                if same_values(self._comparable(columns[other], self.data), self._comparable(column, self.data)):
+                before, own = (self._comparable(each, self.data) for each in (columns[other], column))
+                if np.array_equal(before, own, equal_nan=True):
                     says = "groups the rows as" if coded else "has the same values as"
                     columns[name] = self._dropped(column, "duplicate", f"it {says} {other!r}")
                     break
@@ -431,7 +395,10 @@ class ColumnLearner:
             if column.dropped is not None or not column.missing:
                 continue
             if min(column.missing, self.data.num_rows - column.missing) < self._least:
-                self._say_few_missing(column)
+                values = "One value is" if column.missing == 1 else f"{column.missing} values are"
+                treated = f"read as {column.reference!r}" if column.kind == "category" else "filled with the mean"
+                said = f"{values} missing in column {name!r}: too few for a mark, so {treated}."
+                self._say("note", "missing", name, said)
                 continue
             where = np.packbits(np.isnan(self._comparable(column, self.data))).tobytes()
             if where in marked:
@@ -439,12 +406,6 @@ class ColumnLearner:
                 self._say("note", "missing together", name, said)
             columns[name] = replace(column, missing_column=where not in marked)
             marked.setdefault(where, name)
-
-    def _say_few_missing(self, column: Column) -> None:
-        values = "One value is" if column.missing == 1 else f"{column.missing} values are"
-        treated = f"read as {column.reference!r}" if column.kind == "category" else "filled with the mean"
-        said = f"{values} missing in column {column.name!r}: too few for a mark, so {treated}."
-        self._say("note", "missing", column.name, said)
 
     def _look_for_leaks(self, columns: dict[str, Column]) -> None:
         if self.classes is None:
@@ -470,37 +431,22 @@ class ColumnLearner:
             raise ColumnError(f"Two coded columns would be called {twice[0]!r}. Rename a column.")
 
 
-@dataclass(frozen=True)
-class _RareLevels:
-    """Levels of a column that have no coded column of their own: how many, their rows, and of how many levels."""
-
-    levels: int
-    rows: int
-    of: int
+#: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
+_Range = tuple[int, float, float, float]
 
 
-@dataclass(frozen=True)
-class _Range:
-    """Where the values of a column of numbers lie; NaN where there is none."""
-
-    missing: int
-    lowest: float
-    highest: float
-    mean: float
-
-
-def _span(name: str, values: Array) -> _Range:
+def _range(name: str, values: Array) -> _Range:
     whole = total(values)
     if np.isfinite(whole):
-        return _Range(0, float(values.min()), float(values.max()), whole / values.size)
+        return (0, float(values.min()), float(values.max()), whole / values.size)
     refuse_infinite(name, values)
     present = values[~np.isnan(values)]
     if not present.size:
-        return _Range(values.size, np.nan, np.nan, np.nan)
+        return (values.size, np.nan, np.nan, np.nan)
     lowest, highest = float(present.min()), float(present.max())
     largest = max(highest, -lowest)  # the sum may overflow where the mean does not
     mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
-    return _Range(values.size - present.size, lowest, highest, float(mean))
+    return (values.size - present.size, lowest, highest, float(mean))
 
 
 def learn_target(
@@ -637,70 +583,58 @@ def read_training(
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):
         return _sparse_training(table, target, weights, groups)
-    return _Training(table, target, weights, groups, options).coded()
+    target = table.target if target is None else target
+    if target is None:
+        columns = f". Columns: {quoted(table.columns, 20)}."
+        raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
+    roles = [name for name in (target, weights, groups) if name is not None]
+    for name in (*roles, *options.drop, *options.types):
+        table.known(name, "target" if name == target else "column")
+    if len(set(roles)) < len(roles) or target in options.drop:
+        raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
+    options = replace(options, types={**table.types, **options.types})
+    return _training(table, target, weights, groups, options)
 
 
-class _Training:
-    """A table on its way to rows and labels."""
-
-    def __init__(self, table: TableReader, target: Any, weights: Any, groups: Any, options: LearningOptions) -> None:
-        self.table = table
-        target = table.target if target is None else target
-        if target is None:
-            columns = f". Columns: {quoted(table.columns, 20)}."
-            raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
-        self.target, self.weights, self.groups = target, weights, groups
-        self.roles = [name for name in (target, weights, groups) if name is not None]
-        for name in (*self.roles, *options.drop, *options.types):
-            table.known(name, "target" if name == target else "column")
-        if len(set(self.roles)) < len(self.roles) or target in options.drop:
-            raise ParameterError(
-                f"Target, weights and groups must be different columns that are not dropped, got {self.roles}."
-            )
-        self.options = replace(options, types={**table.types, **options.types})
-        self.codes = () if table.dialect is None else table.dialect.missing
-
-    def coded(self) -> TrainingTable:
-        data = self.table.read()
-        n_rows = data.num_rows
-        labels, present = raw_labels(data[self.target], self.target, self.codes)
-        rows = np.flatnonzero(present)
-        data = data if rows.size == n_rows else data.filter(present)
-        target, classes, findings = learn_target(labels, self.target, self.table.label, n_rows - rows.size)
-        columns, found = self._learn(data, classes)
-        kept = self._complete(data, columns)
-        if not kept.all():
-            said = f"{np.count_nonzero(~kept):,} rows with missing values were left out."
-            data, rows = data.filter(kept), rows[kept]
-            target, classes, again = learn_target(labels[kept], self.target, self.table.label)
-            findings += [Finding("warning", "rows missing", None, said), *again]
-            columns, found = self._learn(data, classes)
-        schema = Schema(columns, target, self.options.missing, self.codes or MISSING_CODES)
-        return TrainingTable(
-            X=schema.encode_batch(data)[0],
-            y=np.array(target.classes)[classes],
-            codes=classes,
-            schema=schema,
-            findings=(*findings, *found),
-            weights=None if self.weights is None else _weights(data[self.weights], self.weights),
-            groups=None if self.groups is None else _groups(data[self.groups], self.groups, self.codes),
-            row_numbers=rows,
-            n_dropped=n_rows - rows.size,
-        )
-
-    def _learn(self, data: Any, classes: Array) -> tuple[tuple[Column, ...], list[Finding]]:
-        learner = ColumnLearner(data, self.codes, self.options, classes)
-        return learner.learn([name for name in data.column_names if name not in self.roles]), learner.findings
-
-    def _complete(self, data: Any, columns: Sequence[Column]) -> Array:
-        """Which rows miss nothing in the columns that are used, where it matters."""
-        matters = self.options.missing != "indicator"
-        used = [column for column in columns if matters and column.dropped is None and column.missing]
-        kept = complete_rows(used, data, self.codes, self.options.missing == "refuse")
+def _training(table: TableReader, target: str, weights: Any, groups: Any, options: LearningOptions) -> TrainingTable:
+    """The coded rows of a table with named columns; what is learned of rows that are then left out is learned anew."""
+    codes = () if table.dialect is None else table.dialect.missing
+    roles = (target, weights, groups)
+    data = table.read()
+    n_rows = data.num_rows
+    labels, present = raw_labels(data[target], target, codes)
+    rows = np.flatnonzero(present)
+    data = data if rows.size == n_rows else data.filter(present)
+    findings: list[Finding] = []
+    n_missing = n_rows - rows.size
+    while True:
+        learned, classes, found = learn_target(labels, target, table.label, n_missing)
+        learner = ColumnLearner(data, codes, options, classes)
+        columns = learner.learn([name for name in data.column_names if name not in roles])
+        matters = options.missing != "indicator"
+        gaps = [column for column in columns if matters and column.dropped is None and column.missing]
+        kept = complete_rows(gaps, data, codes, options.missing == "refuse")
         if not kept.any():
-            misses = f"Every row of {self.table.label} misses some value. Choose "
+            misses = f"Every row of {table.label} misses some value. Choose "
             raise InputError(misses, Setting("missing", "indicator"), ".")
-        return kept
+        findings += found
+        if kept.all():
+            break
+        said = f"{np.count_nonzero(~kept):,} rows with missing values were left out."
+        findings.append(Finding("warning", "rows missing", None, said))
+        data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
+    schema = Schema(columns, learned, options.missing, codes or MISSING_CODES)
+    return TrainingTable(
+        X=schema.encode_batch(data)[0],
+        y=np.array(learned.classes)[classes],
+        codes=classes,
+        schema=schema,
+        findings=(*findings, *learner.findings),
+        weights=None if weights is None else _weights(data[weights], weights),
+        groups=None if groups is None else _groups(data[groups], groups, codes),
+        row_numbers=rows,
+        n_dropped=n_rows - rows.size,
+    )
 
 
 def _weights(values: Any, name: str) -> Array:
