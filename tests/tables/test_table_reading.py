@@ -5,7 +5,6 @@ import csv
 import gzip
 import hashlib
 import io
-import os
 
 import numpy as np
 import pandas as pd
@@ -297,7 +296,11 @@ def test_files_that_are_not_there(tmp_path):
 def test_files_without_permission(tmp_path, monkeypatch):
     path = tmp_path / "secret.csv"
     path.write_text("a,b\n1,2\n")
-    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("discriminant.tables.sources.open", denied, raising=False)
     with pytest.raises(InputError, match=r"secret\.csv cannot be read: no permission"):
         open_table(path)
 

@@ -20,7 +20,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -70,16 +70,23 @@ class FileChunks:
         The first piece is parsed alone: it may tell how to read the others.
         """
         threads = pa.cpu_count()
-        with _opened(self.path) as file, ThreadPoolExecutor(threads, initializer=_lower_priority) as pool:
-            (first, *others) = pairwise(self._borders(file))
-            yield self._one(file, *first, parse)
-            waiting: deque[Future[Any]] = deque()
-            for start, stop in others:
-                waiting.append(pool.submit(self._one, file, start, stop, parse))
-                if len(waiting) > threads:
+        try:
+            with (
+                open(self.path, "rb", buffering=0) as opened,
+                ThreadPoolExecutor(threads, initializer=_lower_priority) as pool,
+            ):
+                file = opened.fileno()
+                (first, *others) = pairwise(self._borders(file))
+                yield self._one(file, *first, parse)
+                waiting: deque[Future[Any]] = deque()
+                for start, stop in others:
+                    waiting.append(pool.submit(self._one, file, start, stop, parse))
+                    if len(waiting) > threads:
+                        yield waiting.popleft().result()
+                while waiting:
                     yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+        except OSError as error:  # which Arrow will meet too, and it has words for it
+            raise CannotSplit(str(error)) from error
 
     def _borders(self, file: int) -> list[int]:
         """Where pieces begin and end: at the first line that begins after so many bytes."""
@@ -99,20 +106,15 @@ class FileChunks:
 
     def _one(self, file: int, start: int, stop: int, parse: Callable[[Any, bool], Any]) -> Any:
         size = stop - start
-        buffer = self._buffer(size)
+        buffer: bytearray = getattr(self._buffers, "held", bytearray())  # a thread uses it for each of its pieces
+        if len(buffer) < size:
+            buffer = self._buffers.held = bytearray(max(size, _CHUNK_BYTES + _LOOK_BYTES))
         text = memoryview(buffer)[:size]
         if os.preadv(file, [text], start) != size:
             raise CannotSplit("The file has become shorter.")
         if self.quote is not None and buffer.count(self.quote.encode(), 0, size) % 2:
             raise CannotSplit("A quotation may go on in the next piece.")
         return parse(pa.BufferReader(pa.py_buffer(text)), start == 0)
-
-    def _buffer(self, size: int) -> bytearray:
-        """Memory that a thread uses for each of its pieces."""
-        held: bytearray = getattr(self._buffers, "held", bytearray())
-        if len(held) < size:
-            held = self._buffers.held = bytearray(max(size, _CHUNK_BYTES + _LOOK_BYTES))
-        return held
 
 
 def _lower_priority() -> None:
@@ -121,18 +123,6 @@ def _lower_priority() -> None:
         thread = get_native_id()
         with suppress(OSError):  # where that is not allowed, nothing is lost but a little time
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _LOWER_PRIORITY)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    try:
-        file = os.open(path, os.O_RDONLY)
-        try:
-            yield file
-        finally:
-            os.close(file)
-    except OSError as error:  # which Arrow will meet too, and it has words for it
-        raise CannotSplit(str(error)) from error
 
 
 def joined(parts: list[Any]) -> Any:
@@ -144,17 +134,17 @@ def joined(parts: list[Any]) -> Any:
     fields = []
     for column, name in enumerate(parts[0].schema.names):
         kinds = {part.schema.types[column] for part in parts}
-        fields.append(pa.field(name, kinds.pop() if len(kinds) == 1 else _common(kinds)))
+        if len(kinds) == 1:
+            (kind,) = kinds
+        elif kinds.issubset(_NUMBERS):
+            kind = max(kinds, key=_NUMBERS.index)
+        elif all(map(is_text, kinds)):
+            kind = pa.string()
+        else:
+            raise CannotSplit(f"A column is read as {' and as '.join(sorted(map(str, kinds)))}.")
+        fields.append(pa.field(name, kind))
     schema = pa.schema(fields)
     return pa.concat_tables([part if part.schema.equals(schema) else _cast(part, schema) for part in parts])
-
-
-def _common(kinds: set[Any]) -> Any:
-    if kinds.issubset(_NUMBERS):
-        return max(kinds, key=_NUMBERS.index)
-    if all(is_text(kind) for kind in kinds):
-        return pa.string()
-    raise CannotSplit(f"A column is read as {' and as '.join(sorted(map(str, kinds)))}.")
 
 
 def _cast(part: Any, schema: Any) -> Any:
@@ -226,27 +216,29 @@ class DelimitedReader(TableReader):
         self.dialect: Dialect = dialect
         self.on_ragged = on_ragged
         self._fixed_encoding = fixed
-        self._ragged = RaggedRows(on_ragged)
-        self._first_settings = ReadSettings(
+        self._begin()
+
+    def _begin(self) -> None:
+        """What is set when a reading begins: no row has been left out yet."""
+        dialect = self.dialect
+        self._ragged = RaggedRows(self.on_ragged)
+        self._settings = ReadSettings(
             encoding=dialect.encoding,
             block_bytes=min(max(_BLOCK_BYTES, 8 * _BLOCK_ROWS * len(dialect.names)), _MOST_BLOCK_BYTES),
-            line_breaks=dialect.line_breaks or (on_ragged == "skip" and dialect.quote is not None),
+            line_breaks=dialect.line_breaks or (self.on_ragged == "skip" and dialect.quote is not None),
             types={name: pa.string() for name in dialect.codes if name not in self.types}
             | {name: pa.float64() if kind == "number" else pa.string() for name, kind in self.types.items()},
         )
-        self._settings = self._first_settings
 
     def _read(self) -> Any:
-        self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
+        self._begin()
         try:
             return joined(list(self._parsed_chunks()))
         except CannotSplit:
             pass  # it is read as a whole
         while True:
             try:
-                self._forget_rows()
-                with self.source.plainly("read as a text table"):
-                    data = self._attempt(arrow_csv.read_csv, memory_pool=small_pages())
+                data = self._attempt(arrow_csv.read_csv)
             except InputError as error:
                 self._correct_settings(error)
                 continue
@@ -259,7 +251,7 @@ class DelimitedReader(TableReader):
 
     def _stream(self) -> Iterator[Any]:
         """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
-        self._settings = replace(self._first_settings, encoding=self.dialect.encoding)
+        self._begin()
         out = 0
         try:
             for piece in self._parsed_chunks(alike=True):
@@ -272,7 +264,6 @@ class DelimitedReader(TableReader):
         while True:
             skip = out
             try:
-                self._forget_rows()
                 with self.source.plainly("read as a text table"):
                     reader = self._attempt(arrow_csv.open_csv)
                     if self._holds_bytes(reader.schema):
@@ -295,13 +286,11 @@ class DelimitedReader(TableReader):
         plain = self._settings.encoding in _UNICODE and not (self.source.compression or self.dialect.runs)
         if not plain or self._settings.line_breaks or not pieces.worthwhile:
             raise CannotSplit("The file cannot be cut, or is small.")
-        self._forget_rows()
         types: dict[str, Any] = {}
 
         def parse(text: Any, first: bool) -> Any:
             try:
-                with self.source.plainly("read as a text table"):
-                    piece = self._attempt(arrow_csv.read_csv, text, first, types, small_pages())
+                piece = self._attempt(arrow_csv.read_csv, text, first, types)
             except InputError as error:
                 raise CannotSplit(str(error)) from error
             if self._holds_bytes(piece.schema) or self._blocks_were_cut(piece):
@@ -319,50 +308,47 @@ class DelimitedReader(TableReader):
         said = f"{self.label} has a header but no rows. Give at least one row, or "
         return said, Setting("header", False), " if the first line is one."
 
-    def _attempt(
-        self, read: Any, text: Any = None, first: bool = True, types: Any = None, memory_pool: Any = None
-    ) -> Any:
+    def _attempt(self, read: Any, text: Any = None, first: bool = True, types: Any = None) -> Any:
         """What ``read`` makes of the file, or of a piece of its text; ``types`` are more types of columns."""
-        dialect, settings = self.dialect, self._settings
-        codes = list(dialect.missing)
-        return read(
-            self._bytes() if text is None else text,
-            read_options=arrow_csv.ReadOptions(
-                use_threads=text is None,
-                block_size=settings.block_bytes,
-                column_names=list(dialect.names),
-                skip_rows=dialect.blank_lines if first else 0,
-                skip_rows_after_names=int(dialect.header and first),
-                encoding="utf8" if dialect.runs or settings.encoding in _UNICODE else settings.encoding,
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote or False,
-                newlines_in_values=settings.line_breaks,
-                invalid_row_handler=self._ragged,
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                null_values=[*codes, *(f" {code}" for code in codes)],
-                column_types={**(types or {}), **settings.types},
-                include_columns=list(self.columns),
-                decimal_point=dialect.decimal,
-                auto_dict_encode=True,
-                auto_dict_max_cardinality=_MOST_CODED_LEVELS,
-            ),
-            memory_pool=memory_pool,
-        )
+        dialect, settings, codes = self.dialect, self._settings, self.dialect.missing
+        if text is None:
+            self._ragged = RaggedRows(self.on_ragged)
+        with self.source.plainly("read as a text table"):
+            return read(
+                self._bytes() if text is None else text,
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=text is None,
+                    block_size=settings.block_bytes,
+                    column_names=list(dialect.names),
+                    skip_rows=dialect.blank_lines if first else 0,
+                    skip_rows_after_names=int(dialect.header and first),
+                    encoding="utf8" if dialect.runs or settings.encoding in _UNICODE else settings.encoding,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=dialect.delimiter,
+                    quote_char=dialect.quote or False,
+                    newlines_in_values=settings.line_breaks,
+                    invalid_row_handler=self._ragged,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    null_values=[*codes, *(f" {code}" for code in codes)],
+                    column_types={**(types or {}), **settings.types},
+                    include_columns=list(self.columns),
+                    decimal_point=dialect.decimal,
+                    auto_dict_encode=True,
+                    auto_dict_max_cardinality=_MOST_CODED_LEVELS,
+                ),
+                memory_pool=None if read is arrow_csv.open_csv else small_pages,
+            )
 
     @property
     def skipped(self) -> int:
         return self._ragged.count
 
-    def _forget_rows(self) -> None:
-        """A reading begins: no row has been left out yet."""
-        self._ragged = RaggedRows(self.on_ragged)
-
     def _bytes(self) -> Any:
         if self.dialect.runs:
-            return _squeezed_stream(self.source.open(), self._settings.encoding)
+            text = io.TextIOWrapper(self.source.open(), self._settings.encoding, newline="")
+            return pa.PythonFile(_Squeezed(text), "r")
         return self.source.open() if self.source.compression else str(self.source.path)
 
     def _holds_bytes(self, schema: Any) -> bool:
@@ -437,9 +423,7 @@ class DelimitedReader(TableReader):
         number = kind in ("null", "int64") and is_number(value)
         types = self._settings.types | {name: pa.float64() if number else pa.string()}
         if self._settings.contradictions >= _MOST_CONTRADICTIONS:
-            types = {column: pa.string() for column in self.columns if column not in self.types} | {
-                column: kind for column, kind in types.items() if column in self.types
-            }
+            types |= {column: pa.string() for column in self.columns if column not in self.types}
         self._settings = replace(self._settings, types=types, contradictions=self._settings.contradictions + 1)
 
     def _ragged_error(self) -> InputError:
@@ -457,10 +441,8 @@ class DelimitedReader(TableReader):
     def _ragged_line(self, expected: int) -> tuple[str, int, str] | None:
         """The first such line by number, how many values it has, and what it says."""
         with self.source.open() as stream:
-            lines: Any = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
-            if self.dialect.runs:
-                lines = map(squeezed, lines)
-            records = text_records(lines, self.dialect.delimiter, self.dialect.quote)
+            lines = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
+            records = text_records(lines, self.dialect.delimiter, self.dialect.quote, self.dialect.runs)
             before = 0
             try:
                 for record in records:
@@ -472,13 +454,8 @@ class DelimitedReader(TableReader):
         return None
 
 
-def _squeezed_stream(stream: Any, encoding: str) -> Any:
-    """The stream in UTF-8 with one space between values and none at the ends of lines."""
-    return pa.PythonFile(_Squeezed(io.TextIOWrapper(stream, encoding, newline="")), "r")
-
-
 class _Squeezed(io.RawIOBase):
-    """The text of another stream, squeezed, as bytes."""
+    """The text of another stream as UTF-8, with one space between values and none at the ends of lines."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text

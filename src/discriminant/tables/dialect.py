@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
@@ -169,10 +169,13 @@ def find_dialect(
         delimiter = _found_delimiter(text, whole, quote)
     runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
     records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
-    header = _has_header(records, codes, known) if asked.header is None else asked.header
-    names = _names(records[0], header, label)
-    rows = records[1:] if header else records
-    values = {value.strip() for row in rows for value in row}
+    first, *rows = records
+    columns = [{row[j].strip() for row in rows if j < len(row)} for j in range(len(first))]
+    header = _has_header(first, columns, codes, known) if asked.header is None else asked.header
+    names = _names(first, header, label)
+    if not header:
+        rows, columns = records, [own | {value.strip()} for own, value in zip(columns, first, strict=True)]
+    values = set().union(*columns)
     return Dialect(
         delimiter=delimiter,
         encoding=encoding,
@@ -182,11 +185,11 @@ def find_dialect(
         names=names,
         missing=codes,
         seen=tuple(code for code in codes if code in values),
-        codes=tuple(names[j] for j in _padded_columns(rows, len(names), codes)),
+        codes=tuple(name for name, own in zip(names, columns, strict=True) if _are_padded(own.difference(codes))),
         blank_lines=blank_lines,
         runs=runs,
         quotes_seen=quote is not None and quote in text,
-        line_breaks=any("\n" in value or "\r" in value for value in values.union(records[0])),
+        line_breaks=any("\n" in value or "\r" in value for value in values.union(first)),
     )
 
 
@@ -259,7 +262,7 @@ def _found_delimiter(text: str, whole: bool, quote: str | None) -> str:
     best, best_score = ",", 0.0
     for delimiter in DELIMITERS:
         try:
-            records = [r for r in _parsed(head, delimiter, quote, delimiter == " ") if r]
+            records = [r for r in text_records(io.StringIO(head, newline=""), delimiter, quote, delimiter == " ") if r]
         except csv.Error:
             continue
         if len(records) > 1 and (not whole or len(head) < len(text)):
@@ -288,16 +291,10 @@ def is_number(value: str) -> bool:
     return bool(_POINT_NUMBER.fullmatch(value) or _COMMA_NUMBER.fullmatch(value))
 
 
-def _parsed(text: str, delimiter: str, quote: str | None, runs: bool) -> csv._reader:  # type: ignore[name-defined]
-    lines = io.StringIO(text, newline="")
-    return text_records(map(squeezed, lines) if runs else lines, delimiter, quote)
-
-
-def text_records(lines: Any, delimiter: str, quote: str | None) -> Any:
-    """The records of some lines, as the standard library reads them."""
-    if quote is None:
-        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    return csv.reader(lines, delimiter=delimiter, quotechar=quote)
+def text_records(lines: Iterable[str], delimiter: str, quote: str | None, runs: bool) -> Any:
+    """The records of some lines, as the standard library reads them; ``runs`` of spaces may be one delimiter."""
+    quoting: Any = csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL
+    return csv.reader(map(squeezed, lines) if runs else lines, delimiter=delimiter, quotechar=quote, quoting=quoting)
 
 
 def squeezed(line: str) -> str:
@@ -310,7 +307,7 @@ def _records(text: str, whole: bool, delimiter: str, quote: str | None, runs: bo
     records: Records = []
     blank, left = 0, _JUDGED_VALUES
     try:
-        for record in _parsed(text, delimiter, quote, runs):
+        for record in text_records(io.StringIO(text, newline=""), delimiter, quote, runs):
             if not record:
                 blank += not records
                 continue
@@ -332,9 +329,9 @@ def _records(text: str, whole: bool, delimiter: str, quote: str | None, runs: bo
     return records, blank
 
 
-def _has_header(records: Records, missing: Sequence[str], known: Collection[str]) -> bool:
-    """Whether the first record names the columns: it holds no number, and does not look like the others."""
-    first = [value.strip() for value in records[0]]
+def _has_header(record: list[str], below: list[set[str]], missing: Sequence[str], known: Collection[str]) -> bool:
+    """Whether a record names the columns: it holds no number, and does not look like what stands below."""
+    first = [value.strip() for value in record]
     if not set(known).isdisjoint(first):
         return True
     counted = [str(j) for j in range(len(first) + 1)]
@@ -344,8 +341,6 @@ def _has_header(records: Records, missing: Sequence[str], known: Collection[str]
         return False
     if len(first) > 1 and sum(value in missing for value in first) > 1:
         return False
-    rows = records[1:]
-    below = [{row[j].strip() for row in rows if j < len(row)} for j in range(len(first))]
     if any(values and all(is_number(v) or v in missing for v in values) for values in below):
         return True
     again = sum(value in values for value, values in zip(first, below, strict=True))
@@ -366,34 +361,16 @@ def _names(first: list[str], header: bool, label: str) -> tuple[str, ...]:
 
 def _found_decimal(rows: Records, delimiter: str) -> str:
     """A comma where numbers have one; ``1,234`` between commas may as well be a thousand."""
-
-    def count(fits: Callable[[str], Any]) -> int:
-        return sum(fits(value) is not None for row in rows for value in row)
-
-    commas = count(_COMMA_NUMBER.fullmatch)
-    if not commas:
-        return "."
-    points = sum("." in value and _POINT_NUMBER.fullmatch(value) is not None for row in rows for value in row)
-    if delimiter == ",":
-        return "," if commas > count(_THOUSANDS.fullmatch) and not points else "."
-    return "," if commas > points else "."
+    values = [value for row in rows for value in row]
+    commas, thousands, points = (
+        sum(sign in value and pattern.fullmatch(value) is not None for value in values)
+        for sign, pattern in ((",", _COMMA_NUMBER), (",", _THOUSANDS), (".", _POINT_NUMBER))
+    )
+    decimal = commas > thousands and not points if delimiter == "," else commas > points
+    return "," if decimal else "."
 
 
-def _padded_columns(rows: Records, width: int, missing: Sequence[str]) -> list[int]:
-    """Columns of digits all of one length, some with leading zeros, such as postcodes."""
-    found = []
-    for j in range(width):
-        lengths: set[int] = set()
-        padded = False
-        for row in rows:
-            value = row[j].strip() if j < len(row) else ""
-            if value in missing:
-                continue
-            if not _CODE_DIGITS.fullmatch(value) or (lengths and len(value) not in lengths):
-                padded = False
-                break
-            lengths.add(len(value))
-            padded |= value[0] == "0"
-        if padded:
-            found.append(j)
-    return found
+def _are_padded(values: set[str]) -> bool:
+    """Whether texts are digits all of one length, some with leading zeros, such as postcodes."""
+    one_length = len(set(map(len, values))) == 1
+    return one_length and all(map(_CODE_DIGITS.fullmatch, values)) and any(value[0] == "0" for value in values)

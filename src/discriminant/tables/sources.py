@@ -14,11 +14,13 @@ import sys
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +34,7 @@ from ..errors import ColumnError, DiscriminantError, InputError, ParameterError,
 from ..results import quoted, suggestion
 
 if TYPE_CHECKING:
-    from .dialect import Dialect, DialectOptions
+    from .dialect import Dialect
 
 Array = np.ndarray[Any, Any]
 
@@ -152,22 +154,16 @@ def open_source(source: Any) -> InputFile:
         return _spooled(sys.stdin.buffer, "<standard input>")
     path = Path(source).expanduser()
     try:
-        _refuse_what_is_no_file(path)
-    except InputError:
-        raise
+        directory, there = path.is_dir(), path.exists()
+        folder = path.parent if path.parent.is_dir() else Path()
+        near = "" if there else suggestion(path.name, (entry.name for entry in folder.iterdir()))
     except (ValueError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be the name of a file: {error}.") from error
-    return InputFile(path, str(path))
-
-
-def _refuse_what_is_no_file(path: Path) -> None:
-    if path.is_dir():
+    if directory:
         raise InputError(f"{path} is a directory, not a file. Give the file of the table.")
-    if not path.exists():
-        folder = path.parent if path.parent.is_dir() else Path()
-        raise InputError(f"{path} does not exist.{suggestion(path.name, (entry.name for entry in folder.iterdir()))}")
-    if not os.access(path, os.R_OK):
-        raise InputError(f"{path} cannot be read: no permission. Check who may read the file.")
+    if not there:
+        raise InputError(f"{path} does not exist.{near}")
+    return InputFile(path, str(path))
 
 
 def _spooled(stream: Any, label: str) -> InputFile:
@@ -186,13 +182,10 @@ def _spooled(stream: Any, label: str) -> InputFile:
     return source
 
 
+#: An arrow memory pool that takes pages of the usual size.
+small_pages = pa.system_memory_pool()
 #: Smaller matrices get their memory from NumPy.
 _LARGE_BYTES = 1 << 26
-
-
-def small_pages() -> Any:
-    """An arrow memory pool that takes pages of the usual size."""
-    return pa.system_memory_pool()
 
 
 def empty_matrix(n_rows: int, n_columns: int) -> Array:
@@ -200,7 +193,7 @@ def empty_matrix(n_rows: int, n_columns: int) -> Array:
     n_bytes = 8 * n_rows * n_columns
     if n_bytes < _LARGE_BYTES:
         return np.empty((n_rows, n_columns))
-    memory = pa.allocate_buffer(n_bytes, memory_pool=small_pages())
+    memory = pa.allocate_buffer(n_bytes, memory_pool=small_pages)
     return np.frombuffer(memory, dtype=np.float64).reshape(n_rows, n_columns)
 
 
@@ -316,9 +309,9 @@ class TableReader(ABC):
     def _read(self) -> Any:
         """All rows as a pyarrow table."""
 
-    @abstractmethod
     def _stream(self) -> Iterator[Any]:
         """The rows as pyarrow tables or record batches of any size."""
+        yield self._read()
 
     def _cut(self, parts: Iterator[Any], rows: int) -> Iterator[Any]:
         """The same rows in tables of ``rows`` rows; where the types change on the way, a shorter one ends before."""
@@ -409,9 +402,6 @@ class FrameReader(TableReader):
     def _read(self) -> Any:
         return self._data
 
-    def _stream(self) -> Iterator[Any]:
-        yield self._data
-
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 of the columns as Arrow writes them."""
@@ -496,6 +486,8 @@ def looks_like_svmlight(sample: bytes) -> bool:
 class SvmlightReader(TableReader):
     """An SVMlight file; its columns are numbered, and its labels are the target."""
 
+    source: InputFile
+
     def __init__(self, source: InputFile, columns: ColumnOptions) -> None:
         if columns.columns is not None or columns.types:
             raise ParameterError("SVMlight columns have numbers, not names: columns= and types= do not apply.")
@@ -505,7 +497,6 @@ class SvmlightReader(TableReader):
                 f"{columns.target!r}."
             )
         super().__init__(source.label, (), columns, source)
-        self._file = source
 
     def _read(self) -> SparseBatch:
         """All rows as a CSR matrix with labels; the width is that of the highest column number."""
@@ -521,55 +512,41 @@ class SvmlightReader(TableReader):
             yield from (part.slice(start, rows) for start in range(0, part.num_rows, rows))
 
     def _stream(self) -> Iterator[SparseBatch]:
-        with self._file.plainly("read as SVMlight"), self._file.open() as stream:
+        with self.source.plainly("read as SVMlight"), self.source.open() as stream:
             rest, line = b"", 1
-            while part := stream.read(_PART_BYTES):
-                whole, rest = _cut_at_last_line(rest + part)
+            # A line end more, as the last line may have none.
+            for part in chain(iter(lambda: stream.read(_PART_BYTES), b""), [b"\n"]):
+                whole, end, rest = (rest + part).rpartition(b"\n")
                 if whole.strip():
-                    yield _parsed(whole, line, self.label)
-                line += whole.count(b"\n")
-            if rest.strip():
-                yield _parsed(rest, line, self.label)
+                    yield _parsed(whole + end, line, self.label)
+                line += whole.count(b"\n") + len(end)
 
     def _why_empty(self) -> tuple[Part, ...]:
         return (f"{self.label} has no rows. Give at least one line with a label and column:value pairs.",)
-
-
-def _cut_at_last_line(text: bytes) -> tuple[bytes, bytes]:
-    end = text.rfind(b"\n") + 1
-    return text[:end], text[end:]
 
 
 def _parsed(text: bytes, line: int, label: str) -> SparseBatch:
     """The rows of some lines; a column's place is its number, whether the file counts from 0 or from 1."""
     from sklearn.datasets import load_svmlight_file
 
-    try:
-        X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
-    except (ValueError, OverflowError, TypeError, IndexError) as error:
-        number, culprit = _first_bad_line(text)
+    def load(text: bytes) -> Any:
+        try:
+            return load_svmlight_file(io.BytesIO(text), zero_based=True)
+        except (ValueError, OverflowError, TypeError, IndexError) as error:
+            return error
+
+    loaded = load(text)
+    if isinstance(loaded, Exception):
+        lines = text.splitlines()
+        bad = bisect_left(range(1, len(lines)), True, key=lambda n: isinstance(load(b"\n".join(lines[:n])), Exception))
         raise InputError(
-            f"Line {line + number:,} of {label} is not SVMlight: {culprit!r}. Expected a label and then column:value "
-            f"pairs with rising column numbers, such as '1 3:0.5 7:2' ({error})."
-        ) from error
+            f"Line {line + bad:,} of {label} is not SVMlight: {lines[bad][:60].decode('latin-1')!r}. Expected a label "
+            f"and then column:value pairs with rising column numbers, such as '1 3:0.5 7:2' ({loaded})."
+        ) from loaded
+    X, y = loaded
     if X.shape[1] > _MOST_COLUMNS:
         raise InputError(f"{label} has column number {X.shape[1] - 1:,}; at most {_MOST_COLUMNS:,} are read.")
     return SparseBatch(X, y)
-
-
-def _first_bad_line(text: bytes) -> tuple[int, str]:
-    from sklearn.datasets import load_svmlight_file
-
-    lines = text.splitlines()
-    low, high = 0, len(lines)  # the first `low` lines are good, the first `high` are not
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            load_svmlight_file(io.BytesIO(b"\n".join(lines[:middle]) + b"\n"), zero_based=True)
-            low = middle
-        except (ValueError, OverflowError, TypeError, IndexError):
-            high = middle
-    return low, lines[low][:60].decode("latin-1")
 
 
 def open_table(
@@ -620,7 +597,8 @@ def open_table(
     >>> table.read()["dose"].to_pylist()
     [0.5, 1.25]
     """
-    from .dialect import DialectOptions
+    from .delimited import DelimitedReader  # they are made of what stands here
+    from .dialect import DialectOptions, find_dialect
 
     dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing)
     wanted = ColumnOptions(target, columns, {} if types is None else types)
@@ -633,20 +611,14 @@ def open_table(
             f"A table is read from a file, standard input ('-') or a frame, got {type(source).__name__}. Make it a "
             "pandas, polars or pyarrow frame first."
         )
-    return _open_file(open_source(source), wanted, dialect, on_ragged)
-
-
-def _open_file(file: InputFile, columns: ColumnOptions, dialect: DialectOptions, on_ragged: str) -> TableReader:
+    file = open_source(source)
     if file.format in ("parquet", "arrow"):
         dialect.refuse_for(file.format)
-        return ParquetReader(file, columns) if file.format == "parquet" else ArrowReader(file, columns)
-    from .delimited import DelimitedReader  # only text needs them
-    from .dialect import find_dialect
-
+        return ParquetReader(file, wanted) if file.format == "parquet" else ArrowReader(file, wanted)
     sample, whole = file.sample()
     known_ending = file.path.suffix.lower() in (".csv", ".tsv", ".tab")
     if file.format == "svmlight" or (not (known_ending or dialect.given) and looks_like_svmlight(sample)):
         dialect.refuse_for("SVMlight")
-        return SvmlightReader(file, columns)
-    found = find_dialect(sample, whole, dialect, known={*columns.wanted, *columns.types}, label=file.label)
-    return DelimitedReader(file, found, columns, on_ragged, fixed=dialect.encoding is not None)
+        return SvmlightReader(file, wanted)
+    found = find_dialect(sample, whole, dialect, known={*wanted.wanted, *wanted.types}, label=file.label)
+    return DelimitedReader(file, found, wanted, on_ragged, fixed=dialect.encoding is not None)
