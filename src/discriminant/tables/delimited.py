@@ -427,31 +427,24 @@ class DelimitedReader(TableReader):
         self._settings = replace(self._settings, types=types, contradictions=self._settings.contradictions + 1)
 
     def _ragged_error(self) -> InputError:
-        """The error that names the first line with another number of values."""
-        expected, first = len(self.dialect.names), self._ragged.first
-        where, found, text = self._ragged_line(expected) or ("A line", first.actual_columns, first.text)
+        """The error that names the first line with another number of values, by its number if it is found again."""
+        dialect, expected, first = self.dialect, len(self.dialect.names), self._ragged.first
+        where, found, text = "A line", first.actual_columns, first.text
+        with self.source.open() as stream, suppress(csv.Error):
+            lines = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
+            records = text_records(lines, dialect.delimiter, dialect.quote, dialect.runs)
+            before = 0
+            for record in records:
+                if record and len(record) != expected:
+                    where, found, text = f"Line {before + 1:,}", len(record), dialect.delimiter.join(record)
+                    break
+                before = records.line_num
         return InputError(
             f"{where} of {self.label} has {found} value{'s' if found != 1 else ''}, expected {expected}: "
-            f"{text[:80]!r}. Check the delimiter ({self.dialect.delimiter!r}) and the quotes, or leave such "
-            "lines out with ",
+            f"{text[:80]!r}. Check the delimiter ({dialect.delimiter!r}) and the quotes, or leave such lines out with ",
             Setting("on_ragged", "skip"),
             ".",
         )
-
-    def _ragged_line(self, expected: int) -> tuple[str, int, str] | None:
-        """The first such line by number, how many values it has, and what it says."""
-        with self.source.open() as stream:
-            lines = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
-            records = text_records(lines, self.dialect.delimiter, self.dialect.quote, self.dialect.runs)
-            before = 0
-            try:
-                for record in records:
-                    if record and len(record) != expected:
-                        return f"Line {before + 1:,}", len(record), self.dialect.delimiter.join(record)
-                    before = records.line_num
-            except csv.Error:
-                return None
-        return None
 
 
 class _Squeezed(io.RawIOBase):
@@ -464,11 +457,8 @@ class _Squeezed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        parts, left = [self._rest], (size if size >= 0 else _MOST_BLOCK_BYTES) - len(self._rest)
-        while left > 0 and (lines := self._text.readlines(left)):
-            parts.append("".join(map(squeezed, lines)).encode())
-            left -= len(parts[-1])
-        whole = b"".join(parts)
-        self._rest = whole[size:] if size >= 0 else b""
-        return whole[:size] if size >= 0 else whole
+    def read(self, size: int = _MOST_BLOCK_BYTES) -> bytes:
+        while len(self._rest) < size and (lines := self._text.readlines(size - len(self._rest))):
+            self._rest += "".join(map(squeezed, lines)).encode()
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part

@@ -77,10 +77,7 @@ class Dialect:
     def describe(self) -> str:
         """One line that says all this in words."""
         width = f"{len(self.names)} column{'s' if len(self.names) > 1 else ''}"
-        if self.seen:
-            missing = "missing values written " + ", ".join(repr(code) if code else "as nothing" for code in self.seen)
-        else:
-            missing = "no missing values in its first part"
+        seen = ", ".join(repr(code) if code else "as nothing" for code in self.seen)
         return ", ".join(
             [
                 f"{width} separated by {_DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))}",
@@ -88,7 +85,7 @@ class Dialect:
                 "a header" if self.header else "no header",
                 f"quotes {self.quote}" if self.quote and self.quotes_seen else "no quotes",
                 f"decimal {'commas' if self.decimal == ',' else 'points'}",
-                missing,
+                f"missing values written {seen}" if seen else "no missing values in its first part",
             ]
         )
 
@@ -219,10 +216,9 @@ def _marked_encoding(sample: bytes) -> str | None:
         return "utf-16"
     head = sample[:2048]
     half = len(head) // 2
-    if head[1::2].count(0) > 0.6 * half and not head[::2].count(0):
-        return "utf-16-le"
-    if head[::2].count(0) > 0.6 * half and not head[1::2].count(0):
-        return "utf-16-be"
+    for name, first in (("utf-16-le", 1), ("utf-16-be", 0)):
+        if head[first::2].count(0) > 0.6 * half and not head[1 - first :: 2].count(0):
+            return name
     return None
 
 
@@ -324,8 +320,6 @@ def _records(text: str, whole: bool, delimiter: str, quote: str | None, runs: bo
             ) from error
     if not whole and len(records) > 1:
         del records[-1]
-    if not records:
-        raise InputError(f"{label} is empty: nothing but blank lines. Give a table with a header and rows.")
     return records, blank
 
 

@@ -98,9 +98,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         policy = cast("Policy", self.missing)
         options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare)
         data = _arrow_of(X)
-        classes = None if y is None or _continuous(y) else encode_labels(y, data.num_rows)[1]
+        labels = np.asarray(y)
+        continuous = labels.dtype.kind == "f" and bool(np.any(np.mod(labels, 1) != 0))
+        classes = None if y is None or continuous else encode_labels(y, data.num_rows)[1]
         learner = ColumnLearner(data, (), options, classes)
-        self._refuse_unknown(data.column_names)
+        for name in (*options.drop, *options.types):
+            if name not in data.column_names:
+                raise ColumnError(f"There is no column {name!r}.{suggestion(str(name), data.column_names)}")
         columns = learner.learn(data.column_names)
         schema = Schema(columns, None, policy, MISSING_CODES)
         if self.missing == "refuse":
@@ -132,18 +136,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The names of the coded columns."""
         check_is_fitted(self)
         if input_features is not None:
-            self._refuse_other_names(list(input_features))
+            known = [column.name for column in self.schema_.columns]
+            if list(input_features) != known:
+                raise ColumnError(f"input_features is not equal to the columns of the training table, {known[:10]}.")
         return np.array(self.schema_.names, dtype=object)
-
-    def _refuse_unknown(self, names: list[str]) -> None:
-        for name in (*(self.drop or ()), *(self.types or ())):
-            if name not in names:
-                raise ColumnError(f"There is no column {name!r}.{suggestion(str(name), names)}")
-
-    def _refuse_other_names(self, names: list[Any]) -> None:
-        known = [column.name for column in self.schema_.columns]
-        if names != known:
-            raise ColumnError(f"input_features is not equal to the columns of the training table, {known[:10]}.")
 
     def _check_columns(self, X: Any, reset: bool) -> None:
         try:
@@ -152,11 +148,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise DtypeError(str(error)) from error
         except ValueError as error:
             raise ColumnError(f"{error}\nGive the columns of the training table.") from error
-
-
-def _continuous(y: Any) -> bool:
-    values = np.asarray(y)
-    return values.dtype.kind == "f" and bool(np.any(np.mod(values, 1) != 0))
 
 
 def _arrow_of(X: Any) -> Any:

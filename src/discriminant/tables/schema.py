@@ -60,23 +60,6 @@ class Target:
         """One line in words."""
         return f"{self.name or 'labels'}: {len(self.classes)} classes, {quoted(self.classes, 10)}"
 
-    def labels(self, batch: Any, codes: Sequence[str]) -> tuple[Array, Array]:
-        """The labels of the rows that have one, and which rows those are."""
-        if self.name is None:
-            labels, present = whole_labels(batch.y), np.ones(len(batch.y), dtype=bool)
-        else:
-            labels, present = raw_labels(arrow_table(batch)[self.name], self.name, codes, self.classes)
-        if self.kind == "text" and labels.dtype.kind != "U":
-            labels = np.array([str(v) for v in labels.tolist()])
-        found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []
-        unknown = set(found).difference(self.classes)
-        if unknown:
-            raise LabelError(
-                f"Target {self.name!r} has the class {shown(min(unknown))}, which training had not. "
-                f"Classes: {quoted(self.classes, 10)}."
-            )
-        return labels, present
-
 
 def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Sequence[Any] = ()) -> tuple[Array, Array]:
     """The labels of the rows that have one, as text, whole numbers or booleans, and which rows those are."""
@@ -184,16 +167,14 @@ class Column:
         """What was decided, without the name."""
         if self.dropped is not None:
             return f"left out, {self.dropped}"
-        number = "0 or 1" if self.kind == "boolean" else "number"
-        kind = self._describe_levels() if self.kind == "category" else number
+        kind = "0 or 1" if self.kind == "boolean" else "number"
+        if self.kind == "category" and not self.levels:
+            kind = f"category, its {self.pooled:,} levels all rare and taken together as {OTHER}"
+        elif self.kind == "category":
+            levels = "1 level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
+            rarer = f", {self.pooled:,} rarer one{'s' if self.pooled > 1 else ''} as {OTHER}" if self.pooled else ""
+            kind = f"category with {levels}{rarer}, compared with {self.reference!r}"
         return "; ".join(filter(None, (kind, self.missing_words)))
-
-    def _describe_levels(self) -> str:
-        if not self.levels:
-            return f"category, its {self.pooled:,} levels all rare and taken together as {OTHER}"
-        levels = "1 level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
-        rarer = f"{self.pooled:,} rarer one{'s' if self.pooled > 1 else ''}"
-        return f"category with {levels}{f', {rarer} as {OTHER}' * bool(self.pooled)}, compared with {self.reference!r}"
 
     @property
     def missing_words(self) -> str:
@@ -412,7 +393,22 @@ class Schema:
         """The class of each row of a batch, and which rows have one; classes that the training lacked are an error."""
         if self.target is None:
             raise InputError("The table this schema was learned from had no target.")
-        return self.target.labels(batch, self.missing_codes)
+        target = self.target
+        if target.name is None:
+            labels, present = whole_labels(batch.y), np.ones(len(batch.y), dtype=bool)
+        else:
+            values = arrow_table(batch)[target.name]
+            labels, present = raw_labels(values, target.name, self.missing_codes, target.classes)
+        if target.kind == "text" and labels.dtype.kind != "U":
+            labels = np.array([str(v) for v in labels.tolist()])
+        found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []
+        unknown = set(found).difference(target.classes)
+        if unknown:
+            raise LabelError(
+                f"Target {target.name!r} has the class {shown(min(unknown))}, which training had not. "
+                f"Classes: {quoted(target.classes, 10)}."
+            )
+        return labels, present
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values that JSON can hold."""
@@ -601,21 +597,14 @@ def as_floats(column: Column, values: Any, codes: Sequence[str]) -> Array:
         return np.full(len(values), np.nan)
     if is_text(kind):
         return _floats_of_text(column, values, codes)
-    if pa.types.is_boolean(kind):
-        return _with_nan(values.cast(pa.uint8()))
-    if not is_numeric(kind):
+    if not (is_numeric(kind) or pa.types.is_boolean(kind)):
         raise _other_type(column, str(kind), [])
-    numbers = _with_nan(values if pa.types.is_primitive(kind) else values.cast(pa.float64()))
+    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     if column.kind == "boolean":
         wrong = ~((numbers == 0) | (numbers == 1) | np.isnan(numbers))
         if wrong.any():
             raise _other_type(column, "numbers other than 0 and 1", np.unique(numbers[wrong])[:3].tolist())
     return numbers
-
-
-def _with_nan(values: Any) -> Array:
-    numbers = np.asarray(values.to_numpy() if hasattr(values, "chunks") else values.to_numpy(zero_copy_only=False))
-    return numbers.astype(np.float64, copy=False)
 
 
 def is_numeric(kind: Any) -> bool:

@@ -85,11 +85,8 @@ class InputFile:
         if not self._head:
             raise InputError(f"{label} is empty: 0 bytes. Give a table with a header and rows.")
         self.found = next((name for magic, name in _BY_CONTENT if self._head.startswith(magic)), None)
+        self.compression = self.found if self.found in COMPRESSIONS else None
         self.format = self._agreed_format()
-
-    @property
-    def compression(self) -> str | None:
-        return self.found if self.found in COMPRESSIONS else None
 
     def open(self) -> Any:
         """The bytes, decompressed, as a stream that pyarrow reads without Python in between."""

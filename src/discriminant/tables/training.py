@@ -42,12 +42,6 @@ from .sources import SvmlightReader, TableReader, check_types, is_text, open_tab
 Array = np.ndarray[Any, Any]
 
 
-_KINDS = (
-    (pa.types.is_null, "empty"),
-    (pa.types.is_boolean, "boolean"),
-    (is_numeric, "number"),
-    (pa.types.is_temporal, "date"),
-)
 #: Below this many rows a column may tell the classes apart by chance.
 _FEWEST_ROWS = 20
 _ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$", re.IGNORECASE)
@@ -83,14 +77,6 @@ def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
         return False
     runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
     return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
-
-
-def by_first_appearance(codes: Array) -> Array:
-    """Codes renumbered in the order in which they appear: equal for columns that group the rows alike."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.float64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse]
 
 
 #: A text column with more levels than this share of its values tells rows apart, not classes.
@@ -161,7 +147,14 @@ class ColumnLearner:
         if self._least > 1 and not any(column.outputs for column in columns):
             self._least, self.findings = 1, []  # rare things are better than nothing
             columns = self._learned(names)
-        self._refuse_nothing(columns)
+        if all(column.dropped is not None for column in columns):
+            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in columns[:5])
+            rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
+            raise InputError(f"No column is left to learn from in {rows} ({reasons}).")
+        outputs = Counter(name for column in columns for name in column.outputs)
+        name, count = outputs.most_common(1)[0]
+        if count > 1:
+            raise ColumnError(f"Two coded columns would be called {name!r}. Rename a column.")
         return columns
 
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
@@ -177,10 +170,13 @@ class ColumnLearner:
                 ".",
             )
         self._ranges, self._rare_levels = self._number_ranges(kinds), {}
-        columns = {
-            name: self._category(name) if kind == "category" else self._number(name, kind)
-            for name, kind in kinds.items()
-        }
+        columns: dict[str, Column] = {}
+        for name, kind in kinds.items():
+            columns[name] = column = self._category(name) if kind == "category" else self._number(name, kind)
+            share = column.missing / max(self.data.num_rows, 1)
+            if column.dropped is None and share > _MOSTLY_MISSING:
+                said = f"Column {name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it was "
+                self._say("warning", "mostly missing", name, f"{said}recorded.")
         self._drop_duplicates(columns)
         self._mark_missing(columns)
         self._treat_rare_levels(columns)
@@ -197,9 +193,14 @@ class ColumnLearner:
         kind = self.data[name].type
         if name in self.types:
             return self.types[name]
-        for is_of, found in _KINDS:
-            if is_of(kind):
-                return found
+        if pa.types.is_null(kind):
+            return "empty"
+        if pa.types.is_boolean(kind):
+            return "boolean"
+        if is_numeric(kind):
+            return "number"
+        if pa.types.is_temporal(kind):
+            return "date"
         if not is_text(kind):
             raise ColumnError(
                 f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with ",
@@ -217,14 +218,12 @@ class ColumnLearner:
 
     def _number_ranges(self, kinds: dict[str, Any]) -> dict[str, _Range]:
         """The ranges of the columns of numbers; those of long columns are found side by side."""
-        names = [name for name, kind in kinds.items() if kind in ("number", "boolean")]
+        names = [name for name, kind in kinds.items() if kind != "category"]
         with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
             ranges = threads.map(lambda name: _range(name, self._values(Column(name, kinds[name]))), names)
             return dict(zip(names, ranges, strict=True))
 
     def _number(self, name: str, kind: Any) -> Column:
-        if kind == "empty":
-            return self._dropped(Column(name, kind), "empty", "it holds no value at all")
         missing, lowest, highest, mean = self._ranges[name]
         column = Column(name, kind, missing=missing)
         beside = f" ({missing:,} are missing)" if missing else ""
@@ -239,7 +238,6 @@ class ColumnLearner:
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
-        self._say_mostly_missing(column)
         return replace(column, mean=mean)
 
     def _differing(self, column: Column) -> int:
@@ -257,7 +255,15 @@ class ColumnLearner:
 
     def _category(self, name: str) -> Column:
         texts, index = distinct_texts(self.data[name])
-        counts, n_missing = self._level_counts(texts, index)
+        if self.codes:  # spaces around levels of text files do not count
+            texts = [text.strip() for text in texts]
+        counts: Counter[str] = Counter()
+        for text, count in zip(texts, np.bincount(index, minlength=len(texts)).tolist(), strict=False):
+            counts[text] += count
+        for text in missing_texts(texts, self.codes):
+            del counts[text]
+        counts = +counts  # without levels that no row has
+        n_missing = len(index) - counts.total()
         column = Column(name, "category", missing=n_missing)
         if not counts:
             return self._dropped(column, "empty", "it holds no value at all")
@@ -270,23 +276,7 @@ class ColumnLearner:
             what = "free text" if words > 4 else "an identifier"
             reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
-        self._say_mostly_missing(column)
         return self._with_levels(column, counts)
-
-    def _level_counts(self, texts: list[str], index: Array) -> tuple[Counter[str], int]:
-        """How many rows each level has, and how many have none; spaces around levels of text files do not count."""
-        if self.codes:
-            texts = [text.strip() for text in texts]
-        rows = np.bincount(index, minlength=len(texts) + 1)
-        missing = missing_texts(texts, self.codes)
-        counts: Counter[str] = Counter()
-        n_missing = int(rows[-1])
-        for text, count in zip(texts, rows[:-1].tolist(), strict=True):
-            if text in missing:
-                n_missing += count
-            elif count:
-                counts[text] += count
-        return counts, n_missing
 
     def _with_levels(self, column: Column, counts: Counter[str]) -> Column:
         """The column with its frequent levels; the others count as ``(other)``, or as the reference if they are few.
@@ -313,26 +303,22 @@ class ColumnLearner:
                 continue
             many = f"none of its {n_levels:,} levels has {self._least} rows"
             all_rare = many if n_levels > 1 else "nearly all are missing"
+            where = OTHER if column.pooled else repr(column.reference)
             if not column.outputs:
                 same = f"nearly all rows have {column.reference!r}" if column.levels else all_rare
                 columns[name] = self._dropped(column, "hardly varies", same)
+            elif n_rare and len(column.levels) == self.options.max_levels:
+                said = f"Column {name!r} has {n_levels:,} levels; the {n_rare:,} rarest ({n_rows:,} rows) count as "
+                advice = (Setting("max_levels"), " to keep them apart, or group them by meaning.")
+                self._say("warning", "many levels", name, f"{said}{where}. Raise ", *advice)
             elif n_rare:
-                self._say_rare_levels(column, n_rare, n_rows, n_levels, all_rare)
-
-    def _say_rare_levels(self, column: Column, n_rare: int, n_rows: int, n_levels: int, all_rare: str) -> None:
-        where = OTHER if column.pooled else repr(column.reference)
-        if len(column.levels) == self.options.max_levels:
-            said = f"Column {column.name!r} has {n_levels:,} levels; the {n_rare:,} rarest ({n_rows:,} rows) count "
-            advice = (Setting("max_levels"), " to keep them apart, or group them by meaning.")
-            self._say("warning", "many levels", column.name, f"{said}as {where}. Raise ", *advice)
-            return
-        if not column.levels:
-            said = f"{all_rare}; they count as one, {where}"
-        elif n_rare == 1:
-            said = f"one of its {n_levels:,} levels has fewer than {self._least} rows and counts as {where}"
-        else:
-            said = f"{n_rare:,} of its {n_levels:,} levels have fewer than {self._least} rows each and count as {where}"
-        self._say("note", "rare levels", column.name, f"Column {column.name!r}: {said}.")
+                said = f"{n_rare:,} of its {n_levels:,} levels have fewer than {self._least} rows each and count as "
+                said = f"{said}{where}"
+                if not column.levels:
+                    said = f"{all_rare}; they count as one, {where}"
+                elif n_rare == 1:
+                    said = f"one of its {n_levels:,} levels has fewer than {self._least} rows and counts as {where}"
+                self._say("note", "rare levels", name, f"Column {name!r}: {said}.")
 
     def _say_if_almost_numbers(self, name: str, levels: list[str]) -> None:
         """Tell of a few words that make a column of numbers a column of text."""
@@ -347,12 +333,6 @@ class ColumnLearner:
             remedy = ("They may have signs between thousands: write them without.",)
         self._say("warning", "almost numbers", name, said, *remedy)
 
-    def _say_mostly_missing(self, column: Column) -> None:
-        share = column.missing / max(self.data.num_rows, 1)
-        if share > _MOSTLY_MISSING:
-            said = f"Column {column.name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it "
-            self._say("warning", "mostly missing", column.name, f"{said}was recorded.")
-
     @cached_property
     def _sample(self) -> Array:
         n = self.data.num_rows
@@ -364,7 +344,8 @@ class ColumnLearner:
             return as_floats(column, data[column.name], self.codes)
         places = {level: place for place, level in enumerate(column.levels)}
         index, _ = level_index(data[column.name], places, self.codes)
-        groups = by_first_appearance(index)
+        # Numbered in the order in which they appear: equal for columns that group the rows alike.
+        groups = pa.array(index).dictionary_encode().indices.to_numpy().astype(np.float64)
         groups[index == MISSING_PLACE] = np.nan
         return groups
 
@@ -419,16 +400,6 @@ class ColumnLearner:
                 said = f"Column {name!r} alone tells the classes apart without error. If it is known only after the "
                 advice = (f"{said}outcome, or made from it, leave it out with ", Setting("drop"), ".")
                 self._say("warning", "leak", name, *advice)
-
-    def _refuse_nothing(self, columns: Sequence[Column]) -> None:
-        if all(column.dropped is not None for column in columns):
-            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in columns[:5])
-            rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
-            raise InputError(f"No column is left to learn from in {rows} ({reasons}).")
-        names = Counter(name for column in columns for name in column.outputs)
-        twice = [name for name, count in names.items() if count > 1]
-        if twice:
-            raise ColumnError(f"Two coded columns would be called {twice[0]!r}. Rename a column.")
 
 
 #: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
