@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from discriminant.data import labelled_rows
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.margins import dual_coordinate, interior_point, soft_margin
-from discriminant.margins.problem import MarginProblem, Stop, balanced
+from discriminant.margins.problem import MarginProblem, Stop
 from margin_problems import KINDS, assert_optimal, problem
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6)
@@ -278,7 +278,7 @@ def test_no_other_intercept_costs_less(squared, scores, random):
 @given(hnp.arrays(float, 7, elements=st.floats(0, 5)), st.permutations([1, 1, 1, -1, -1, -1, 1]))
 def test_balanced_multipliers_balance_and_never_grow(alpha, sign):
     sign = np.array(sign, dtype=float)
-    result = balanced(alpha, sign)
+    result = margin_problem(np.zeros((7, 1)), sign).balanced(alpha)
     assert (result <= alpha).all()
     assert (result >= 0).all()
     assert abs(result @ sign) <= 1e-14 * (1 + alpha.sum())

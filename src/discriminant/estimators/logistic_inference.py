@@ -332,7 +332,7 @@ class LogisticInference(PosteriorClassifier):
         free = kept.ravel()
         whole = np.zeros((objective.n_parameters, objective.n_parameters))
         with np.errstate(over="ignore", invalid="ignore"):  # separated classes have next to no information left
-            whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])[0]
+            whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])
         return whole
 
     @property

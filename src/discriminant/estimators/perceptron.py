@@ -18,7 +18,6 @@ from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyEr
 from ..margins.perceptron import (
     DualPerceptron,
     PerceptronCertificate,
-    PerceptronForm,
     PerceptronRun,
     PerceptronSettings,
     PerceptronState,
@@ -28,7 +27,6 @@ from ..margins.perceptron import (
     TwoSides,
     certified,
     gram_matrix,
-    one_pass,
     train,
 )
 from ..results import shown
@@ -254,7 +252,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
         coef = np.array([one[:-1] for one in weights])
         return LinearRule(np.zeros(coef.shape[1]), coef, np.array([one[-1] for one in weights]))
 
-    def _form(self, table: RowBlocks) -> Callable[[TwoSides], PerceptronForm]:
+    def _form(self, table: RowBlocks) -> Callable[[TwoSides], PrimalPerceptron]:
         """What makes the form in which a binary problem is trained."""
         settings = self._settings()
         if self.form == "primal":
@@ -279,7 +277,9 @@ class Perceptron(StreamingMixin, BinaryLearner):
         def go_on(task: tuple[int, PerceptronState | None]) -> tuple[PerceptronState, list[PerceptronUpdate]]:
             column, walk = task
             epoch = 1 if walk is None else walk.epochs + 1
-            return one_pass(PrimalPerceptron(table, self._problem(data, column), settings, walk), epoch)
+            form = PrimalPerceptron(table, self._problem(data, column), settings, walk)
+            form.pass_over(epoch)
+            return form.reached(epoch), form.trace
 
         passed = side_by_side(go_on, list(enumerate(walks)), self.n_jobs)
         finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)

@@ -104,8 +104,7 @@ def firth_binary(
     >>> np.log([4.5 / 1.5 * 5.5 / 0.5, 0.5 / 5.5]).round(6)
     array([ 3.496508, -2.397895])
     """
-    problem = _problem(X, 1 - np.asarray(codes), 2, weight, offset, fit_intercept)
-    return _fitted(problem, (-1,), max_iter, fit_intercept)
+    return _fitted(_problem(X, codes, None, weight, offset, fit_intercept), (-1,), max_iter, fit_intercept)
 
 
 def firth_multinomial(
@@ -126,7 +125,7 @@ def firth_multinomial(
     >>> np.log([5.5 / 1.5, 3.5 / 1.5]).round(6)
     array([1.299283, 0.847298])
     """
-    problem = _problem(X, np.asarray(codes), n_classes, weight, offset, fit_intercept)
+    problem = _problem(X, codes, n_classes, weight, offset, fit_intercept)
     return _fitted(problem, (n_classes - 1, -1), max_iter, fit_intercept)
 
 
@@ -160,9 +159,8 @@ def firth_profile_intervals(
     array([[  0.134,   5.746],
            [-20.41 ,  -0.123]])
     """
-    problem = _problem_of(fit, X, codes, weight, offset)
+    problem, best = _maximum_of(fit, X, codes, weight, offset)
     threshold = float(chi2.ppf(level, 1))
-    best = _start(problem, fit)
     ends = [[_profile_end(problem, best, row, side, threshold) for side in (-1, 1)] for row in problem.to_coef]
     return np.array(ends).reshape(*fit.coef.shape, 2)
 
@@ -182,13 +180,12 @@ def firth_profile_p_values(
     >>> firth_profile_p_values(X, codes, firth_binary(X, codes)).round(4)
     array([0.0166, 0.0399])
     """
-    problem = _problem_of(fit, X, codes, weight, offset)
-    best = _start(problem, fit)
+    problem, best = _maximum_of(fit, X, codes, weight, offset)
     p_values = np.full(len(problem.to_coef), np.nan)
     for j, functional in enumerate(problem.to_coef):
         if functional.any():
-            held = _maximum(problem, np.zeros(problem.n_parameters), _complement(functional))
-            p_values[j] = chi2.sf(2 * max(best.value - held.point.value, 0.0), 1)
+            held = _maximum(problem, np.zeros(problem.n_parameters), _complement(functional))[0]
+            p_values[j] = chi2.sf(2 * max(best.value - held.value, 0.0), 1)
     return p_values.reshape(fit.coef.shape)
 
 
@@ -267,10 +264,12 @@ class _FirthLikelihood:
 
 
 def _problem(
-    X: Array, codes: Array, n_classes: int, weight: Array | None, offset: Array | None, fit_intercept: bool
+    X: Array, codes: Array, n_classes: int | None, weight: Array | None, offset: Array | None, fit_intercept: bool
 ) -> _FirthLikelihood:
-    """The problem of rows that count, in columns that are orthonormal but for a factor."""
-    X = np.asarray(X, dtype=np.float64)
+    """The problem of rows that count, in columns that are orthonormal but for a factor; None: log-odds of code 1."""
+    X, codes = np.asarray(X, dtype=np.float64), np.asarray(codes)
+    if n_classes is None:
+        codes, n_classes = 1 - codes, 2
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
     offset = np.zeros((len(X), n_classes - 1)) if offset is None else np.asarray(offset, dtype=np.float64)
     counts = weight > 0
@@ -288,53 +287,42 @@ def _problem(
     return _FirthLikelihood(basis * np.sqrt(n), to_coef, free, codes[counts], weight[counts], offset)
 
 
-def _problem_of(fit: FirthFit, X: Array, codes: Array, weight: Array | None, offset: Array | None) -> _FirthLikelihood:
-    """The problem whose solution is ``fit``."""
-    codes = np.asarray(codes)
-    if fit.coef.ndim == 1:
-        return _problem(X, 1 - codes, 2, weight, offset, fit.fit_intercept)
-    return _problem(X, codes, len(fit.coef) + 1, weight, offset, fit.fit_intercept)
-
-
 def _fitted(problem: _FirthLikelihood, shape: tuple[int, ...], max_iter: int, fit_intercept: bool) -> FirthFit:
     """The unrestricted maximum, in original columns."""
-    found = _maximum(problem, np.zeros(problem.n_parameters), np.eye(problem.n_parameters), max_iter)
-    to_coef, factor = problem.to_coef, np.linalg.cholesky(found.point.information)
+    found, iterations, converged = _maximum(
+        problem, np.zeros(problem.n_parameters), np.eye(problem.n_parameters), max_iter
+    )
+    to_coef, factor = problem.to_coef, np.linalg.cholesky(found.information)
     root = solve_triangular(factor, to_coef.T, lower=True)
     return FirthFit(
-        coef=(to_coef @ found.point.theta).reshape(shape),
+        coef=(to_coef @ found.theta).reshape(shape),
         covariance=root.T @ root,
-        penalised_log_likelihood=found.point.value,
-        log_likelihood=found.point.log_likelihood,
-        iterations=found.iterations,
-        converged=found.converged,
+        penalised_log_likelihood=found.value,
+        log_likelihood=found.log_likelihood,
+        iterations=iterations,
+        converged=converged,
         fit_intercept=fit_intercept,
     )
 
 
-@dataclass(frozen=True)
-class _Maximum:
-    point: _FirthPoint
-    iterations: int
-    converged: bool
-
-
-def _maximum(problem: _FirthLikelihood, theta: Array, basis: Array, max_iter: int = 200) -> _Maximum:
-    """The maximum over ``theta`` plus the span of ``basis``.
+def _maximum(
+    problem: _FirthLikelihood, theta: Array, basis: Array, max_iter: int = 200
+) -> tuple[_FirthPoint, int, bool]:
+    """The maximum over ``theta`` plus the span of ``basis``, the iterations it took, and whether it was reached.
 
     The information is the Hessian of the likelihood but not of the penalty. Fisher's scoring therefore converges only
     linearly; the last few steps teach it the difference (L-BFGS with the information as the first metric).
     """
     point = problem.at(theta)
     if not basis.shape[1] or not np.isfinite(point.value):
-        return _Maximum(point, 0, bool(np.isfinite(point.value)))
+        return point, 0, bool(np.isfinite(point.value))
     memory = LBFGSMemory(_MEMORY)
     for iteration in range(max_iter):
         score = basis.T @ point.score
         solve = _solver(basis.T @ point.information @ basis)
         decrement = float(score @ solve(score))
         if decrement <= _SHORT_STEP:
-            return _Maximum(point, iteration, True)
+            return point, iteration, True
         new = _uphill(problem, point, score, basis, memory.direction(score, solve))
         if new is None and memory.pairs:
             memory = LBFGSMemory(_MEMORY)
@@ -343,7 +331,7 @@ def _maximum(problem: _FirthLikelihood, theta: Array, basis: Array, max_iter: in
             break
         memory.learn(basis.T @ (new.theta - point.theta), score - basis.T @ new.score)
         point = new
-    return _Maximum(point, iteration, decrement <= _SHORT_ENOUGH)
+    return point, iteration, decrement <= _SHORT_ENOUGH
 
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:
@@ -369,12 +357,16 @@ def _uphill(
     return None if moved is None else moved[1][1]
 
 
-def _start(problem: _FirthLikelihood, fit: FirthFit) -> _FirthPoint:
-    """The unrestricted maximum again, from what is known of it."""
+def _maximum_of(
+    fit: FirthFit, X: Array, codes: Array, weight: Array | None, offset: Array | None
+) -> tuple[_FirthLikelihood, _FirthPoint]:
+    """The problem whose solution is ``fit``, and its unrestricted maximum again, from what is known of it."""
+    n_classes = None if fit.coef.ndim == 1 else len(fit.coef) + 1
+    problem = _problem(X, codes, n_classes, weight, offset, fit.fit_intercept)
     theta = np.linalg.lstsq(problem.to_coef, fit.coef.ravel(), rcond=None)[0]
     if not np.isfinite(problem.at(theta).value):  # far origins of columns: too few digits in the intercept
         theta = np.zeros(problem.n_parameters)
-    return _maximum(problem, theta, np.eye(problem.n_parameters)).point
+    return problem, _maximum(problem, theta, np.eye(problem.n_parameters))[0]
 
 
 def _complement(functional: Array) -> Array:
@@ -391,14 +383,12 @@ def _profile_end(problem: _FirthLikelihood, best: _FirthPoint, functional: Array
     if not functional.any():
         return 0.0
     basis, root = _complement(functional), np.sqrt(threshold)
-    along, variance = _influence(best, functional)
-    estimate = float(functional @ best.theta)
-    unit = side * np.sqrt(variance)
+    estimate, unit = float(functional @ best.theta), side * np.sqrt(_influence(best, functional)[1])
     point, inside, outside, distance = best, 0.0, np.inf, float(root)  # distances from the estimate, in standard errors
     for _ in range(200):
         along, variance = _influence(point, functional)
         start = point.theta + along * ((estimate + unit * distance - functional @ point.theta) / variance)
-        held = _maximum(problem, start, basis).point
+        held = _maximum(problem, start, basis)[0]
         if not np.isfinite(held.value):  # too far at once for a start
             distance = (inside + distance) / 2
             continue

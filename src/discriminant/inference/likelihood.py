@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from ..data import Block
 from ..engine import reduce
-from ..moments.covariance import Covariance, factorised
+from ..moments.covariance import factorised
 from ..objective import Objective, Pass
 from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value
 from ..solvers.smooth import line_search
@@ -30,17 +30,17 @@ def information(objective: Objective, theta: Array) -> Array:
     return objective.total_weight * hessian
 
 
-def inverse(matrix: Array) -> tuple[Array, Covariance]:
-    """The (pseudo-)inverse of a symmetric matrix, and the factorisation it came from."""
+def inverse(matrix: Array) -> Array:
+    """The (pseudo-)inverse of a symmetric matrix."""
     factor = factorised(matrix)
     root = factor.from_sphere(np.eye(factor.rank))
-    return root @ root.T, factor
+    return root @ root.T
 
 
 def penalised_covariance(objective: Objective, theta: Array) -> Array:
     """``(I + R)^-1 I (I + R)^-1``: the spread of a ridge estimate, whose bias it does not know (I information)."""
     unpenalised = information(objective, theta)
-    bread = inverse(unpenalised + objective.total_weight * np.diag(objective.ridge.ravel()))[0]
+    bread = inverse(unpenalised + objective.total_weight * np.diag(objective.ridge.ravel()))
     return bread @ unpenalised @ bread
 
 
@@ -53,19 +53,16 @@ def sandwich_covariance(
     times as large.
     """
     hessian = objective.total_weight * objective.value_gradient_hessian(theta)[2]
-    bread = inverse(hessian)[0]
-    groups = None if clusters is None else np.unique(clusters, return_inverse=True)
-    count = 0 if groups is None else len(groups[0])
-    statistic = _ScoreProducts(
-        objective, *objective.linear(theta), None if groups is None else groups[1], count, importance
-    )
+    bread = inverse(hessian)
+    groups = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    statistic = _ScoreProducts(objective, *objective.linear(theta), groups, importance)
     total = reduce(objective.data, statistic, objective.n_jobs)
     scale = objective.parameter_scale
     if groups is None:
         meat = total.outer / np.outer(scale, scale)
     else:
         scaled = total.by_group / scale
-        meat = scaled.T @ scaled * count / max(count - 1, 1)
+        meat = scaled.T @ scaled * len(scaled) / max(len(scaled) - 1, 1)
     return bread @ meat @ bread
 
 
@@ -76,14 +73,14 @@ class _ScoreProducts(Pass):
     summed = ("outer", "by_group")
 
     def __init__(
-        self, objective: Objective, coef: Array, intercept: Array, groups: Array | None, count: int, importance: bool
+        self, objective: Objective, coef: Array, intercept: Array, groups: Array | None, importance: bool
     ) -> None:
-        self.groups, self.count, self.importance = groups, count, importance
+        self.groups, self.importance = groups, importance
         super().__init__(objective, coef, intercept)
 
     def reset(self) -> None:
-        size = self.objective.n_parameters
-        self.outer, self.by_group = np.zeros((size, size)), np.zeros((self.count, size))
+        size, n_groups = self.objective.n_parameters, 0 if self.groups is None else int(self.groups.max()) + 1
+        self.outer, self.by_group = np.zeros((size, size)), np.zeros((n_groups, size))
 
     def add(self, part: Block) -> None:
         slopes = self.loss.evaluate(self.scores(part), part.codes)[1] @ self.objective.contrasts.T

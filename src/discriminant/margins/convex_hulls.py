@@ -84,23 +84,23 @@ def separator(view: CentredRows, sign: Array, fit_intercept: bool = True) -> Hyp
         coef = lifted(block, points, direction)
         # Scores may be off by rounding in the rows and in the coefficients.
         scores, doubt = view.project(coef), _ZERO * view.sizes(coef) + view.rounding @ np.abs(coef)
-        if not (_margins(scores[chosen], sign[chosen], fit_intercept) > doubt[chosen]).all():
-            return _proven(view, sign, chosen, weights, cones=not fit_intercept)
-        margin = _margins(scores, sign, fit_intercept)
+        of_chosen = scores[chosen] + halfway(scores[chosen], sign[chosen], fit_intercept)
+        if not (sign[chosen] * of_chosen > doubt[chosen]).all():
+            break
+        intercept = halfway(scores, sign, fit_intercept)
+        margin = sign * (scores + intercept)
         added = to_add(margin, margin <= doubt, chosen)
         if not added.size:
-            return _hyperplane(view, sign, coef, scores, fit_intercept)
+            unit = view.scale / float(np.linalg.norm(coef))
+            return Hyperplane(*view.plane_in_units(coef * unit, intercept * unit), margin=float(margin.min()) * unit)
         chosen = np.concatenate((chosen, added))
-
-
-def _proven(view: CentredRows, sign: Array, chosen: Array, weights: Array, cones: bool) -> CommonPoint:
-    found = common_point(view, sign, chosen, weights, cones)
-    if not meets(view, found):
-        raise DiscriminantError(
-            "Whether a hyperplane separates the classes could not be decided: values of very different size leave "
-            f"{found.distance:.1g} between points that should be one. Bring the columns to like units."
-        )
-    return found
+    found = common_point(view, sign, chosen, weights, cones=not fit_intercept)
+    if meets(view, found):
+        return found
+    raise DiscriminantError(
+        "Whether a hyperplane separates the classes could not be decided: values of very different size leave "
+        f"{found.distance:.1g} between points that should be one. Bring the columns to like units."
+    )
 
 
 def meets(view: CentredRows, point: CommonPoint) -> bool:
@@ -145,21 +145,9 @@ def column_sizes(values: Array) -> Array:
     return np.exp2(np.round(mean))
 
 
-def halfway(scores: Array, sign: Array) -> float:
-    """The intercept that puts the hyperplane half-way between the nearest rows of the two signs."""
-    return -float(scores[sign > 0].min() + scores[sign < 0].max()) / 2
-
-
-def _margins(scores: Array, sign: Array, fit_intercept: bool) -> Array:
-    return sign * (scores + halfway(scores, sign)) if fit_intercept else sign * scores
-
-
-def _hyperplane(view: CentredRows, sign: Array, coef: Array, scores: Array, fit_intercept: bool) -> Hyperplane:
-    """The hyperplane in the rows' own units, with a direction of length 1."""
-    unit = view.scale / float(np.linalg.norm(coef))
-    intercept = halfway(scores, sign) if fit_intercept else 0.0
-    plane = view.plane_in_units(coef * unit, intercept * unit)
-    return Hyperplane(*plane, margin=float(_margins(scores, sign, fit_intercept).min()) * unit)
+def halfway(scores: Array, sign: Array, fit_intercept: bool) -> float:
+    """The intercept that puts the hyperplane half-way between the nearest rows of the two signs; 0 without one."""
+    return -float(scores[sign > 0].min() + scores[sign < 0].max()) / 2 if fit_intercept else 0.0
 
 
 def common_point(view: CentredRows, sign: Array, numbers: Array, weights: Array, cones: bool) -> CommonPoint:
@@ -265,18 +253,17 @@ class CentredRows:
 def centred(rows: Rows, movable: bool) -> CentredRows:
     """The rows as `CentredRows`; those that are not ``movable`` keep their origin. Refuses NaN and infinity."""
     full = not isinstance(rows, SparseRows) or rows.values.nnz >= _FULL * rows.n_rows * rows.n_columns
-    as_they_are = CentredRows(rows, _middle(rows) if full and movable else None, 1.0)
+    centre = None
+    if full and movable:
+        # A value from the middle of each column. Since it occurs, what was equal or a whole number stays so.
+        sample = dense_rows(rows.take(np.unique(np.linspace(0, rows.n_rows - 1, _SAMPLE).astype(int))))
+        centre = np.partition(sample, len(sample) // 2, axis=0)[len(sample) // 2].astype(np.float64)
+    as_they_are = CentredRows(rows, centre, 1.0)
     size = float(as_they_are._over_rows(largest_of_rows).max())
     if size != 0 and not 1 / _LARGEST < size < _LARGEST:
         rows.refuse_nonfinite()
         raise InputError(f"X has values of size {size:.1g}, whose squares cannot be computed with. Use other units.")
     return replace(as_they_are, scale=float(np.exp2(np.round(np.log2(size)))) if size > 0 else 1.0)
-
-
-def _middle(rows: Rows) -> Array:
-    """A value from the middle of each column. Since it occurs, what was equal or a whole number stays so."""
-    sample = dense_rows(rows.take(np.unique(np.linspace(0, rows.n_rows - 1, _SAMPLE).astype(int))))
-    return np.partition(sample, len(sample) // 2, axis=0)[len(sample) // 2].astype(np.float64)
 
 
 def largest_of_rows(part: Any) -> Array:
@@ -287,7 +274,7 @@ def largest_of_rows(part: Any) -> Array:
 
 @dataclass(frozen=True)
 class RowPoints:
-    """RowPoints with the distances and inner products of some rows, in no more dimensions than there are rows.
+    """Points with the distances and inner products of some rows, in no more dimensions than there are rows.
 
     Attributes
     ----------
@@ -313,19 +300,15 @@ class RowPoints:
 def points_of(view: CentredRows, block: Any) -> RowPoints:
     """The rows of a block taken from ``view`` as `RowPoints`: themselves, if there are more of them than columns."""
     if sp.issparse(block):
-        return RowPoints(_from_products((block @ block.T).toarray()), _FROM_PRODUCTS, 0.0, own=False)
+        # Points with the same inner products, by a Cholesky factor that stops at their rank.
+        factor, order, rank, _ = lapack.dpstrf((block @ block.T).toarray(), lower=1)
+        values = np.empty((len(factor), rank))
+        values[order - 1] = np.tril(factor)[:, :rank]
+        return RowPoints(values, _FROM_PRODUCTS, 0.0, own=False)
     floor = float(np.linalg.norm(view.rounding))
     if block.shape[1] > block.shape[0]:
         return RowPoints(np.asarray(np.linalg.qr(block.T, mode="r")).T, _EXACT, floor, own=False)
     return RowPoints(block, _EXACT, floor, own=True)
-
-
-def _from_products(products: Array) -> Array:
-    """RowPoints with these inner products, by a Cholesky factor that stops at their rank."""
-    factor, order, rank, _ = lapack.dpstrf(products, lower=1)
-    values = np.empty((len(products), rank))
-    values[order - 1] = np.tril(factor)[:, :rank]
-    return np.ascontiguousarray(values)
 
 
 def lifted(block: Any, points: RowPoints, direction: Array) -> Array:
@@ -341,8 +324,7 @@ def steepest(matrix: Array) -> Array:
 
     The dual problem is ``min |matrix' (1 + w)|_1`` over w >= 0, which is 0 if some positive weights cancel the margins.
     """
-    d = matrix.shape[1]
-    return _solved(sp.csc_array(matrix.T), -matrix.sum(axis=0), d)[0]
+    return _solved(sp.csc_array(matrix.T), -matrix.sum(axis=0), matrix.shape[1])[0]
 
 
 def widest(matrix: Array) -> tuple[Array, Array]:
@@ -439,8 +421,15 @@ class CommonPoint:
         codes = _codes(data, self.classes)
         sides = ((self.rows_first, self.weights_first), (self.rows_second, self.weights_second))
         for side, (rows, weights) in enumerate(sides):
-            _refuse_foreign(rows, codes, side, self.classes[side])
-            _refuse_weights(weights, self.cones)
+            outside = rows[rows >= len(codes)]
+            foreign = outside if outside.size else rows[codes[rows] != side]
+            if foreign.size:
+                raise InputError(
+                    f"Row {int(foreign[0])} is not a row of class {shown(self.classes[side])}: give the X and y the "
+                    "witness was found in."
+                )
+            if (weights < -_ROUNDING).any() or not (self.cones or abs(weights.sum() - 1) <= _ROUNDING):
+                raise InputError(f"Weights must be positive and have sum 1, got {weights.tolist()}.")
         first, second = (combination(data.rows, rows, weights) for rows, weights in sides)
         return float(np.linalg.norm(first - second))
 
@@ -454,20 +443,6 @@ def _codes(data: LabelledRows, classes: tuple[Any, Any]) -> Array:
     codes = np.full(len(known), -1)
     codes[[known.index(label) for label in classes]] = 0, 1
     return codes[data.codes]
-
-
-def _refuse_foreign(rows: Array, codes: Array, side: int, label: Any) -> None:
-    outside = rows[rows >= len(codes)]
-    foreign = outside if outside.size else rows[codes[rows] != side]
-    if foreign.size:
-        raise InputError(
-            f"Row {int(foreign[0])} is not a row of class {shown(label)}: give the X and y the witness was found in."
-        )
-
-
-def _refuse_weights(weights: Array, cones: bool) -> None:
-    if (weights < -_ROUNDING).any() or not (cones or abs(weights.sum() - 1) <= _ROUNDING):
-        raise InputError(f"Weights must be positive and have sum 1, got {weights.tolist()}.")
 
 
 def combination(rows: Rows, chosen: Array, weights: Array) -> Array:

@@ -109,13 +109,21 @@ def likely_support(problem: MarginProblem) -> Array:
 class _Ascent:
     """The state of the ascent: multipliers, and the coefficients and intercept they imply."""
 
+    rows: Any  #: all of them, as the kernels read them
+
     def __init__(self, problem: MarginProblem, seed: int) -> None:
         self.problem, n = problem, problem.data.n_rows
         self.upper = np.full(n, np.inf) if problem.squared else problem.cost
         with np.errstate(divide="ignore"):
             # A row of weight 0 is curved so much that its multiplier stays 0.
             self.diagonal = np.minimum(0.5 / problem.cost, 1e300) if problem.squared else np.zeros(n)
-        self.rows, self.squares = _rows_and_squares(problem)
+        rows, standard = problem.data.rows.block(0, n), problem.objective.standardised
+        if sp.issparse(rows):
+            self.rows, self.squares = (rows.data, rows.indices, rows.indptr), np.empty(n)
+            kernels.row_squares(rows.data, rows.indptr, self.squares)
+        else:  # centred where a far centre would cost digits
+            self.rows = rows - standard.centre if standard.far and problem.fit_intercept else rows
+            self.squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
         self.proximal = _PROXIMAL * float(self.squares.mean()) if problem.fit_intercept else 0.0
         self.alpha, self.coef, self.bias = np.zeros(n), np.zeros(problem.data.rows.n_columns), 0.0
         self.order = np.empty(n, dtype=np.int64)
@@ -193,16 +201,3 @@ class _Ascent:
         self._sum_up()
         self.due[:] = self.count
         self.rest[:] = 0
-
-
-def _rows_and_squares(problem: MarginProblem) -> tuple[Any, Array]:
-    """All rows as the kernels read them, centred where a far centre would cost digits, and their squared lengths."""
-    rows = problem.data.rows.block(0, problem.data.n_rows)
-    if sp.issparse(rows):
-        squares = np.empty(rows.shape[0])
-        kernels.row_squares(rows.data, rows.indptr, squares)
-        return (rows.data, rows.indices, rows.indptr), squares
-    standard = problem.objective.standardised
-    if standard.far and problem.fit_intercept:
-        rows = rows - standard.centre
-    return rows, np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

@@ -19,7 +19,7 @@ ascent in the dual guesses at the set to begin with; what comes of the guess is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -126,15 +126,10 @@ def maximum_margin(X: Any, sign: Array, fit_intercept: bool = True) -> MaximumMa
     """
     rows = as_rows(X)
     sign = _checked(sign, rows.n_rows)
-    view = hulls.centred(rows, movable=fit_intercept)
-    found = _in_view(view, sign, fit_intercept)
-    coef, intercept = view.plane_in_units(found.coef, found.intercept)
-    alpha, margin = found.alpha / view.scale**2, float(1 / np.linalg.norm(coef))
-    return replace(found, coef=coef, intercept=intercept, alpha=alpha, margin=margin)
+    return _in_view(hulls.centred(rows, movable=fit_intercept), sign, fit_intercept)
 
 
 def _in_view(view: CentredRows, sign: Array, fit_intercept: bool) -> MaximumMargin:
-    """The widest margin of the rows as seen in ``view``."""
     chosen, active = _start(view, sign, fit_intercept)
     steps = 0
     while True:
@@ -145,7 +140,7 @@ def _in_view(view: CentredRows, sign: Array, fit_intercept: bool) -> MaximumMarg
                 raise _no_margin(view, sign, chosen, search.cancelling, fit_intercept)
             coef, multipliers = search.active.corrected(block)
         scores = view.project(coef)
-        intercept = hulls.halfway(scores, sign) if fit_intercept else 0.0
+        intercept = hulls.halfway(scores, sign, fit_intercept)
         reached = sign * (scores + intercept)
         added = hulls.to_add(reached, reached < 1 - _REACHED, chosen)
         active, steps = search.active.members, steps + search.steps
@@ -153,12 +148,16 @@ def _in_view(view: CentredRows, sign: Array, fit_intercept: bool) -> MaximumMarg
             break
         chosen = np.concatenate((chosen, added))
     alpha = np.zeros(len(sign))
-    alpha[chosen] = multipliers
-    gap = _duality_gap(coef, alpha, float(reached.min()))
+    alpha[chosen] = multipliers / view.scale**2
+    # The value of the plane, stretched until every row reaches 1, against that of the dual.
+    squared = float(coef @ coef)
+    primal, dual = squared / 2 / float(reached.min()) ** 2, float(multipliers.sum()) - squared / 2
     in_coef = float(np.abs(coef - np.asarray(block.T @ (multipliers * sign[chosen]))).max()) / view.scale
-    residual = max(in_coef, fit_intercept * abs(float(alpha @ sign)) / view.scale**2)
-    margin = float(1 / np.linalg.norm(coef))
-    return MaximumMargin(coef, intercept, alpha, margin, gap, residual, np.flatnonzero(alpha), steps)
+    residual = max(in_coef, fit_intercept * abs(float(alpha @ sign)))
+    coef, intercept = view.plane_in_units(coef, intercept)
+    gap, margin = max(0.0, (primal - dual) / primal), float(1 / np.linalg.norm(coef))
+    support = np.sort(chosen[multipliers > 0])
+    return MaximumMargin(coef, intercept, alpha, margin, gap, residual, support, steps)
 
 
 def _start(view: CentredRows, sign: Array, fit_intercept: bool) -> tuple[Array, list[int]]:
@@ -182,13 +181,6 @@ def _checked(sign: Any, n_rows: int) -> Array:
             f"values {np.unique(values)[:5].tolist()}."
         )
     return values
-
-
-def _duality_gap(coef: Array, alpha: Array, least: float) -> float:
-    """How far ``|coef|^2`` may be from its minimum: stretched until every row reaches 1, against the dual's value."""
-    squared = float(coef @ coef)
-    primal, dual = squared / 2 / least**2, float(alpha.sum()) - squared / 2
-    return max(0.0, (primal - dual) / primal)
 
 
 def _no_margin(
@@ -349,7 +341,11 @@ class ActiveSetSearch:
         patience = _PATIENCE * sum(self.points.values.shape)
         fresh = True
         while self.cancelling is None and self.steps < patience:
-            short = self._shortfalls()
+            # How far each point is short of 1, less what is rounding; negative for those that reached it.
+            score, members = self.active.scores(self.direction, self.points.values), self.active.members
+            rounding = 8 * _EPS * np.linalg.norm(self.direction) * (self._norms + self._norms[members[0]])
+            short = 1 - self.sign * score - _REACHED_IN_SEARCH - rounding
+            short[members] = -1.0
             worst = int(np.argmax(short))
             if short[worst] > 0:
                 fresh = self._takes_block(short)
@@ -358,7 +354,7 @@ class ActiveSetSearch:
             elif fresh:
                 return True
             else:
-                self._go_on_from(self._with_positive_multipliers(self.active.members) or self.active)
+                self._go_on_from(self._with_positive_multipliers(members) or self.active)
                 fresh = True
         return False
 
@@ -399,14 +395,6 @@ class ActiveSetSearch:
             members = [member for member, stays in zip(members, staying, strict=True) if stays]
         return None
 
-    def _shortfalls(self) -> Array:
-        """How far each point is short of 1, less what is rounding; negative for those that reached it."""
-        score = self.active.scores(self.direction, self.points.values)
-        rounding = 8 * _EPS * np.linalg.norm(self.direction) * (self._norms + self._norms[self.active.members[0]])
-        short = 1 - self.sign * score - _REACHED_IN_SEARCH - rounding
-        short[self.active.members] = -1.0
-        return np.asarray(short)
-
     def _takes_block(self, short: Array) -> bool:
         """Take in as many of the points short of 1 as there is room for, if that raises the objective."""
         room = min(self._reach, self.points.values.shape[1] + self.fit_intercept - len(self.active.members))
@@ -430,7 +418,11 @@ class ActiveSetSearch:
             falls = self.active.falls(number, inner)
             short = 1 - self.sign[number] * self.active.scores(self.direction, self.points.values[number])
             whole = np.inf if nothing else max(float(short), 0.0) / float(rest @ rest)
-            position, step = self._first_to_leave(falls, nothing)
+            # The member whose multiplier is the first to reach 0 leaves, if that is before the point has reached 1.
+            falling = falls > (self.points.blur * np.abs(falls).max() if nothing else 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                when = np.where(falling, np.maximum(self.alpha, 0.0) / falls, np.inf)
+            position, step = int(np.argmin(when)), float(when.min())
             if not min(whole, step) < np.inf:
                 self._cancel([*self.active.members, number], np.append(-falls, 1.0))
                 return
@@ -442,14 +434,6 @@ class ActiveSetSearch:
             if not nothing:
                 self.direction = self.direction + step * self.sign[number] * rest
             self.active.remove(position)
-
-    def _first_to_leave(self, falls: Array, nothing: bool) -> tuple[int, float]:
-        """The member whose multiplier is the first to reach 0, and when it does."""
-        falling = falls > (self.points.blur * np.abs(falls).max() if nothing else 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            when = np.where(falling, np.maximum(self.alpha, 0.0) / falls, np.inf)
-        position = int(np.argmin(when))
-        return position, float(when[position])
 
 
 def _nearest(values: Array, among: Array, to: Array) -> int:

@@ -96,33 +96,43 @@ class HingeProgramme:
         return found[1], found[2]
 
     def _from(self, theta: Array, width: float) -> tuple[float, Array, Array]:
-        point = _InteriorPoint(self, theta, width)
-        found = self._with_gap(point.theta, point.dual)
-        guess = np.empty(0)
+        """The best point met on the way from ``theta``, behind its gap; multipliers next to their bounds are there."""
+        theta, state = theta.copy(), np.empty((4, len(self.rows)))
+        kernels.begin(self.parts, theta, width, state)
+        found, guess, unchanged = self._with_gap(theta.copy(), state[0].copy()), np.empty(0), np.zeros_like(state)
         for _ in range(_MOST_STEPS):
-            if not point.advance():
+            if not self._advance(theta, state):
                 break
-            size = self.constant + self._value(point.theta)
-            found = min(found, self._with_gap(point.theta.copy(), point.dual.copy()), key=_gap)
-            if point.gap < _CROSSOVER * size:
-                before, guess = guess, np.concatenate(self._active(point))
+            # How far the values of this point and of its multipliers are apart, once their equations hold.
+            gap, size = float(kernels.gap_after(self.parts, state, unchanged, 0.0)), self.constant + self._value(theta)
+            found = min(found, self._with_gap(theta.copy(), state[0].copy()), key=_gap)
+            if gap < _CROSSOVER * size:
+                before, guess = guess, np.concatenate(self._active(state))
                 # A set that still changes is not right yet.
-                exact = self._exact(point) if np.array_equal(before, guess) else None
+                exact = self._exact(state) if np.array_equal(before, guess) else None
                 found = found if exact is None else min(self._with_gap(*exact), found, key=_gap)
-            if min(found[0], point.gap) <= _ROUNDING * size:
+            if min(found[0], gap) <= _ROUNDING * size:
                 break
-        return self._at_bounds(found, point)
-
-    def _at_bounds(self, found: tuple[float, Array, Array], point: _InteriorPoint) -> tuple[float, Array, Array]:
-        """What was found with multipliers at their bounds that are next to them, unless that widens the gap."""
-        gap, theta, dual = found
-        above, full = self._active(point)
+        least, theta, dual = found
+        above, full = self._active(state)
         at_bounds = self._with_gap(theta, np.where(full, 1.0, np.where(above, dual, 0.0)))
-        return at_bounds if at_bounds[0] <= max(2 * gap, _AT_BOUND * (self.constant + self._value(theta))) else found
+        return at_bounds if at_bounds[0] <= max(2 * least, _AT_BOUND * (self.constant + self._value(theta))) else found
 
-    def _active(self, point: _InteriorPoint) -> tuple[Array, Array]:
+    def _advance(self, theta: Array, state: Array) -> bool:
+        """Take a step in place; whether there was one."""
+        weight = kernels.weights(self.parts, state)
+        hessian = (self.rows * (self.share * weight)[:, None]).T @ self.rows
+        hessian[np.diag_indices(len(hessian))] += self.ridge
+        scale = np.sqrt(np.diagonal(hessian))
+        try:
+            factor = np.linalg.cholesky(hessian / scale / scale[:, None]) * scale[:, None]
+        except np.linalg.LinAlgError:
+            return False
+        return bool(kernels.step(self.parts, state, theta, weight, factor) > 0)
+
+    def _active(self, state: Array) -> tuple[Array, Array]:
         """Which rows seem to have a multiplier above 0, and which of them the largest there is."""
-        dual, room, slack, surplus = point.state
+        dual, room, slack, surplus = state
         above = dual > surplus * dual.max()
         return above, np.zeros_like(above) if self.squared else above & (room < slack)
 
@@ -142,9 +152,9 @@ class HingeProgramme:
         gap = self._value(theta) - float(value) + unbalanced
         return gap if np.isfinite(gap) else np.inf, theta, dual
 
-    def _exact(self, point: _InteriorPoint) -> tuple[Array, Array] | None:
+    def _exact(self, state: Array) -> tuple[Array, Array] | None:
         """The solution with the rows at the kink that seem to be there; None if there is no such solution."""
-        above, full = self._active(point)
+        above, full = self._active(state)
         held = above & ~full
         if np.count_nonzero(held) > _HELD_PER_UNKNOWN * len(self.ridge):
             return None
@@ -174,38 +184,6 @@ class HingeProgramme:
         if not np.abs(system @ found - target).max() < _SOLVED:
             found = units * lstsq(scaled, target * units, lapack_driver="gelsy")[0]
         return found[:q], -found[q:]
-
-
-class _InteriorPoint:
-    """A point with everything positive that will be, and the steps from it."""
-
-    def __init__(self, programme: HingeProgramme, theta: Array, width: float) -> None:
-        self.programme, self.theta = programme, theta.copy()
-        self.state = np.empty((4, len(programme.rows)))
-        self._unchanged = np.zeros_like(self.state)
-        kernels.begin(programme.parts, self.theta, width, self.state)
-
-    @property
-    def dual(self) -> Array:
-        return self.state[0]
-
-    @property
-    def gap(self) -> float:
-        """How far the values of this point and of its multipliers are apart, once their equations hold."""
-        return float(kernels.gap_after(self.programme.parts, self.state, self._unchanged, 0.0))
-
-    def advance(self) -> bool:
-        """Take a step; whether there was one."""
-        programme = self.programme
-        weight = kernels.weights(programme.parts, self.state)
-        hessian = (programme.rows * (programme.share * weight)[:, None]).T @ programme.rows
-        hessian[np.diag_indices(len(hessian))] += programme.ridge
-        scale = np.sqrt(np.diagonal(hessian))
-        try:
-            factor = np.linalg.cholesky(hessian / scale / scale[:, None]) * scale[:, None]
-        except np.linalg.LinAlgError:
-            return False
-        return bool(kernels.step(programme.parts, self.state, self.theta, weight, factor) > 0)
 
 
 def affordable(problem: MarginProblem, n_rows: int) -> bool:
@@ -241,7 +219,13 @@ def solve_working_sets(problem: MarginProblem, start: WorkingSet, stop: Stop, ma
         chosen = np.flatnonzero(members)
         own = problem.objective.n_columns <= max(len(chosen), _FEW_COLUMNS)  # whether the unknowns are theta itself
         alpha = np.where(bounded, problem.cost, 0.0)
-        programme = _programme(problem, chosen, alpha, own)
+        linear, ridge = problem.pull(alpha)[0], problem.objective.ridge[0]
+        if own:
+            rows = standard_rows(problem, chosen)
+        else:
+            rows, linear, ridge = _reduced(problem, chosen, linear)
+        share, constant = problem.cost[chosen] / problem.total, float(alpha.sum()) / problem.total
+        programme = HingeProgramme(rows, share, linear, ridge, constant, problem.squared)
         point, dual = programme.minimise(*(theta[0], start.width) if own else (np.zeros(len(programme.ridge)), 1.0))
         alpha[members] = problem.cost[members] * dual
         stop = replace(stop, iterations=iteration)
@@ -271,25 +255,18 @@ def _nearest_others(problem: MarginProblem, theta: Array, members: Array) -> Arr
     return joining
 
 
-def _programme(problem: MarginProblem, chosen: Array, bounded: Array, own: bool) -> HingeProgramme:
-    """The programme of the chosen rows, while others have these multipliers."""
-    linear, share = problem.pull(bounded)[0], problem.cost / problem.total
-    rows, linear, ridge = standard_rows(problem, chosen, linear) if own else _reduced(problem, chosen, linear)
-    return HingeProgramme(rows, share[chosen], linear, ridge, float(bounded.sum()) / problem.total, problem.squared)
-
-
-def standard_rows(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Array, Array, Array]:
-    """Some rows, standardised and times their sign, with the intercept's 1 last; linear pull and ridge."""
+def standard_rows(problem: MarginProblem, chosen: Array) -> Array:
+    """Some rows, standardised and times their sign, with the intercept's 1 last."""
     objective = problem.objective
     table, standard = problem.data.rows, objective.standardised
     block = table.block(0, table.n_rows) if len(chosen) == table.n_rows else table.take(chosen)
     rows = np.empty((len(chosen), objective.shape[1]))
     moments.standardise(dense_rows(block), standard.centre, standard.scale, problem.sign[chosen], rows)
-    return rows, linear, objective.ridge[0]
+    return rows
 
 
 def _reduced(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Array, Array, Array]:
-    """The same in as many dimensions as there are rows, if they are fewer than the columns.
+    """Rows, linear pull and ridge in as many dimensions as there are rows, if they are fewer than the columns.
 
     Only the inner products of the rows and of the linear pull matter; the penalty is that of a length.
     """

@@ -8,7 +8,6 @@ whole numbers stay exact. The bound comes from the widest margin between the two
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,13 +43,6 @@ class PerceptronSettings:
     average: bool = False
     trace: bool = False
     seed: int = 0
-
-    def in_turn(self, task: TwoSides, epoch: int) -> TwoSides:
-        """The task's rows in the order an epoch visits them: a matter of seed, task and epoch alone."""
-        if not self.shuffle:
-            return task
-        order = np.random.default_rng([self.seed, task.number, epoch]).permutation(len(task.sides))
-        return TwoSides(task.chosen[order], task.sides[order], task.number)
 
 
 @dataclass(frozen=True)
@@ -130,12 +122,10 @@ class RowBlocks:
             return
         for start in range(0, len(numbers), self.rows.block_rows):
             where = slice(start, min(start + self.rows.block_rows, len(numbers)))
-            yield self._block(numbers[where]), np.arange(where.stop - start), where
-
-    def _block(self, numbers: Array) -> Any:
-        first, last = int(numbers[0]), int(numbers[-1])
-        consecutive = last - first == len(numbers) - 1 and bool((np.diff(numbers) == 1).all())
-        return self.rows.block(first, last + 1) if consecutive else self.rows.take(numbers)
+            some = numbers[where]
+            consecutive = some[-1] - some[0] == len(some) - 1 and bool((np.diff(some) == 1).all())
+            block = self.rows.block(int(some[0]), int(some[-1]) + 1) if consecutive else self.rows.take(some)
+            yield block, np.arange(len(some)), where
 
     def refuse_row(self, row: int) -> None:
         """Raise an `InputError` for a row whose score is not finite."""
@@ -161,41 +151,36 @@ def _in_place(rows: Rows) -> Any:
     return None
 
 
-class PerceptronForm(ABC):
-    """What a perceptron keeps while it walks through the rows.
+class PrimalPerceptron:
+    """A perceptron that walks through the rows and keeps its weights.
 
     ``kept`` is what it learns; ``state`` is what its scores come from, so that an epoch that ends in a state of before
-    begins a cycle.
+    begins a cycle; ``learned`` is what a walk changes in place, as its kernel takes it.
     """
 
-    kept: Array
-    state: Array
-    lag: Array
+    def __init__(
+        self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, start: PerceptronState | None = None
+    ) -> None:
+        self.table, self.task, self.settings, self.trace = table, task, settings, list[PerceptronUpdate]()
+        size = table.rows.n_columns + 1
+        start = PerceptronState(np.zeros(size), np.zeros(size)) if start is None else start.in_steps_of(settings.eta)
+        self.clock = np.array([start.visits, start.updates], dtype=np.int64)
+        self.kept = self.state = start.weights.copy()
+        self.lag = start.lag.copy() if settings.average else np.empty(0)
+        self.learned: tuple[Array, ...] = self.state, self.lag, self.clock
 
-    def __init__(self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, clock: Array) -> None:
-        self.table, self.task, self.settings, self.clock = table, task, settings, clock
-
-    @property
-    @abstractmethod
-    def learned(self) -> tuple[Array, ...]:
-        """What a walk changes in place, as its kernel takes it."""
-
-    @abstractmethod
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
         """Kernels that walk through some rows and count mistakes among them, and which rows these are."""
+        for block, places, where in self.table.pieces(numbers):
+            yield partial(kernels.walk, block), partial(kernels.mistakes, block), places, where
 
-    @abstractmethod
     def weights(self, kept: Array) -> Array:
         """The weights that belong to what was learned."""
+        return kept.copy()
 
-    @abstractmethod
     def state_of(self, kept: Array) -> Array:
         """What scores come from, for something learned that is not the latest."""
-
-    @property
-    def average(self) -> Array:
-        """The mean of what was learned over all visits."""
-        return self.kept - self.lag / max(int(self.clock[0]), 1)
+        return kept
 
     def reached(self, epochs: int) -> PerceptronState:
         """Where it stands."""
@@ -203,25 +188,25 @@ class PerceptronForm(ABC):
         visits, updates = (int(count) for count in self.clock)
         return PerceptronState(self.weights(self.kept), lag, visits, updates, epochs, self.settings.eta)
 
-    def pass_over(self, epoch: int, trace: list[PerceptronUpdate]) -> int:
+    def pass_over(self, epoch: int) -> int:
         """Visit every row once; the number of updates, which are added to ``trace`` if the settings ask for it."""
-        before, most = int(self.clock[1]), 1 if self.settings.trace else _ALL
-        rule = float(self.settings.fit_intercept), self.settings.nonpositive
-        turn = self.settings.in_turn(self.task, epoch)
-        for walk, _, places, where in self.pieces(turn.chosen):
-            numbers, place = turn.chosen[where], 0
+        settings, chosen, sides = self.settings, self.task.chosen, self.task.sides
+        if settings.shuffle:  # an order that depends on seed, task and epoch alone
+            order = np.random.default_rng([settings.seed, self.task.number, epoch]).permutation(len(sides))
+            chosen, sides = chosen[order], sides[order]
+        before, most = int(self.clock[1]), 1 if settings.trace else _ALL
+        rule = float(settings.fit_intercept), settings.nonpositive
+        for walk, _, places, where in self.pieces(chosen):
+            numbers, place = chosen[where], 0
             while place < len(numbers):
-                updates = self.clock[1]
-                place = walk(places, turn.sides[where], rule, self.learned, place, most)
+                updates = int(self.clock[1])
+                place = walk(places, sides[where], rule, self.learned, place, most)
                 if place < 0:
                     self.table.refuse_row(int(numbers[-1 - place]))
-                if self.settings.trace and self.clock[1] > updates:
-                    trace.append(self._update(epoch, int(numbers[place - 1])))
+                if settings.trace and self.clock[1] > updates:
+                    weights, row = settings.eta * self.weights(self.kept), int(numbers[place - 1])
+                    self.trace.append(PerceptronUpdate(epoch, row, weights[:-1], float(weights[-1]), updates + 1))
         return int(self.clock[1]) - before
-
-    def _update(self, epoch: int, row: int) -> PerceptronUpdate:
-        weights = self.settings.eta * self.weights(self.kept)
-        return PerceptronUpdate(epoch, row, weights[:-1], float(weights[-1]), int(self.clock[1]))
 
     def mistakes(self, state: Array) -> int:
         """How many rows are on the wrong side of the weights in this state."""
@@ -234,50 +219,27 @@ class PerceptronForm(ABC):
         return total
 
 
-class PrimalPerceptron(PerceptronForm):
-    """The weights themselves."""
+class DualPerceptron(PrimalPerceptron):
+    """The same, but it keeps how often each row caused an update.
 
-    def __init__(
-        self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, start: PerceptronState | None = None
-    ) -> None:
-        size = table.rows.n_columns + 1
-        start = PerceptronState(np.zeros(size), np.zeros(size)) if start is None else start.in_steps_of(settings.eta)
-        super().__init__(table, task, settings, np.array([start.visits, start.updates], dtype=np.int64))
-        self.kept = self.state = start.weights.copy()
-        self.lag = start.lag.copy() if settings.average else np.empty(0)
-
-    @property
-    def learned(self) -> tuple[Array, ...]:
-        return self.state, self.lag, self.clock
-
-    def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        for block, places, where in self.table.pieces(numbers):
-            yield partial(kernels.walk, block), partial(kernels.mistakes, block), places, where
-
-    def weights(self, kept: Array) -> Array:
-        return kept.copy()
-
-    def state_of(self, kept: Array) -> Array:
-        return kept
-
-
-class DualPerceptron(PerceptronForm):
-    """How often each row caused an update; rows are seen through the products of every two of them only."""
+    Rows are seen through the products of every two of them only.
+    """
 
     def __init__(self, table: RowBlocks, task: TwoSides, settings: PerceptronSettings, gram: Array) -> None:
-        super().__init__(table, task, settings, np.zeros(2, dtype=np.int64))
+        super().__init__(table, task, settings)
         self.gram = gram
         self.kept, self.state = np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
         self.lag = np.zeros(len(gram) if settings.average else 0)
+        self.learned = self.kept, self.state, self.lag, self.clock
         self._sides = np.zeros(len(gram))
         self._sides[task.chosen] = task.sides
 
-    @property
-    def learned(self) -> tuple[Array, ...]:
-        return self.kept, self.state, self.lag, self.clock
-
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        yield partial(kernels.gram_walk, self.gram), _mistakes_of_scores, numbers, slice(0, len(numbers))
+        def count(order: Array, sides: Array, nonpositive: bool, scores: Array) -> int:
+            # Scores that are known are rows of one column, with weight 1 and no intercept.
+            return int(kernels.mistakes(scores[:, None], order, sides, nonpositive, np.array([1.0, 0.0])))
+
+        yield partial(kernels.gram_walk, self.gram), count, numbers, slice(0, len(numbers))
 
     def weights(self, kept: Array) -> Array:
         total, pulls = np.zeros(self.table.rows.n_columns + 1), kept * self._sides
@@ -288,11 +250,6 @@ class DualPerceptron(PerceptronForm):
 
     def state_of(self, kept: Array) -> Array:
         return self.gram @ (kept * self._sides)
-
-
-def _mistakes_of_scores(order: Array, sides: Array, nonpositive: bool, scores: Array) -> int:
-    """The same count where scores are known: rows of one column with weight 1 and no intercept."""
-    return int(kernels.mistakes(scores[:, None], order, sides, nonpositive, np.array([1.0, 0.0])))
 
 
 def gram_matrix(table: RowBlocks, fit_intercept: bool) -> Array:
@@ -311,55 +268,38 @@ def gram_matrix(table: RowBlocks, fit_intercept: bool) -> Array:
     return gram
 
 
-def train(form: PerceptronForm) -> PerceptronRun:
+def train(form: PrimalPerceptron) -> PerceptronRun:
     """Pass over the rows until a pass makes no mistake, runs in a cycle, or is the last allowed.
 
     Without a pass free of mistakes, the weights that stand are the best of those at the end of each pass: those with
     the fewest mistakes counted over all rows, the earliest of several (the pocket algorithm, Gallant 1990). With
-    ``average`` it is always the mean of the weights after every visit (Freund & Schapire 1999).
+    ``average`` it is always the mean of the weights after every visit (Freund & Schapire 1999). A state that comes back
+    is found by remembering one at a time (Brent 1980).
     """
-    settings, trace, cycle = form.settings, list[PerceptronUpdate](), CycleDetector()
-    pocket, fewest = form.kept, _ALL
+    settings, pocket, fewest = form.settings, form.kept, _ALL
+    since, remembered, cycle = 1, np.empty(0), None
     for epoch in range(1, settings.max_iter + 1):
-        converged = form.pass_over(epoch, trace) == 0
+        converged = form.pass_over(epoch) == 0
         if converged:
             pocket, fewest = form.kept, 0
             break
-        if not settings.average:
-            mistakes = form.mistakes(form.state)
-            if mistakes < fewest:
-                pocket, fewest = form.kept.copy(), mistakes
-            if not settings.shuffle and cycle.closed_by(form.state, epoch):
-                break
+        if settings.average:
+            continue
+        mistakes = form.mistakes(form.state)
+        if mistakes < fewest:
+            pocket, fewest = form.kept.copy(), mistakes
+        if not settings.shuffle and np.array_equal(form.state, remembered):
+            cycle = (since, epoch)
+            break
+        if epoch >= 2 * since or epoch == 1:
+            since, remembered = epoch, form.state.copy()
     if settings.average:
-        pocket, fewest = form.average, form.mistakes(form.state_of(form.average))
+        pocket = form.kept - form.lag / max(int(form.clock[0]), 1)
+        fewest = form.mistakes(form.state_of(pocket))
     alpha = (form.kept if settings.average else pocket) if isinstance(form, DualPerceptron) else None
     separated = converged or (fewest == 0 and not settings.average)
     weights = settings.eta * form.weights(pocket)
-    return PerceptronRun(weights, form.reached(epoch), fewest, separated, alpha, cycle.epochs, trace)
-
-
-def one_pass(form: PrimalPerceptron, epoch: int) -> tuple[PerceptronState, list[PerceptronUpdate]]:
-    """Where training stands after one more pass, and its updates if they were to be traced."""
-    trace: list[PerceptronUpdate] = []
-    form.pass_over(epoch, trace)
-    return form.reached(epoch), trace
-
-
-class CycleDetector:
-    """Finds a state that comes back, remembering one at a time (Brent 1980)."""
-
-    def __init__(self) -> None:
-        self.epochs: tuple[int, int] | None = None
-        self._remembered: tuple[int, Array | None] = (1, None)
-
-    def closed_by(self, state: Array, epoch: int) -> bool:
-        since, before = self._remembered
-        if before is not None and np.array_equal(state, before):
-            self.epochs = (since, epoch)
-        elif epoch >= 2 * since or before is None:
-            self._remembered = (epoch, state.copy())
-        return self.epochs is not None
+    return PerceptronRun(weights, form.reached(epoch), fewest, separated, alpha, cycle, form.trace)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

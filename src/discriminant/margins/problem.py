@@ -77,8 +77,11 @@ class MarginProblem:
         return self.objective.products((-alpha * self.sign / self.C)[:, None])
 
     def balanced(self, alpha: Array) -> Array:
-        """The multipliers scaled so that the dual's equality holds, where the intercept asks for one."""
-        return balanced(alpha, self.sign) if self.fit_intercept else alpha
+        """The multipliers, with an intercept those of the heavier side scaled so that ``sum alpha * sign = 0``."""
+        excess = float(alpha @ self.sign) if self.fit_intercept else 0.0
+        heavier = self.sign == np.sign(excess)
+        total = float(alpha[heavier].sum())
+        return alpha if total == 0 else np.where(heavier, alpha * max(1 - abs(excess) / total, 0.0), alpha)
 
     def best_intercept(self, scores: Array) -> float:
         """The intercept that costs least with these scores of the rows without one."""
@@ -125,7 +128,11 @@ class Stop:
 def finished(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array, slacks: Array, pull: Array) -> MarginFit:
     """What was reached at ``theta`` with balanced multipliers, given its slacks and the multipliers' `pull`."""
     objective = problem.objective
-    theta, slacks = _lengthened(problem, theta, alpha, slacks)
+    # Rows at the kink fall short of it by rounding; with a large C even that is dear, and a longer theta costs less.
+    short = 0.0 if problem.squared else 2.0 * float(slacks[alpha < problem.cost].max(initial=0.0))
+    if 0.0 < short < _AT_KINK:
+        longer = (1.0 + short) * theta, np.maximum(slacks - short * (1.0 - slacks), 0.0)
+        theta, slacks = min((theta, slacks), longer, key=lambda point: problem.primal(*point))
     primal = problem.primal(theta, slacks)
     gap = max(primal - problem.dual(alpha, pull[:, : objective.n_columns]), 0.0)
     excess = gap / max(primal, 1e-300)
@@ -143,18 +150,6 @@ def finished(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array, sla
         solver=stop.solver,
     )
     return MarginFit(objective.standardised.centre, coef[0], float(constant[0]), alpha, slacks, solution)
-
-
-def _lengthened(problem: MarginProblem, theta: Array, alpha: Array, slacks: Array) -> tuple[Array, Array]:
-    """The point and its slacks, longer by a few roundings if that costs less.
-
-    Rows at the kink fall short of it by rounding; with a large C even that is dear.
-    """
-    short = 0.0 if problem.squared else 2.0 * float(slacks[alpha < problem.cost].max(initial=0.0))
-    if not 0.0 < short < _AT_KINK:
-        return theta, slacks
-    longer = (1.0 + short) * theta, np.maximum(slacks - short * (1.0 - slacks), 0.0)
-    return min((theta, slacks), longer, key=lambda point: problem.primal(*point))
 
 
 def at_point(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array) -> MarginFit:
@@ -180,11 +175,3 @@ def from_multipliers(problem: MarginProblem, stop: Stop, alpha: Array) -> Margin
 def better(first: MarginFit, second: MarginFit) -> MarginFit:
     """The one with the smaller duality gap, the first of equals."""
     return min(first, second, key=lambda fit: fit.solution.excess)
-
-
-def balanced(alpha: Array, sign: Array) -> Array:
-    """The multipliers with those of the heavier side scaled so that ``sum alpha * sign = 0``."""
-    excess = float(alpha @ sign)
-    heavier = sign == np.sign(excess)
-    total = float(alpha[heavier].sum())
-    return alpha if total == 0 else np.where(heavier, alpha * max(1 - abs(excess) / total, 0.0), alpha)

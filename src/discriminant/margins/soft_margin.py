@@ -69,7 +69,7 @@ def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, 
 def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
     """The solution of a problem with few enough columns for a Hessian, by the smoothed hinge."""
     objective, stop = problem.objective, Stop("newton", tol)
-    theta, n_rows = np.zeros(objective.shape), problem.data.n_rows
+    n_rows = problem.data.n_rows
     small = n_rows * objective.n_columns <= _SMALL
     if small and objective.n_parameters <= _FEW_UNKNOWNS:
         found = _in_cache(problem, stop)
@@ -78,10 +78,13 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
     if problem.squared:
         return _squared(problem, stop, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
-        start = _every_row(problem)
-    else:
-        start = _near_the_kink(problem, *_on_all_rows(objective, *_on_samples(objective, theta, _FIRST_WIDTH)))
-    return solve_working_sets(problem, start, stop, max_iter)
+        return solve_working_sets(problem, _every_row(problem), stop, max_iter)
+    theta, width = _on_all_rows(objective, *_on_samples(objective, np.zeros(objective.shape), _FIRST_WIDTH))
+    short = 1.0 - problem.sign * objective.scores(theta)[:, 0]
+    # The rows near the kink, at least one more than there are unknowns; those beyond it are bounded.
+    enough = min(objective.n_parameters, n_rows - 1)
+    near = np.abs(short) <= max(_NEAR * _SHRINK * width, np.partition(np.abs(short), enough)[enough])
+    return solve_working_sets(problem, WorkingSet(theta, near, (short > 0) & ~near, width), stop, max_iter)
 
 
 def _every_row(problem: MarginProblem) -> WorkingSet:
@@ -89,20 +92,12 @@ def _every_row(problem: MarginProblem) -> WorkingSet:
     return WorkingSet(np.zeros(problem.objective.shape), everyone, ~everyone)
 
 
-def _near_the_kink(problem: MarginProblem, theta: Array, width: float) -> WorkingSet:
-    """The rows near the kink, at least one more than there are unknowns, and those beyond it."""
-    short = 1.0 - problem.sign * problem.objective.scores(theta)[:, 0]
-    enough = min(problem.objective.n_parameters, len(short) - 1)
-    near = np.abs(short) <= max(_NEAR * _SHRINK * width, np.partition(np.abs(short), enough)[enough])
-    return WorkingSet(theta, near, (short > 0) & ~near, width)
-
-
 def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit | None:
     """The same in one compiled loop, for a table that stays in a core's cache; None if rounding is in the way."""
-    rows, linear, ridge = standard_rows(problem, np.arange(problem.data.n_rows), np.zeros(problem.objective.shape[1]))
+    rows, ridge = standard_rows(problem, np.arange(problem.data.n_rows)), problem.objective.ridge[0]
     theta, dual, share = np.zeros(len(ridge)), np.zeros(len(rows)), problem.cost / problem.total
     if problem.squared:
-        kernels.follow(SquaredHinge.code, (rows, share, linear, ridge, True), theta, 1.0, 1.0, _SHRINK)
+        kernels.follow(SquaredHinge.code, (rows, share, np.zeros(len(ridge)), ridge, True), theta, 1.0, 1.0, _SHRINK)
         dual = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
     else:
         widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
