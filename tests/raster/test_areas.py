@@ -183,7 +183,7 @@ def test_areas_of_one_class_may_overlap_and_count_each_pixel_once(tmp_path):
     path = blank(tmp_path / "image.tif")
     shapes = [square(2, 2, 4), square(4, 4, 4), square(3, 3, 2)]
     marks = marks_of(path, open_areas(write_shapes(tmp_path / "areas.gpkg", shapes, ["x", "x", "x"])))
-    assert marks.n_pixels == 16 + 16 - 4
+    assert len(marks.rows) == 16 + 16 - 4
     assert kinds(marks) == ["same-pixels"]
     assert "area 3 ('x')" in message(marks, "same-pixels")
 
@@ -288,8 +288,8 @@ def test_systems_that_only_one_side_knows_are_refused(tmp_path):
         marks_of(known, silent)
     with pytest.raises(InputError, match=r"'unknown.tif' does not say its coordinate system.*'telling.gpkg'"):
         marks_of(unknown, telling)
-    assert marks_of(unknown, silent).n_pixels == 9
-    assert marks_of(known, open_areas(tmp_path / "silent.gpkg", crs="EPSG:32633")).n_pixels == 9
+    assert len(marks_of(unknown, silent).rows) == 9
+    assert len(marks_of(known, open_areas(tmp_path / "silent.gpkg", crs="EPSG:32633")).rows) == 9
     with pytest.raises(InputError, match="'EPSG:0' is not known"):
         open_areas(tmp_path / "silent.gpkg", crs="EPSG:0")
 
@@ -338,7 +338,7 @@ def test_nodata_says_what_is_unlabelled_and_0_is_a_class_then(tmp_path):
     labels[0, 5:] = 9
     write_image(tmp_path / "labels.tif", labels, nodata=9)
     marks = marks_of(blank(tmp_path / "image.tif"), open_areas(tmp_path / "labels.tif", names={0: "water"}))
-    assert marks.n_pixels == 150
+    assert len(marks.rows) == 150
     assert marks.labels.tolist() == ["water"]
 
 
@@ -371,11 +371,11 @@ def test_colours_of_a_painted_image_are_classes(tmp_path):
     assert sorted(set(marks.labels)) == ["#0000ff", "#ff0000"]
     found = painted_classes(marks, (20, 30))
     assert (found[2:6, 3:9] == "#ff0000").all()
-    assert marks.n_pixels == 24 + 10
+    assert len(marks.rows) == 24 + 10
     named = marks_of(photo, open_areas(path, names={"#FF0000": "roof"}))
     assert sorted(set(named.labels)) == ["#0000ff", "roof"]
     all_but_red = marks_of(photo, open_areas(path, unlabelled="#ff0000"))
-    assert all_but_red.n_pixels == 600 - 24
+    assert len(all_but_red.rows) == 600 - 24
 
 
 def test_a_table_of_colours_means_its_colours_in_a_painted_image(tmp_path):
@@ -384,7 +384,7 @@ def test_a_table_of_colours_means_its_colours_in_a_painted_image(tmp_path):
     path = write_png(tmp_path / "labels.png", codes, {1: (0, 0, 0, 255), 3: (250, 128, 0, 255)})
     marks = marks_of(photo, open_areas(path))
     assert marks.labels.tolist() == ["#fa8000"]
-    assert marks.n_pixels == 24
+    assert len(marks.rows) == 24
 
 
 def test_transparency_says_what_is_unlabelled_and_black_is_a_class_then(tmp_path):

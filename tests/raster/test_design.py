@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from painted import write_image
 
 from discriminant.errors import InputError, LabelError, ParameterError
-from discriminant.raster import allocate, assess_map, draw_design, open_areas, sample_size
+from discriminant.raster import allocate, assess_map, class_pixels, draw_design, open_areas, sample_size
 
 NAMES = {1: "forest", 2: "sand", 3: "water"}
 
@@ -168,3 +168,13 @@ def test_files_that_cannot_be_written_are_refused(tmp_path, class_map):
 def test_a_map_without_classes_is_refused(tmp_path):
     with pytest.raises(InputError, match="no pixel with a class"):
         draw_design(write_image(tmp_path / "map.tif", np.zeros((1, 4, 5), "uint8"), nodata=0))
+
+
+def test_codes_of_one_name_are_one_stratum(tmp_path):
+    codes = np.repeat(np.array([1, 2, 3], dtype="uint8"), 12)[None].reshape(1, 6, 6)
+    path, names = write_image(tmp_path / "map.tif", codes), {1: "forest", 2: "water", 3: "forest"}
+    assert class_pixels(path, names) == {"forest": 24, "water": 12}
+    design = draw_design(path, total=36, at_least=1, names=names)
+    assert (design.strata, design.pixels.tolist()) == (["forest", "water"], [24, 12])
+    assert_array_equal(design.mapped, [names[code] for code in codes[0, design.rows, design.columns]])
+    assert len({*zip(design.rows.tolist(), design.columns.tolist(), strict=True)}) == 36

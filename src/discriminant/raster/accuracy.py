@@ -16,18 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from ..data.checks import check_choice
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, quantile
 from ..results import Finding, Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
 from .areas import as_areas, told_findings
 from .class_map import class_pixels, labels_of_codes, refuse_many_bands
-from .image import Image, Paths, opened
+from .image import Array, Image, Paths, opened
 from .samples import pixel_values
 
-Array = np.ndarray[Any, Any]
-
+_BY_CLASS = ("producers_accuracy", "users_accuracy")
 _CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "area")
+_WITH_ERRORS = tuple(name for measure in _CLASS_MEASURES for name in (measure, f"{measure}_se"))
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -48,11 +49,21 @@ class MapAccuracy(Result):
     producers_accuracy, users_accuracy : arrays of shape (classes,)
     quantity_disagreement, allocation_disagreement : float
 
+    See Also
+    --------
+    map_accuracy : Of two columns of labels.
+    assess_map : Of a map and a reference in files.
+
     Notes
     -----
     Producer's accuracy of a class: the share of its reference pixels that the map shows as the class. User's accuracy:
     the share of the pixels mapped as the class that are of the class. All counts are taken as they are; for a sample
     that was drawn by map class, `area_adjusted_accuracy` weights them by the areas of the map.
+
+    References
+    ----------
+    Pontius, R. G. & Millones, M. (2011). Death to Kappa: birth of quantity disagreement and allocation disagreement for
+    accuracy assessment. International Journal of Remote Sensing 32, 4407-4429.
 
     Examples
     --------
@@ -96,20 +107,35 @@ class MapAccuracy(Result):
         return ratio(square, square.sum())
 
     def _columns(self) -> dict[str, Any]:
-        accuracies = {name: getattr(self, name) for name in ("producers_accuracy", "users_accuracy")}
-        return {"class": self.classes.tolist(), **accuracies}
+        return {"class": self.classes.tolist(), **{name: getattr(self, name) for name in _BY_CLASS}}
 
     def to_frame(self, backend: Any = None) -> Any:
-        """The counts with named axes, rows reference and columns map; by ``backend``, the accuracies of each class."""
+        """The counts with named axes, rows reference and columns map; by ``backend``, the accuracies of each class.
+
+        Parameters
+        ----------
+        backend : str, optional
+            Of the accuracies: "pandas", "polars" or "pyarrow".
+
+        Returns
+        -------
+        frame
+            A row for each class.
+        """
         if backend is not None:
             return super().to_frame(backend)
         matrix = self.confusion
         return matrix_frame(matrix.counts, matrix.classes.tolist(), matrix.predictions.tolist(), "reference", "map")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; what is undefined is None."""
+        """Counts and measures as plain values; what is undefined is None.
+
+        Returns
+        -------
+        dict
+            Rows are the reference, columns the map.
+        """
         overall = ("overall_accuracy", "kappa", "quantity_disagreement", "allocation_disagreement")
-        by_class = ("producers_accuracy", "users_accuracy")
         told = {
             "rows": "reference",
             "columns": "map",
@@ -117,7 +143,7 @@ class MapAccuracy(Result):
             "map_classes": self.confusion.predictions,
             "counts": self.confusion.counts,
             **{name: getattr(self, name) for name in overall},
-            **{name: dict(zip(self.classes, getattr(self, name), strict=True)) for name in by_class},
+            **{name: dict(zip(self.classes, getattr(self, name), strict=True)) for name in _BY_CLASS},
         }
         return jsonable(told)
 
@@ -151,9 +177,9 @@ def map_accuracy(reference: Any, mapped: Any, classes: Any = None, actions: Any 
     ----------
     reference, mapped : array-like of shape (n_pixels,)
         The true class of each pixel, and what the map shows there.
-    classes : array-like, default None
+    classes : array-like, optional
         All classes; a label that is not among them is then an error.
-    actions : array-like, default None
+    actions : array-like, optional
         What the map shows besides the classes, such as "rejected".
 
     Returns
@@ -163,6 +189,12 @@ def map_accuracy(reference: Any, mapped: Any, classes: Any = None, actions: Any 
     See Also
     --------
     assess_map : The same for a map and areas in files.
+
+    Examples
+    --------
+    >>> from discriminant.raster import map_accuracy
+    >>> map_accuracy(["a", "a", "b", "b"], ["a", "b", "b", "b"]).overall_accuracy
+    0.75
     """
     return MapAccuracy(ConfusionMatrix.of(reference, mapped, classes, actions=actions))
 
@@ -190,6 +222,10 @@ class AreaAdjusted(Result):
         NaN where a class is not on the map, or not in the reference.
     area, area_se : arrays of shape (classes,)
         The estimated area of each class on the ground, in the unit of ``map_areas``.
+
+    See Also
+    --------
+    area_adjusted_accuracy : Estimates them.
     """
 
     strata: list[Any]
@@ -218,10 +254,19 @@ class AreaAdjusted(Result):
         return self.map_areas[[self.strata.index(label) for label in self.classes]]
 
     def halfwidth(self, measure: str) -> Any:
-        """Half the width of the interval of a measure: "overall_accuracy", or of each class one of the others."""
-        known = ("overall_accuracy", *_CLASS_MEASURES)
-        if measure not in known:
-            raise ParameterError(Setting("measure"), f" must be one of {known}, got {measure!r}.")
+        """Half the width of the interval of a measure: "overall_accuracy", or of each class one of the others.
+
+        Parameters
+        ----------
+        measure : str
+            A name of a measure.
+
+        Returns
+        -------
+        float or array of shape (classes,)
+            NaN where the standard error is not known.
+        """
+        check_choice("measure", measure, ("overall_accuracy", *_CLASS_MEASURES))
         return quantile(self.level) * getattr(self, f"{measure}_se")
 
     def interval(self, measure: str, of: Any = None) -> Interval:
@@ -230,8 +275,14 @@ class AreaAdjusted(Result):
         Parameters
         ----------
         measure : {"overall_accuracy", "users_accuracy", "producers_accuracy", "area"}
-        of : a class, default None
-            For all but the overall accuracy.
+            What it is an interval of.
+        of : object, optional
+            The class, for all but the overall accuracy.
+
+        Returns
+        -------
+        Interval
+            With ``low`` and ``high``.
         """
         value, width = getattr(self, measure, None), self.halfwidth(measure)
         if measure != "overall_accuracy":
@@ -280,21 +331,20 @@ class AreaAdjusted(Result):
         return _percent(self.overall_accuracy, self.halfwidth("overall_accuracy"))
 
     def _columns(self) -> dict[str, Any]:
-        names = [name for measure in _CLASS_MEASURES for name in (measure, f"{measure}_se")]
-        return {
-            "class": self.classes,
-            **{name: getattr(self, name) for name in names},
-            "map_area": self.class_map_areas,
-        }
+        measures = {name: getattr(self, name) for name in _WITH_ERRORS}
+        return {"class": self.classes, **measures, "map_area": self.class_map_areas}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; what is undefined is None."""
+        """Estimates as plain values; what is undefined is None.
+
+        Returns
+        -------
+        dict
+            Measures of classes by class, areas of the map by stratum.
+        """
         told = {**super().to_dict(), "rows": "map", "columns": "reference", "notes": list(self.notes)}
-        told["map_areas"] = jsonable(dict(zip(self.strata, self.map_areas, strict=True)))
-        for measure in _CLASS_MEASURES:
-            for name in (measure, f"{measure}_se"):
-                told[name] = jsonable(dict(zip(self.classes, getattr(self, name), strict=True)))
-        return told
+        by_class = {name: dict(zip(self.classes, getattr(self, name), strict=True)) for name in _WITH_ERRORS}
+        return {**told, **jsonable({**by_class, "map_areas": dict(zip(self.strata, self.map_areas, strict=True))})}
 
     def __str__(self) -> str:
         rows = [["class", "user's accuracy", "producer's accuracy", "area", "area on the map"]]
@@ -314,9 +364,9 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
         ConfusionMatrix, whose rows are the reference, says so itself and is turned.
     map_areas : dict or array-like
         The area of each map class, in any unit (pixels, hectares); in the order of ``classes``, or by class.
-    classes : list, default None
+    classes : list, optional
         For an array: the classes. Default: 1, 2, ...
-    level : float, default 0.95
+    level : float, default=0.95
         Of the intervals.
 
     Returns
@@ -327,6 +377,11 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
     --------
     map_accuracy : Counts taken as they are.
     draw_design : Draws such a sample.
+
+    References
+    ----------
+    Olofsson, P. et al. (2014). Good practices for estimating area and assessing accuracy of land change. Remote Sensing
+    of Environment 148, 42-57.
 
     Examples
     --------
@@ -345,7 +400,17 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
     """
     table = _table(confusion, classes)
     areas = _areas(map_areas, table.truth)
-    _refuse_unsampled(table.truth, table.counts, areas)
+    for label, n, area in zip(table.truth, table.counts.sum(axis=1), areas, strict=True):
+        if area > 0 and n == 0:
+            raise InputError(
+                f"The map class {shown(label)} has an area of {area:g}, and no pixel of it was sampled: its accuracy "
+                "is not known. Sample every map class (rows are the map, columns the reference)."
+            )
+        if area == 0 and n > 0:
+            raise InputError(
+                f"{n:g} pixels were sampled where the map shows {shown(label)}, and its area in map_areas is 0. Give "
+                "its area (rows are the map, columns the reference)."
+            )
     return _estimated(table.truth, table.prediction, table.counts, areas, check_level(level))
 
 
@@ -381,40 +446,35 @@ def _table(confusion: Any, classes: Any) -> CrossTable:
     if isinstance(confusion, ConfusionMatrix):
         strata, columns = confusion.predictions.tolist(), confusion.classes.tolist()
         return CrossTable(strata, columns, confusion.counts.T.astype(np.float64))
-    if hasattr(confusion, "columns"):
-        return _frame_table(confusion, classes)
-    counts = _counts(confusion)
-    labels = list(range(1, len(counts) + 1)) if classes is None else [plain(label) for label in classes]
-    _refuse_twice(labels, "classes")
-    if counts.shape != (len(labels), len(labels)):
-        raise InputError(
-            f"confusion must have {len(labels)} rows (map) and as many columns (reference), got shape {counts.shape}. "
-            "Where map and reference have different classes give a frame or a ConfusionMatrix, which name them."
-        )
-    return CrossTable(labels, labels, counts)
-
-
-def _frame_table(frame: Any, classes: Any) -> CrossTable:
-    if classes is not None:
+    framed = hasattr(confusion, "columns")
+    if framed and classes is not None:
         raise InputError(
             "classes= is for an array; a frame names its classes itself: index the map, columns the reference."
         )
-    if not hasattr(frame, "index"):
+    if framed and not hasattr(confusion, "index"):
         raise InputError(
             "A polars frame does not say what its rows are. Give an array, with classes=, or a pandas frame whose "
             "index is the map and whose columns are the reference."
         )
-    mapped, reference = ([plain(label) for label in axis] for axis in (frame.index, frame.columns))
-    _refuse_twice(mapped, "the index of confusion")
-    _refuse_twice(reference, "the columns of confusion")
+    counts = _counts(confusion)
+    given = range(1, len(counts) + 1) if classes is None else classes
+    mapped = _each_once("the index of confusion", confusion.index) if framed else _each_once("classes", given)
+    reference = _each_once("the columns of confusion", confusion.columns) if framed else mapped
+    if not framed and counts.shape != (len(mapped), len(mapped)):
+        raise InputError(
+            f"confusion must have {len(mapped)} rows (map) and as many columns (reference), got shape {counts.shape}. "
+            "Where map and reference have different classes give a frame or a ConfusionMatrix, which name them."
+        )
     labels = list(dict.fromkeys([*reference, *mapped]))
-    return CrossTable(labels, labels, CrossTable(mapped, reference, _counts(frame.to_numpy())).arranged(labels, labels))
+    return CrossTable(labels, labels, CrossTable(mapped, reference, counts).arranged(labels, labels))
 
 
-def _refuse_twice(labels: list[Any], where: str) -> None:
+def _each_once(where: str, given: Any) -> list[Any]:
+    labels = [plain(label) for label in given]
     twice = [label for label, n in Counter(labels).items() if n > 1]
     if twice:
         raise InputError(f"Each class must come once in {where}, got {shown(twice[0])} more than once. Add them up.")
+    return labels
 
 
 def _counts(given: Any) -> Array:
@@ -454,21 +514,6 @@ def _areas(map_areas: Any, strata: list[Any]) -> Array:
     return areas
 
 
-def _refuse_unsampled(strata: list[Any], counts: Array, areas: Array) -> None:
-    sampled = counts.sum(axis=1)
-    for label, n, area in zip(strata, sampled, areas, strict=True):
-        if area > 0 and n == 0:
-            raise InputError(
-                f"The map class {shown(label)} has an area of {area:g}, and no pixel of it was sampled: its accuracy "
-                "is not known. Sample every map class (rows are the map, columns the reference)."
-            )
-        if area == 0 and n > 0:
-            raise InputError(
-                f"{n:g} pixels were sampled where the map shows {shown(label)}, and its area in map_areas is 0. Give "
-                "its area (rows are the map, columns the reference)."
-            )
-
-
 def _plus_minus(value: float, width: float, unit: str, decimals: int = 1) -> str:
     if np.isnan(value):
         return "-"
@@ -492,6 +537,10 @@ class MapAssessment(Result):
     hectares : float or None
         The area of a pixel, where the map is in metres or a multiple of them.
     findings : tuple of Finding
+
+    See Also
+    --------
+    assess_map : Makes it.
     """
 
     accuracy: MapAccuracy
@@ -507,8 +556,13 @@ class MapAssessment(Result):
 
         Parameters
         ----------
-        level : float, default 0.95
+        level : float, default=0.95
             Of the intervals.
+
+        Returns
+        -------
+        AreaAdjusted
+            Estimates with standard errors.
         """
         unit = 1.0 if self.hectares is None else self.hectares
         areas = {label: unit * pixels for label, pixels in self.map_pixels.items()}
@@ -535,15 +589,16 @@ def assess_map(
     ----------
     class_map : path or Image
         One band of class codes.
-    reference : path, or what `open_areas` gives
-    class_field : str, default None
+    reference : path, Areas or LabelImage
+        Where the truth is known, see `open_areas`.
+    class_field : str, optional
         For a path: the field that holds the true class.
-    names : dict, default None
+    names : dict, optional
         The class that each code of the map stands for; by default the codes are the classes. A reference whose
         classes are written alike, such as the text "3" for the number 3, means the same.
-    others : tuple, default ()
+    others : tuple, default=()
         What the map shows that is no class, such as "rejected", as ``names`` calls it.
-    n_jobs : int, default None
+    n_jobs : int, optional
         Threads that read: None as many as BLAS uses, -1 all cores.
 
     Returns

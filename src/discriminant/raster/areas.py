@@ -60,10 +60,6 @@ class AreaPixels:
     labels: Array
     findings: tuple[Finding, ...] = ()
 
-    @property
-    def n_pixels(self) -> int:
-        return len(self.rows)
-
     def take(self, chosen: Array) -> AreaPixels:
         """The chosen pixels only."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], area=self.area[chosen])
@@ -153,16 +149,32 @@ def touching_areas(rows: Array, columns: Array, labels: Array, width: int) -> Ar
 class Areas:
     """Polygons and points, each with a class.
 
-    Attributes
+    Parameters
     ----------
     geometries : array of shapely geometries
+        In the coordinate system of their file.
     labels : array of shape (n_areas,)
         The class of each: text or whole numbers.
     ids : array of shape (n_areas,)
         The number of each in its file.
     crs : rasterio CRS or None
+        That system, where it is known.
     source : str
         What messages call the file.
+
+    See Also
+    --------
+    open_areas : Reads them from a file.
+    LabelImage : The same painted on an image.
+
+    Examples
+    --------
+    >>> import numpy as np, shapely
+    >>> from discriminant.raster import Areas
+    >>> places = np.array([shapely.box(0, 0, 2, 2), shapely.Point(5, 1)])
+    >>> areas = Areas(places, np.array(["water", "sand"]), np.array([1, 2]), None, "by hand")
+    >>> areas.labels.tolist()
+    ['water', 'sand']
     """
 
     geometries: Array
@@ -172,7 +184,18 @@ class Areas:
     source: str
 
     def pixels(self, image: Image) -> AreaPixels:
-        """The pixels of an image whose centres lie in the areas, or that hold the points."""
+        """The pixels of an image whose centres lie in the areas, or that hold the points.
+
+        Parameters
+        ----------
+        image : Image
+            Where they lie, or are brought to.
+
+        Returns
+        -------
+        AreaPixels
+            Each pixel once, with what was found on the way.
+        """
         shapes, notes = self._on(image)
         empty = np.empty(0, dtype=np.int64)
         parts = [(empty, empty, empty), *_polygon_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
@@ -187,34 +210,32 @@ class Areas:
             pixels = pixels.noting("warning", kind, f"{words}: {pixels.named(places)}." if places.size else "")
         return each_pixel_once(pixels, image.shape[1])
 
+    def _named(self, chosen: Array) -> str:
+        """The chosen areas as messages call them."""
+        return named_areas(self.ids, self.labels, np.flatnonzero(chosen))
+
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
-        if not image.georeferenced:
-            return self._in_pixels()
-        if same_crs(self.source, self.crs, image):
-            return extra("shapely").transform(self.geometries, lambda xy: apply_affine(~image.transform, *xy.T)), []
-        return self._reprojected(image), [_reprojection_note(self.source, self.crs, image)]
-
-    def _in_pixels(self) -> tuple[Array, list[Finding]]:
         shapely, shapes = extra("shapely"), self.geometries
-        words = "The image has no georeference: coordinates of the areas are read as its columns and rows."
-        bottom, top = (shapely.bounds(shapes)[:, i] for i in (1, 3))
-        if (top <= 0).all() and (bottom < 0).any():
-            words += " Their y is negative, as QGIS draws over such an image, and is read downwards from 0."
-            shapes = shapely.transform(shapes, lambda xy: xy * [1, -1])
-        return shapes, [area_finding("note", "pixel-coordinates", words)]
-
-    def _reprojected(self, image: Image) -> Array:
+        if not image.georeferenced:
+            words = "The image has no georeference: coordinates of the areas are read as its columns and rows."
+            bottom, top = (shapely.bounds(shapes)[:, i] for i in (1, 3))
+            if (top <= 0).all() and (bottom < 0).any():
+                words += " Their y is negative, as QGIS draws over such an image, and is read downwards from 0."
+                shapes = shapely.transform(shapes, lambda xy: xy * [1, -1])
+            return shapes, [area_finding("note", "pixel-coordinates", words)]
+        if same_crs(self.source, self.crs, image):
+            return shapely.transform(shapes, lambda xy: apply_affine(~image.transform, *xy.T)), []
         shapes = densified(
-            self.geometries, lambda xy: apply_affine(~image.transform, *transform_points(self.crs, image.crs, xy).T)
+            shapes, lambda xy: apply_affine(~image.transform, *transform_points(self.crs, image.crs, xy).T)
         )
-        lost = np.flatnonzero(~np.isfinite(extra("shapely").bounds(shapes)).all(axis=1))
-        if lost.size:
+        lost = ~np.isfinite(shapely.bounds(shapes)).all(axis=1)
+        if lost.any():
             raise InputError(
-                f"{self.source}: {named_areas(self.ids, self.labels, lost)} cannot be brought from {self.crs} to "
-                f"{image.crs}, the system of the image. Check the coordinate system of the areas."
+                f"{self.source}: {self._named(lost)} cannot be brought from {self.crs} to {image.crs}, the system of "
+                "the image. Check the coordinate system of the areas."
             )
-        return shapes
+        return shapes, [_reprojection_note(self.source, self.crs, image)]
 
     def _outside(self, shapes: Array, image: Image) -> Array:
         """Which areas have nothing in common with the image; an error if none has."""
@@ -267,11 +288,19 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
     pyogrio, shapely = extra("pyogrio"), extra("shapely")
     name = repr(Path(path).name)
     try:
-        layer = _one_layer(pyogrio, path, name, layer)
+        layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None]
+        if not layers:
+            raise InputError(f"{name} has no layer with shapes. Give the file that holds the areas.")
+        layer = _chosen(name, "layer", layers, layer, InputError, " Say which one (", Setting("layer"), ").")
         info = pyogrio.read_info(path, layer=layer)
         if info["features"] == 0:
             raise InputError(f"{name} holds no areas. Draw some, and save them.")
-        field = _class_field(info, name, class_field)
+        fields = [str(field) for field in info["fields"]]
+        if not fields:
+            words = "has no fields, so its areas have no classes. Add a field with the class of each."
+            raise ColumnError(f"{name} {words}")
+        advice = (" Say which holds the class (", Setting("class_field"), ").")
+        field = _chosen(name, "field", fields, class_field, ColumnError, *advice)
         meta, ids, wkb, values = pyogrio.raw.read(path, layer=layer, columns=[field], return_fids=True)
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
         raise InputError(
@@ -286,21 +315,6 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
     areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name)
     _refuse_bad_shapes(areas)
     return areas
-
-
-def _one_layer(pyogrio: Any, path: str, name: str, layer: str | None) -> str:
-    layers = [str(one) for one, kind in pyogrio.list_layers(path) if kind is not None]
-    if not layers:
-        raise InputError(f"{name} has no layer with shapes. Give the file that holds the areas.")
-    return _chosen(name, "layer", layers, layer, InputError, " Say which one (", Setting("layer"), ").")
-
-
-def _class_field(info: dict[str, Any], name: str, wanted: str | None) -> str:
-    fields = [str(field) for field in info["fields"]]
-    if not fields:
-        raise ColumnError(f"{name} has no fields, so its areas have no classes. Add a field with the class of each.")
-    advice = (" Say which holds the class (", Setting("class_field"), ").")
-    return _chosen(name, "field", fields, wanted, ColumnError, *advice)
 
 
 def _chosen(
@@ -322,10 +336,8 @@ def _classes(values: Array, ids: Array, name: str, field: str) -> Array:
     without = [i for i, value in enumerate(values) if is_missing(value) or value == ""]
     if without:
         which = ", ".join(str(ids[i]) for i in without[:5]) + (", ..." if len(without) > 5 else "")
-        raise LabelError(
-            f"{name}: {len(without)} of {len(ids)} areas have no class in the field {field!r} (area {which}). Give "
-            "them one, or delete them."
-        )
+        words = f"{len(without)} of {len(ids)} areas have no class in the field {field!r} (area {which})"
+        raise LabelError(f"{name}: {words}. Give them one, or delete them.")
     if values.dtype.kind == "f":
         odd = np.flatnonzero(values != np.rint(values))
         if odd.size:
@@ -344,25 +356,20 @@ def _classes(values: Array, ids: Array, name: str, field: str) -> Array:
 def _refuse_bad_shapes(areas: Areas) -> None:
     shapely, shapes, name = extra("shapely"), areas.geometries, areas.source
 
-    def named(places: Array) -> str:
-        return named_areas(areas.ids, areas.labels, places)
-
-    empty = np.flatnonzero(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    if empty.size:
-        raise InputError(f"{name}: no shape has been drawn for {named(empty)}. Draw or delete it.")
+    empty = shapely.is_missing(shapes) | shapely.is_empty(shapes)
+    if empty.any():
+        raise InputError(f"{name}: no shape has been drawn for {areas._named(empty)}. Draw or delete it.")
     kinds = np.array([shape.geom_type for shape in shapes])
-    odd = np.flatnonzero(~np.isin(kinds, _POINTS + _POLYGONS))
-    if odd.size:
+    odd = ~np.isin(kinds, _POINTS + _POLYGONS)
+    if odd.any():
+        words = f"got a {kinds[odd][0]} in {areas._named(odd)}. Draw the outline as a polygon."
+        raise InputError(f"{name}: areas must be polygons or points, {words}")
+    invalid = ~shapely.is_valid(shapes)
+    if invalid.any():
         raise InputError(
-            f"{name}: areas must be polygons or points, got a {kinds[odd[0]]} in {named(odd)}. Draw the outline as a "
-            "polygon."
-        )
-    invalid = np.flatnonzero(~shapely.is_valid(shapes))
-    if invalid.size:
-        reason = shapely.is_valid_reason(shapes[invalid[0]])
-        raise InputError(
-            f"{name}: the outline of {named(invalid)} is not valid ({reason}). Draw it again, or repair it (in QGIS: "
-            'Processing, "Fix geometries").'
+            f"{name}: the outline of {areas._named(invalid)} is not valid "
+            f"({shapely.is_valid_reason(shapes[invalid][0])}). Draw it again, or repair it (in QGIS: Processing, "
+            '"Fix geometries").'
         )
 
 
@@ -372,9 +379,10 @@ class LabelImage:
 
     Pixels of one class that touch, also at corners, are one area.
 
-    Attributes
+    Parameters
     ----------
     path : str
+        The file.
     source : str
         What messages call the file.
     coloured : bool
@@ -382,11 +390,22 @@ class LabelImage:
     unlabelled : int, str or None
         The number or colour that stands for no class; None where the image itself says where it holds none.
     names : dict
-        Class names by number or colour.
-    legend : Legend or None
-        Of a class map: the classes its codes stand for, where ``names`` says nothing.
-    crs : rasterio CRS or None
+        Class names by number or colour; empty where none were given.
+    crs : rasterio CRS, optional
         Of an image that does not say its own.
+    legend : Legend, optional
+        Of a class map: the classes its codes stand for, where ``names`` says nothing.
+
+    See Also
+    --------
+    open_areas : Opens one, and finds out what it is painted with.
+    Areas : Polygons and points.
+
+    Examples
+    --------
+    >>> from discriminant.raster import LabelImage
+    >>> LabelImage("painted.png", "'painted.png'", True, "#000000", {"#ff0000": "roof"}).names
+    {'#ff0000': 'roof'}
     """
 
     path: str
@@ -398,9 +417,27 @@ class LabelImage:
     legend: Legend | None = None
 
     def pixels(self, image: Image) -> AreaPixels:
-        """The pixels of an image that are painted with a class."""
+        """The pixels of an image that are painted with a class.
+
+        Parameters
+        ----------
+        image : Image
+            On whose grid the labels are read.
+
+        Returns
+        -------
+        AreaPixels
+            Of the painted places; touching pixels of a class are one area.
+        """
+        parts = []
         with self._on(image) as (read, notes):
-            parts = [self._painted(read, window) for window in image.windows()]
+            for window in image.windows():
+                values, valid = read(window)
+                if self.unlabelled is not None:
+                    none = int(self.unlabelled[1:], 16) if self.coloured else self.unlabelled
+                    valid = valid & (values != none)
+                rows, columns = np.nonzero(valid)
+                parts.append((rows + window.row_off, columns + window.col_off, values[rows, columns]))
         rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         if not len(rows):
             raise InputError(
@@ -423,12 +460,14 @@ class LabelImage:
                 _refuse_other_size(self.source, own, image)
             same = not placed or same_crs(self.source, crs, image)
             aligned = same and own.shape == image.shape and own.transform.almost_equals(image.transform)
-            direct = not placed or aligned
+            direct = aligned or not placed
             read = self._reader(own) if direct else self._at_centres(own, None if same else crs, image)
             yield read, [] if same else [_reprojection_note(self.source, crs, image)]
 
     def _reader(self, own: Image) -> Reader:
-        colours = None if own.palette is None else _colours_of(own.palette)
+        # The colour of each number of a palette, coded like those of pixels.
+        shades = [(own.palette or {}).get(i, (0, 0, 0))[:3] for i in range(1 + max(own.palette or [0]))]
+        colours = None if own.palette is None else _colour_codes(np.array(shades).T)
 
         def read(window: Any) -> tuple[Array, Array]:
             values, valid = own.read(window)
@@ -446,7 +485,8 @@ class LabelImage:
         read_own, (height, width) = self._reader(own), own.shape
 
         def read(window: Any) -> tuple[Array, Array]:
-            xy = _centres(image, window)
+            rows, columns = np.mgrid[: window.height, : window.width].reshape(2, -1)
+            xy = apply_affine(image.transform, columns + (window.col_off + 0.5), rows + (window.row_off + 0.5))
             xy = xy if crs is None else transform_points(image.crs, crs, xy)
             columns, rows = np.floor(apply_affine(~own.transform, *xy.T)).T
             inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
@@ -463,25 +503,22 @@ class LabelImage:
 
         return read
 
-    def _painted(self, read: Reader, window: Any) -> tuple[Array, Array, Array]:
-        values, valid = read(window)
-        if self.unlabelled is not None:
-            none = int(self.unlabelled[1:], 16) if self.coloured else self.unlabelled
-            valid = valid & (values != none)
-        rows, columns = np.nonzero(valid)
-        return rows + window.row_off, columns + window.col_off, values[rows, columns]
-
     def _labels(self, values: Array) -> Array:
         """The class of each value."""
         different, code = np.unique(values, return_inverse=True)
-        most = _MOST_COLOURS if self.coloured else _MOST_CLASSES
+        most, what = (_MOST_COLOURS, "colours") if self.coloured else (_MOST_CLASSES, "values")
         if len(different) > most:
-            what = "colours" if self.coloured else "values"
             raise LabelError(
                 f"{self.source} is painted with {len(different):,} {what}: those are shades, not classes. Paint with "
                 "hard edges and save without loss, as PNG or GeoTIFF."
             )
-        classes = self._classes(different)
+        odd = different[different != np.rint(different)]
+        if odd.size:
+            raise LabelError(
+                f"{self.source} has values that are not whole numbers, such as {odd[0]:g}. Expected a class number in "
+                "each pixel."
+            )
+        classes: list[Any] = [f"#{value:06x}" if self.coloured else int(value) for value in different]
         missing = [key for key in self.names if key not in classes]
         if missing:
             raise LabelError(
@@ -493,17 +530,6 @@ class LabelImage:
         elif self.legend is not None:
             classes = [self.legend.names.get(label, label) for label in classes]
         return label_array(classes)[code]
-
-    def _classes(self, values: Array) -> list[Any]:
-        if self.coloured:
-            return [f"#{value:06x}" for value in values]
-        odd = values[values != np.rint(values)]
-        if odd.size:
-            raise LabelError(
-                f"{self.source} has values that are not whole numbers, such as {odd[0]:g}. Expected a class number in "
-                "each pixel."
-            )
-        return [int(value) for value in values]
 
 
 def is_image_name(path: str) -> bool:
@@ -547,20 +573,9 @@ def _key(value: Any, coloured: bool) -> Any:
         raise ParameterError(f"The classes of this image are whole numbers, got {value!r}.") from error
 
 
-def _colours_of(palette: dict[int, tuple[int, ...]]) -> Array:
-    """The colour of each number, coded."""
-    return _colour_codes(np.array([palette.get(i, (0, 0, 0))[:3] for i in range(max(palette) + 1)]).T)
-
-
 def _colour_codes(bands: Array) -> Array:
     red, green, blue = bands.astype(np.int32)
     return (red << 16) | (green << 8) | blue
-
-
-def _centres(image: Image, window: Any) -> Array:
-    """The coordinates of the centres of a window's pixels, row by row."""
-    rows, columns = np.mgrid[: window.height, : window.width].reshape(2, -1)
-    return apply_affine(image.transform, columns + (window.col_off + 0.5), rows + (window.row_off + 0.5))
 
 
 def _refuse_other_size(source: str, own: Image, image: Image) -> None:
@@ -595,15 +610,15 @@ def open_areas(
     ----------
     path : path
         GeoPackage, GeoJSON, Shapefile and what else GDAL reads as shapes; or GeoTIFF, PNG and other images.
-    class_field : str, default None
+    class_field : str, optional
         The field that holds the class, text or whole numbers. May be left out if there is one field only.
-    layer : str, default None
+    layer : str, optional
         Of a file with several layers.
-    crs : str, default None
+    crs : str, optional
         The coordinate system of the areas, for a file that does not say it, such as "EPSG:32632".
-    names : dict, default None
+    names : dict, optional
         Of a painted image: class names by value or by colour, such as ``{1: "water"}`` or ``{"#0000ff": "water"}``.
-    unlabelled : number or colour, default None
+    unlabelled : number or colour, optional
         Of a painted image: what stands for no class; None for its nodata value or transparency, else 0 or black.
 
     Returns

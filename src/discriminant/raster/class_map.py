@@ -19,10 +19,8 @@ from ..data.checks import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..figures.theme import COLOURS
-from ..results import Result, aligned, jsonable, percent, plain, records_of
-from .image import Image, Paths, open_image, opened
-
-Array = np.ndarray[Any, Any]
+from ..results import Result, aligned, columns_of, jsonable, percent, plain, records_of
+from .image import Array, Image, Paths, open_image, opened
 
 REJECTED = "rejected"
 #: The tag of a GeoTIFF that holds the classes, and the one that holds the code of rejected pixels.
@@ -37,7 +35,27 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A code of a map, the class it stands for, and the colour it is drawn in."""
+    """A code of a map, the class it stands for, and the colour it is drawn in.
+
+    Parameters
+    ----------
+    code : int
+        What a pixel holds.
+    label : object
+        The class, as the model has it: text or a number.
+    colour : str
+        Written ``#RRGGBB``.
+
+    See Also
+    --------
+    Legend : All entries of a map.
+
+    Examples
+    --------
+    >>> from discriminant.raster import LegendEntry
+    >>> LegendEntry(3, "water", "#0000ff").name
+    'water'
+    """
 
     code: int
     label: Any
@@ -52,13 +70,25 @@ class LegendEntry:
 class Legend:
     """The codes of a class map.
 
-    Attributes
+    Parameters
     ----------
     classes : tuple of LegendEntry
+        A code, name and colour for each class.
     nodata : int
         The code of pixels without a value; no class has it.
-    rejected : LegendEntry or None
+    rejected : LegendEntry, optional
         The code of pixels that were not given any class.
+
+    See Also
+    --------
+    make_legend : Chooses codes and colours.
+    legend_of_file : Reads the legend of a map.
+
+    Examples
+    --------
+    >>> from discriminant.raster import Legend, LegendEntry
+    >>> Legend((LegendEntry(1, "sand", "#d55e00"), LegendEntry(2, "water", "#0072b2")), nodata=0).names
+    {1: 'sand', 2: 'water'}
     """
 
     classes: tuple[LegendEntry, ...]
@@ -94,7 +124,13 @@ class Legend:
         return {self.nodata: (0, 0, 0, 0), **table}
 
     def tags(self) -> dict[str, str]:
-        """The legend as the map's own metadata."""
+        """The legend as the map's own metadata.
+
+        Returns
+        -------
+        dict
+            Texts by the names of tags.
+        """
         found = {CLASSES_TAG: json.dumps({str(entry.code): entry.label for entry in self.classes}, ensure_ascii=False)}
         return found if self.rejected is None else {**found, REJECTED_TAG: str(self.rejected.code)}
 
@@ -108,14 +144,20 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     Parameters
     ----------
     classes : list
-    reject : bool, default False
+        Labels, in the order of their codes.
+    reject : bool, default=False
         Whether pixels may be given no class: they have a code, too.
-    colours : dict, default None
+    colours : dict, optional
         Colours by class, written ``#RRGGBB``.
 
     Returns
     -------
     Legend
+
+    See Also
+    --------
+    legend_of_file : The legend of a map that was written.
+    classify_image : Writes such maps.
 
     Examples
     --------
@@ -125,7 +167,8 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     8
     """
     labels = [plain(label) for label in classes]
-    codes = labels if _are_codes(labels) else list(range(1, len(labels) + 1))
+    numbered = all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 65_000 for one in labels)
+    codes = labels if numbered else list(range(1, len(labels) + 1))
     if max(codes) > 65_000:
         raise InputError(f"A class map holds at most 65,000 classes, got {len(labels)}. Merge classes first.")
     chosen = _checked_colours(colours or {}, labels)
@@ -142,10 +185,6 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
 def _rejected(code: int, labels: Sequence[Any]) -> LegendEntry:
     """The entry of pixels without a class, by a name that no class has."""
     return LegendEntry(code, REJECTED if REJECTED not in map(str, labels) else f"{REJECTED} (no class)", _REJECT_COLOUR)
-
-
-def _are_codes(labels: list[Any]) -> bool:
-    return all(isinstance(label, int) and not isinstance(label, bool) and 0 <= label <= 65_000 for label in labels)
 
 
 def _checked_colours(colours: Mapping[Any, str], labels: list[Any]) -> dict[str, str]:
@@ -165,7 +204,7 @@ def default_colour(k: int) -> str:
     turn = k - len(COLOURS)
     value = (0.55, 0.9, 0.72)[turn % 3]
     parts = colorsys.hsv_to_rgb((0.08 + turn * _GOLDEN) % 1, 0.65, value)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+    return _hex_colour([round(255 * part) for part in parts])
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -173,13 +212,9 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def hex_colour(shade: Sequence[int] | None) -> str | None:
-    """A colour of red, green and blue, written #RRGGBB.
-
-    >>> hex_colour((255, 128, 0, 255))
-    '#ff8000'
-    """
-    return None if shade is None else "#{:02x}{:02x}{:02x}".format(*shade[:3])
+def _hex_colour(shade: Sequence[int]) -> str:
+    """A colour of red, green and blue, written #RRGGBB."""
+    return "#" + bytes(shade[:3]).hex()
 
 
 def written_legend(path: str | os.PathLike[str]) -> Legend | None:
@@ -203,10 +238,28 @@ def legend_of_file(path: str | os.PathLike[str]) -> Legend:
     Parameters
     ----------
     path : path
+        A class map (``.tif``).
 
     Returns
     -------
     Legend
+
+    See Also
+    --------
+    make_legend : Of classes that are on no map yet.
+    read_class_map : The codes as well.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import legend_of_file, make_legend
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = rasterio.Affine.scale(30)
+    ...     with rasterio.open(f"{folder}/map.tif", "w", "GTiff", 2, 1, 1, None, place, "uint8", 0) as file:
+    ...         file.write(np.array([[[1, 2]]], dtype="uint8"))
+    ...         file.update_tags(**make_legend(["sand", "water"]).tags())
+    ...     legend_of_file(f"{folder}/map.tif").names
+    {1: 'sand', 2: 'water'}
     """
     legend = written_legend(path)
     if legend is None:
@@ -230,7 +283,7 @@ def map_legend(path: str | os.PathLike[str]) -> Legend:
 
 def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:
     return tuple(
-        LegendEntry(code, label, hex_colour(palette.get(code)) or default_colour(k))
+        LegendEntry(code, label, _hex_colour(palette[code]) if code in palette else default_colour(k))
         for k, (code, label) in enumerate(labels.items())
     )
 
@@ -265,13 +318,39 @@ def class_pixels(
     ----------
     class_map : path or Image
         One band of class codes.
-    names : dict, default None
+    names : dict, optional
         The class that each code stands for; by default the codes are the classes.
-    n_jobs : int, default None
+    n_jobs : int, optional
         Threads that read: None as many as BLAS uses, -1 all cores.
+
+    Returns
+    -------
+    dict
+        The number of pixels by class; classes that share a name are added up.
+
+    See Also
+    --------
+    draw_design : Pixels to be checked in each class.
+    area_adjusted_accuracy : Areas with the errors of the map allowed for.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import class_pixels
+    >>> form = {"driver": "GTiff", "count": 1, "width": 3, "height": 2, "dtype": "uint8", "nodata": 0}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with rasterio.open(f"{folder}/map.tif", "w", transform=rasterio.Affine.scale(30), **form) as file:
+    ...         file.write(np.array([[[1, 1, 2], [0, 2, 2]]], dtype="uint8"))
+    ...     class_pixels(f"{folder}/map.tif", {1: "sand", 2: "water"})
+    {'sand': 2, 'water': 3}
     """
     with opened(class_map) as image:
-        return named_pixels(pixels_by_window(image, n_jobs), names, image)
+        counts: Counter[Any] = sum(pixels_by_window(image, n_jobs), Counter())
+        codes = sorted(counts)
+        found: Counter[Any] = Counter()
+        for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
+            found[plain(label)] += counts[code]
+        return dict(found)
 
 
 def pixels_by_window(image: Image, n_jobs: int | None = None) -> list[Counter[Any]]:
@@ -290,14 +369,6 @@ def pixels_by_window(image: Image, n_jobs: int | None = None) -> list[Counter[An
         return Counter(dict(zip(different.tolist(), counts.tolist(), strict=True)))
 
     return side_by_side(counted, list(image.windows()), n_jobs)
-
-
-def named_pixels(counts: list[Counter[Any]], names: Mapping[int, Any] | None, image: Image) -> dict[Any, int]:
-    """The pixels of all windows together, by class."""
-    total: Counter[Any] = sum(counts, Counter())
-    codes = sorted(total)
-    labels = labels_of_codes(np.array(codes), names, image)
-    return {plain(label): total[code] for label, code in zip(labels, codes, strict=True)}
 
 
 def labels_of_codes(codes: Array, names: Mapping[int, Any] | None, image: Image) -> Array:
@@ -340,6 +411,11 @@ class ClassMap(Result):
         The area of a pixel, where the coordinate system has lengths.
     files : tuple of Path
         All files that were written.
+
+    See Also
+    --------
+    classify_image : Writes the map.
+    read_class_map : Reads its codes.
     """
 
     path: Path
@@ -360,13 +436,17 @@ class ClassMap(Result):
         return written_classes(self.legend, self.pixels, self.hectares)
 
     def _columns(self) -> dict[str, Any]:
-        entries = [vars(entry) for entry in self.legend.entries]
-        columns = {"code": "code", "class": "label", "colour": "colour"}
-        found = {name: [entry[field] for entry in entries] for name, field in columns.items()}
-        return {**found, "pixels": [self.pixels[label] for label in found["class"]]}
+        code, label, colour = columns_of(self.legend.entries).values()
+        return {"code": code, "class": label, "colour": colour, "pixels": [self.pixels[one] for one in label]}
 
     def to_dict(self) -> dict[str, Any]:
-        """The map as plain values."""
+        """The map as plain values.
+
+        Returns
+        -------
+        dict
+            A record for each class, and the names of the files.
+        """
         told = {
             "map": str(self.path),
             "classes": records_of(self._columns()),
@@ -400,12 +480,34 @@ def read_class_map(path: str | os.PathLike[str]) -> tuple[Array, Legend, Any]:
     Parameters
     ----------
     path : path
+        Its name ends in ``.tif``.
 
     Returns
     -------
     codes : array of shape (height, width)
+        What each pixel holds.
     legend : Legend
+        What the codes stand for.
     transform : affine.Affine
+        From (column, row) to coordinates.
+
+    See Also
+    --------
+    classify_image : Writes the map.
+    class_pixels : Counts the codes without reading all at once.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import make_legend, read_class_map
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     form = {"height": 1, "count": 1, "dtype": "uint8", "transform": rasterio.Affine.scale(10)}
+    ...     with rasterio.open(f"{folder}/map.tif", "w", driver="GTiff", width=3, **form) as map_file:
+    ...         map_file.write(np.array([[[2, 1, 2]]], dtype="uint8"))
+    ...         map_file.update_tags(**make_legend(["forest", "lake"]).tags())
+    ...     codes, legend, _ = read_class_map(f"{folder}/map.tif")
+    >>> [legend.names[code] for code in codes[0].tolist()]
+    ['lake', 'forest', 'lake']
     """
     legend = legend_of_file(path)
     with open_image(path) as source:

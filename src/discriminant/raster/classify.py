@@ -23,10 +23,9 @@ from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterErro
 from ..files import check_target, whole_files
 from ..results import shown
 from .class_map import ClassMap, Legend, qgis_style
-from .image import Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
+from .image import Array, Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
 from .models import Scorer, pixel_classifier, valued_rows
 
-Array = np.ndarray[Any, Any]
 ProbabilityType = Literal["percent", "float32"]
 
 #: Windows that are read, scored and written at a time are at least so many pixels high and wide; files without tiles
@@ -74,29 +73,30 @@ def classify_image(
     model : fitted classifier of this package or scikit-learn
         Its columns are the bands of the image, in their order.
     image : Image, path or list of paths
+        With the bands the model has learned from.
     output : path
         The class map (``.tif``): uint8, or uint16 and without a colour table where there are more than 255 codes.
-    trained_on : sequence of Band, default None
+    trained_on : sequence of Band, optional
         The bands of the image that the model was trained on: an image with others is refused. None compares with the
         model's ``feature_names_in_``, or only their number.
-    decision : Decision, default None
+    decision : Decision, optional
         Decides by costs instead of the model's own answer; where it abstains, the pixel is rejected.
-    reject : float, default None
+    reject : float, optional
         For models with normal classes: reject pixels whose squared Mahalanobis distance from their class is above this
         quantile of the chi-square distribution, such as 0.99.
-    probability, probabilities : path, default None
+    probability, probabilities : path, optional
         Also write the probability of the most probable class, or of every class (a band each).
-    probability_type : {"percent", "float32"}, default "percent"
+    probability_type : {"percent", "float32"}, default="percent"
         Whole percent (uint8, no value 255), or shares (float32, no value NaN).
-    colours : dict, default None
+    colours : dict, optional
         Colours by class, written ``#RRGGBB``.
-    overviews : bool, default False
+    overviews : bool, default=False
         Add smaller copies of the rasters to the files, which makes large maps quick to look at.
-    overwrite : bool, default False
+    overwrite : bool, default=False
         Replace files that exist.
-    n_jobs : int, default -1
+    n_jobs : int, default=-1
         Threads: -1 all cores, None as many as BLAS uses. The map does not depend on it.
-    progress : bool or None, default False
+    progress : bool or None, default=False
         Whether to show a bar; None: on a terminal, if it takes long.
 
     Returns
@@ -278,11 +278,8 @@ class RasterFile:
     @property
     def reductions(self) -> list[int]:
         """By how much each overview is smaller."""
-        found, factor = [], 2
-        while self.overviews and max(self.grid["height"], self.grid["width"]) * 2 > factor * _SMALLEST_OVERVIEW:
-            found.append(factor)
-            factor *= 2
-        return found
+        longest = max(self.grid["height"], self.grid["width"]) if self.overviews else 0
+        return [2**k for k in range(1, 32) if 2 * longest > 2**k * _SMALLEST_OVERVIEW]
 
 
 def tile_of(height: int) -> tuple[int, int]:
@@ -369,20 +366,16 @@ def _finish(raster: RasterFile, part: Path) -> None:
     if raster.reductions:
         with rasterio.open(part, "r+") as dataset:
             dataset.build_overviews(raster.reductions, resampling.average if raster.smooth else resampling.nearest)
+    # GDAL may write its last tiles when a file is closed, and then tells nobody that the disk was full.
+    n_bytes = part.stat().st_size
     with rasterio.open(part) as dataset:
-        _refuse_missing_tiles(raster, dataset, part.stat().st_size)
+        for band in dataset.indexes:
+            for (row, column), _ in dataset.block_windows(band):
+                tags = [f"BLOCK_{what}_{column}_{row}" for what in ("OFFSET", "SIZE")]
+                where = [dataset.get_tag_item(tag, "TIFF", bidx=band) for tag in tags]
+                if None in where or sum(map(int, where)) > n_bytes:
+                    raise OSError(f"tile {column}_{row} of band {band} is missing in {raster.path.name!r}")
     for level in range(len(raster.reductions)):
         with rasterio.open(part, overview_level=level) as dataset:
             for _, window in dataset.block_windows(1):
                 dataset.read(window=window)
-
-
-def _refuse_missing_tiles(raster: RasterFile, dataset: Any, n_bytes: int) -> None:
-    """GDAL may write its last tiles when a file is closed, and then tells nobody that the disk was full."""
-    for band in dataset.indexes:
-        for (row, column), _ in dataset.block_windows(band):
-            place = f"{column}_{row}"
-            offset = dataset.get_tag_item(f"BLOCK_OFFSET_{place}", "TIFF", bidx=band)
-            size = dataset.get_tag_item(f"BLOCK_SIZE_{place}", "TIFF", bidx=band)
-            if offset is None or size is None or int(offset) + int(size) > n_bytes:
-                raise OSError(f"tile {place} of band {band} is missing in {raster.path.name!r}")

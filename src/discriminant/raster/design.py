@@ -20,10 +20,8 @@ from ..engine import side_by_side
 from ..errors import InputError, ParameterError, Setting
 from ..files import whole_file
 from ..results import Result, aligned, percent, plain, records_of, shortened, shown
-from .class_map import named_pixels, pixels_by_window
-from .image import Image, Paths, apply_affine, extra, opened
-
-Array = np.ndarray[Any, Any]
+from .class_map import labels_of_codes, pixels_by_window
+from .image import Array, Image, Paths, apply_affine, extra, opened
 
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 
@@ -50,6 +48,10 @@ class SampleDesign(Result):
         The centres of the pixels, in the coordinate system of the map.
     crs : str or None
         That system as WKT.
+
+    See Also
+    --------
+    draw_design : Draws the pixels.
     """
 
     strata: list[Any]
@@ -65,6 +67,11 @@ class SampleDesign(Result):
         """Write the points to a GeoPackage or GeoJSON file, with an empty field ``reference`` to fill in.
 
         The file appears whole or not at all, and takes the place of one of its name.
+
+        Parameters
+        ----------
+        path : path
+            Its name ends in ``.gpkg`` or ``.geojson``.
         """
         shapely, target, driver = extra("shapely"), Path(path), points_driver(path)
         points = shapely.to_wkb(shapely.points(self.coordinates))
@@ -79,7 +86,13 @@ class SampleDesign(Result):
         return {"class": self.strata, "pixels": self.pixels.tolist(), "to_check": self.allocation.tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers and text; ``strata`` has the table of `to_frame`."""
+        """Everything in plain numbers and text.
+
+        Returns
+        -------
+        dict
+            ``strata`` has the table of `to_frame`.
+        """
         return {**super().to_dict(), "strata": records_of(self._columns())}
 
     def __str__(self) -> str:
@@ -101,7 +114,8 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
         The share of each class in the map.
     users_accuracy : number or array-like
         The user's accuracy that is expected of each.
-    standard_error : float, default 0.01
+    standard_error : float, default=0.01
+        Of the overall accuracy, as a share.
 
     Returns
     -------
@@ -110,6 +124,10 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
     See Also
     --------
     allocate : How they are spread over the classes.
+
+    References
+    ----------
+    Cochran, W. G. (1977). Sampling Techniques, 3rd ed. Wiley. Equation 5.25.
 
     Examples
     --------
@@ -136,13 +154,20 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
     Parameters
     ----------
     total : int
+        Of all classes.
     pixels : array-like of int
         How many pixels of the map each class has.
-    at_least : int, default 50
+    at_least : int, default=50
+        What rare classes get.
 
     Returns
     -------
     array of int
+
+    See Also
+    --------
+    sample_size : How many are needed in all.
+    draw_design : Draws them.
 
     Examples
     --------
@@ -162,21 +187,16 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
     free = np.ones(len(size), bool)
     while True:
         rest = min(total, int(size.sum())) - given[~free].sum()
-        share = np.zeros(len(size)) if not free.any() else rest * size * free / max(size[free].sum(), 1)
-        low = free & (share < floor)
+        share = rest * size[free] / max(size[free].sum(), 1)
+        low = share < floor[free]
         if not low.any():
             break
-        free &= ~low
-    given[free] = _rounded(share[free], int(rest))
+        free[np.flatnonzero(free)[low]] = False
+    # Whole numbers of the same sum: those with the largest remainders are rounded up.
+    whole = np.floor(share + 1e-9).astype(np.int64)
+    whole[np.argsort(whole - share, kind="stable")[: int(rest) - whole.sum()]] += 1
+    given[free] = whole
     return given
-
-
-def _rounded(shares: Array, total: int) -> Array:
-    """Whole numbers of this sum near the shares: those with the largest remainders are rounded up."""
-    whole = np.floor(shares + 1e-9).astype(np.int64)
-    up = np.argsort(whole - shares, kind="stable")[: total - whole.sum()]
-    whole[up] += 1
-    return whole
 
 
 def draw_design(
@@ -195,19 +215,20 @@ def draw_design(
     ----------
     class_map : path or Image
         One band of class codes.
-    total : int, default None
+    total : int, optional
         How many; None for what `sample_size` gives for ``users_accuracy`` and ``standard_error``, but at least
         ``at_least`` in each class.
-    at_least : int, default 50
+    at_least : int, default=50
         The fewest in a class, see `allocate`.
-    users_accuracy : number or dict by class, default 0.8
+    users_accuracy : number or dict by class, default=0.8
         What is expected of the map.
-    standard_error : float, default 0.01
+    standard_error : float, default=0.01
         Wanted for the overall accuracy.
-    names : dict, default None
+    names : dict, optional
         The class that each code of the map stands for; by default the codes are the classes.
-    random_state : int or Generator, default 0
-    n_jobs : int, default None
+    random_state : int or Generator, default=0
+        Another one draws other pixels.
+    n_jobs : int, optional
         Threads that read.
 
     Returns
@@ -236,16 +257,18 @@ def draw_design(
     """
     with opened(class_map) as image:
         by_window = pixels_by_window(image, n_jobs)
-        found = named_pixels(by_window, names, image)
-        if not found:
+        codes = sorted(set().union(*by_window))
+        if not codes:
             raise InputError(f"The map {image.label} has no pixel with a class.")
-        strata, pixels = list(found), np.array(list(found.values()))
+        codes_of: dict[Any, list[int]] = {}
+        for label, code in zip(labels_of_codes(np.array(codes), names, image), codes, strict=True):
+            codes_of.setdefault(plain(label), []).append(code)
+        counts = np.array([[sum(own[code] for code in group) for group in codes_of.values()] for own in by_window])
+        strata, pixels = list(codes_of), counts.sum(axis=0)
         allocation = allocate(_total(total, strata, pixels, at_least, users_accuracy, standard_error), pixels, at_least)
         rng = np.random.default_rng(random_state)
-        drawn = zip(_codes_of(strata, names), pixels, allocation, strict=True)
-        ordinals = {code: np.sort(rng.choice(size, n, replace=False)) for code, size, n in drawn}
-        counts = np.array([[own[code] for code in ordinals] for own in by_window])
-        places = _located(image, counts, ordinals, n_jobs)
+        ordinals = [np.sort(rng.choice(size, n, replace=False)) for size, n in zip(pixels, allocation, strict=True)]
+        places = _located(image, counts, list(codes_of.values()), ordinals, n_jobs)
         rows, columns, stratum = places[:, rng.permutation(places.shape[1])]
         centres = apply_affine(image.transform, columns + 0.5, rows + 0.5)
         crs = None if image.crs is None else image.crs.to_wkt()
@@ -267,17 +290,12 @@ def _total(
     return max(wanted, int(np.minimum(pixels, at_least).sum()))
 
 
-def _codes_of(strata: Sequence[Any], names: Mapping[int, Any] | None) -> list[int]:
-    if names is None:
-        return [int(label) for label in strata]
-    by_label = {plain(label): int(code) for code, label in names.items()}
-    return [by_label[label] for label in strata]
+def _located(
+    image: Image, counts: Array, codes: Sequence[list[int]], ordinals: Sequence[Array], n_jobs: int | None
+) -> Array:
+    """Rows, columns and stratum, shape (3, n), of the pixels that have these numbers among those of their stratum.
 
-
-def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: int | None) -> Array:
-    """Rows, columns and stratum, shape (3, n), of the pixels that have these numbers among those of their code.
-
-    ``counts`` says how many pixels of each code every window has: only windows with chosen ones are read.
+    ``counts`` says how many pixels of each stratum every window has: only windows with chosen ones are read.
     """
     ends = np.cumsum(counts, axis=0)
 
@@ -285,14 +303,14 @@ def _located(image: Image, counts: Array, ordinals: dict[int, Array], n_jobs: in
         window, starts, stops = task
         wanted = [
             numbers[slice(*np.searchsorted(numbers, (start, stop)))] - start
-            for numbers, start, stop in zip(ordinals.values(), starts, stops, strict=True)
+            for numbers, start, stop in zip(ordinals, starts, stops, strict=True)
         ]
         if not any(part.size for part in wanted):
             return []
         values, valid = image.read(window)
         found = []
-        for i, (code, part) in enumerate(zip(ordinals, wanted, strict=True)):
-            rows, columns = np.nonzero(valid & (values[0] == code)) if part.size else (part, part)
+        for i, (own, part) in enumerate(zip(codes, wanted, strict=True)):
+            rows, columns = np.nonzero(valid & np.isin(values[0], own)) if part.size else (part, part)
             found.append((rows[part] + window.row_off, columns[part] + window.col_off, np.full(len(part), i)))
         return found
 

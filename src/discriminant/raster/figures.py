@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +15,12 @@ from ..figures import theme
 from ..figures.plane import LabelledPoints, add_points, box, shown_rows
 from .accuracy import AreaAdjusted
 from .class_map import Legend, map_legend, rgb
-from .image import Image, extra, no_georeference_warning, open_image
+from .image import Array, Image, extra, no_georeference_warning, open_image
 from .samples import Samples
 from .separability import SCALE, ClassSeparability
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-Array = np.ndarray[Any, Any]
 
 _BINS = 40
 #: Numbers in the cells of a larger matrix could not be read; they stand in the hover texts.
@@ -113,7 +112,7 @@ def band_scatter(samples: Samples, first: str | None = None, second: str | None 
     Parameters
     ----------
     samples : Samples
-    first, second : str, default None
+    first, second : str, optional
         Bands; None for the first two.
 
     Returns
@@ -159,11 +158,8 @@ def discriminant_scatter(samples: Samples) -> Figure:
 def _scatter(samples: Samples, plane: Array, names: list[str], title: str) -> Figure:
     codes = np.searchsorted(samples.classes, samples.y)
     points = LabelledPoints(plane, codes, samples.classes, names)
-    made = theme.figure(
-        title,
-        f"{theme.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}",
-        legend={"title": {"text": "class"}},
-    )
+    words = f"{theme.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}"
+    made = theme.figure(title, words, legend={"title": {"text": "class"}})
 
     def hover(i: int) -> str:
         place = f"row {samples.rows[i]}, column {samples.columns[i]}"
@@ -199,9 +195,7 @@ def separability_matrix(found: ClassSeparability) -> Figure:
     )
     places = list(range(len(names)))
     text = [["" if np.isnan(value) else f"{value:.2f}" for value in row] for row in values]
-    hover = [
-        [f"{a} and {b}: {cell}" for b, cell in zip(names, row, strict=True)] for a, row in zip(names, text, strict=True)
-    ]
+    hover = [[f"{names[i]} and {names[j]}: {text[i][j]}" for j in places] for i in places]
     made.add_heatmap(
         z=values, x=places, y=places, zmin=0, zmax=2, xgap=2, ygap=2, hoverongaps=False,
         colorscale=[[0, theme.colour(4)], [0.5, "#f7e6d8"], [1, "#ffffff"]],
@@ -219,7 +213,7 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     Parameters
     ----------
     found : AreaAdjusted
-    unit : str, default ""
+    unit : str, default=""
         Of the areas, such as "ha".
 
     Returns
@@ -270,8 +264,7 @@ def shown_bands(image: Image) -> tuple[int, ...]:
 
 def image_picture(image: Image, side: int = _SIDE) -> bytes:
     """A picture of an image as PNG, each band stretched to its own range; pixels without a value are transparent."""
-    bands = shown_bands(image)
-    values, valid = _thinned(image, lambda array: array[list(bands)], side)
+    values, valid = _thinned(image, shown_bands(image), side)
     shades = np.stack([_stretched(band, valid) for band in values])
     if len(shades) == 1:
         shades = shades.repeat(3, axis=0)
@@ -282,7 +275,7 @@ def map_picture(path: str | os.PathLike[str], side: int = _SIDE) -> tuple[bytes,
     """A picture of a class map in the colours of its legend as PNG, and the legend."""
     legend = map_legend(path)
     with open_image(path) as image:
-        codes, valid = _thinned(image, lambda array: array[:1], side)
+        codes, valid = _thinned(image, (0,), side)
     entries = sorted(legend.entries, key=lambda entry: entry.code)
     known, colours = np.array([entry.code for entry in entries]), np.array([rgb(entry.colour) for entry in entries])
     place = np.minimum(np.searchsorted(known, codes[0]), len(known) - 1)
@@ -291,22 +284,19 @@ def map_picture(path: str | os.PathLike[str], side: int = _SIDE) -> tuple[bytes,
     return _png(np.where(drawn, shades, 0).astype(np.uint8)), legend
 
 
-def _thinned(image: Image, part: Callable[[Array], Array], side: int) -> tuple[Array, Array]:
-    """Every n-th row and column of an image, read window by window."""
+def _thinned(image: Image, bands: Sequence[int], side: int) -> tuple[Array, Array]:
+    """Every n-th row and column of some bands of an image, read window by window."""
     step = max(1, -(-max(image.shape) // side))
     height, width = (-(-length // step) for length in image.shape)
-    values: Array | None = None
+    values = np.zeros((len(bands), height, width), dtype=image.dtype)
     valid = np.zeros((height, width), dtype=bool)
     for window in image.windows():
         array, seen = image.read(window)
         top, left = -window.row_off % step, -window.col_off % step
-        chosen = part(array)[:, top::step, left::step]
-        if values is None:
-            values = np.zeros((len(chosen), height, width), dtype=chosen.dtype)
+        chosen = array[list(bands), top::step, left::step]
         row, column = (window.row_off + top) // step, (window.col_off + left) // step
         where = (slice(row, row + chosen.shape[1]), slice(column, column + chosen.shape[2]))
         values[:, *where], valid[where] = chosen, seen[top::step, left::step]
-    assert values is not None
     return values, valid
 
 

@@ -58,6 +58,26 @@ class Band:
     """A band of an image: what it is called, what its values are, and whether its name was written in the file.
 
     A band without a name of its own is called after its number or, in a stack of files, after its file.
+
+    Parameters
+    ----------
+    name : str
+        What the band is called.
+    dtype : str
+        The type of its values, such as "uint16".
+    named : bool, default=False
+        Whether the file says the name.
+
+    See Also
+    --------
+    Image : Has bands.
+    refuse_other_bands : Compares them.
+
+    Examples
+    --------
+    >>> from discriminant.raster import Band
+    >>> Band("near infrared", "uint16", named=True).name
+    'near infrared'
     """
 
     name: str
@@ -75,8 +95,8 @@ class _Source:
     alpha: int | None  # the band that hides pixels by 0
     masked: bool  # whether a mask beside the bands does
 
-    def read(self, dataset: Any, window: Any) -> tuple[Array, Array | None]:
-        """The values of a window, and where neither an alpha band nor a mask hides them; None without either."""
+    def read(self, dataset: Any, window: Any) -> tuple[Array, Array | bool]:
+        """The values of a window, and where neither an alpha band nor a mask hides them; True without either."""
         try:
             values, hiding = dataset.read(self.indexes, window=window), None
             if self.alpha is not None:
@@ -89,7 +109,7 @@ class _Source:
                 f"{self.path!r} cannot be read{where}: {error.__cause__ or error}. The file seems to be damaged or cut "
                 "short: copy it again."
             ) from error
-        return values, None if hiding is None else hiding > 0
+        return values, True if hiding is None else hiding > 0
 
 
 class Image:
@@ -97,16 +117,23 @@ class Image:
 
     Made by `open_image`; a context manager, and safe to read from many threads: each has file handles of its own.
 
+    Parameters
+    ----------
+    paths : sequence of str
+        The files whose bands are stacked.
+
     Attributes
     ----------
-    paths : tuple of str
     bands : tuple of Band
+        In the order of the files.
     n_bands, band_names, dtypes : int, and tuples of str
         Of the bands.
     dtype : numpy dtype
         The type in which all bands are read together.
-    shape : (height, width)
+    shape : tuple of int
+        Height and width.
     crs : rasterio CRS or None
+        The coordinate system.
     transform : affine.Affine
         From (column, row) to coordinates; the identity for an image without georeference.
     georeferenced : bool
@@ -119,6 +146,24 @@ class Image:
         The metadata of the first file.
     palette : dict or None
         Of an image whose only band holds numbers of colours: the colour (red, green, blue, alpha) of each number.
+
+    See Also
+    --------
+    open_image : Makes one.
+    draw_samples : Pixels of training areas.
+    classify_image : The class of every pixel.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     grid = {"transform": rasterio.Affine.scale(30), "dtype": "uint8"}
+    ...     with rasterio.open(f"{folder}/photo.tif", "w", "GTiff", 4, 3, 3, **grid) as file:
+    ...         file.write(np.zeros((3, 3, 4), dtype="uint8"))
+    ...     with Image([f"{folder}/photo.tif"]) as image:
+    ...         image
+    Image 'photo.tif': 4 x 3 pixels, bands red, green, blue
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -175,7 +220,18 @@ class Image:
         return f"{Path(self.paths[0]).name!r}{more}"
 
     def block_shape(self, block: int = 512) -> tuple[int, int]:
-        """Height and width of a window of whole tiles that is at least ``block`` pixels high and wide."""
+        """Height and width of a window of whole tiles that is at least ``block`` pixels high and wide.
+
+        Parameters
+        ----------
+        block : int, default=512
+            The least side, in pixels.
+
+        Returns
+        -------
+        tuple of int
+            Height and width.
+        """
         check_integer("block", block, 1)
         down, across = (-(-block // side) * side for side in self._tile)
         return down, across
@@ -185,6 +241,16 @@ class Image:
 
         Those at the right and lower edge end with the image. A tile belongs to one window only, so that none is
         decompressed twice (in a stack of files that holds for those with the largest tiles).
+
+        Parameters
+        ----------
+        block : int, default=512
+            The least height and width of a window.
+
+        Yields
+        ------
+        rasterio Window
+            The next one.
         """
         window = extra("rasterio.windows").Window
         (height, width), (down, across) = self.shape, self.block_shape(block)
@@ -197,14 +263,27 @@ class Image:
 
         A pixel holds no value where a band has its nodata value, NaN or infinity, or where an alpha band or a mask
         hides it. Without a window the whole image is read.
+
+        Parameters
+        ----------
+        window : rasterio Window, optional
+            The part to read.
+
+        Returns
+        -------
+        values : array of shape (bands, height, width)
+            In the type of the image.
+        valid : bool array of shape (height, width)
+            Where all bands hold a value.
         """
-        parts, valid = [], None
+        parts: list[Array] = []
+        valid: Any = True
         for source, dataset in zip(self._sources, self._datasets(), strict=True):
             values, seen = source.read(dataset, window)
             parts.append(values)
-            valid = _both(valid, _both(seen, _holding_values(values, source.nodata)))
+            valid = valid & seen & _holding_values(values, source.nodata)
         array = parts[0] if len(parts) == 1 else np.concatenate([part.astype(self.dtype) for part in parts])
-        return array.astype(self.dtype, copy=False), np.ones(array.shape[1:], bool) if valid is None else valid
+        return array.astype(self.dtype, copy=False), np.ones(array.shape[1:], bool) if valid is True else valid
 
     def close(self) -> None:
         """Close all files; the image cannot be read after that."""
@@ -243,6 +322,11 @@ def open_image(paths: Paths) -> Image:
     -------
     Image
 
+    See Also
+    --------
+    draw_samples : The pixels of an image in training areas.
+    Image : What is opened.
+
     Examples
     --------
     >>> import tempfile, rasterio, numpy as np
@@ -278,7 +362,25 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
     Parameters
     ----------
     trained : sequence of Band
+        Of the image the model has learned from.
     image : Image
+        Another one, to be classified.
+
+    See Also
+    --------
+    classify_image : Refuses other bands before it begins.
+    open_image : Opens the image.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import Band, open_image, refuse_other_bands
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     form = {"transform": rasterio.Affine.scale(10), "count": 3, "dtype": "uint8"}
+    ...     with rasterio.open(f"{folder}/new.tif", "w", driver="GTiff", width=2, height=2, **form) as file:
+    ...         file.write(np.ones((3, 2, 2), dtype="uint8"))
+    ...     with open_image(f"{folder}/new.tif") as image:
+    ...         refuse_other_bands([Band(name, "uint8", True) for name in ("red", "green", "blue")], image)
     """
     wanted, found = [band.name for band in trained], list(image.band_names)
     both = f"Trained on {', '.join(wanted)}; {image.label} has {', '.join(found)}."
@@ -375,21 +477,15 @@ def _bands(sources: list[_Source], datasets: list[Any]) -> tuple[Band, ...]:
     )
 
 
-def _holding_values(values: Array, nodata: tuple[float | None, ...]) -> Array | None:
-    """Where every band has a value, or None where that is everywhere."""
-    valid: Array | None = np.asarray(np.isfinite(values).all(axis=0)) if values.dtype.kind == "f" else None
+def _holding_values(values: Array, nodata: tuple[float | None, ...]) -> Array | bool:
+    """Where every band has a value, or True where that is everywhere."""
+    valid: Any = np.isfinite(values).all(axis=0) if values.dtype.kind == "f" else True
     for band, value in zip(values, nodata, strict=True):
         whole = band.dtype.kind != "f"
         if value is not None and np.isfinite(value) and (not whole or float(value).is_integer()):
             # No pixel equals a whole number beyond the type of the band.
-            valid = _both(valid, np.asarray(band != (int(value) if whole else value)))
+            valid = valid & (band != (int(value) if whole else value))
     return valid
-
-
-def _both(first: Array | None, second: Array | None) -> Array | None:
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second
 
 
 def apply_affine(transform: Sequence[float], x: Array, y: Array) -> Array:

@@ -52,12 +52,18 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
         within classes. ``logistic``: logistic regression with a weak penalty. ``svm``: support vector machine.
     classes : list
         The classes that are going to be told apart.
-    priors : dict, default None
+    priors : dict, optional
         How frequent each class is on the ground, by name.
 
     Returns
     -------
-    A classifier of this package.
+    classifier
+        One of this package.
+
+    See Also
+    --------
+    classify_image : The map of a fitted model.
+    held_out_accuracy : How right it is on areas it has not seen.
 
     Examples
     --------
@@ -214,14 +220,25 @@ def split_by_area(
     Parameters
     ----------
     samples : Samples
-    test_share : float, default 0.3
-    block : int, default None
+        At least two areas of each class.
+    test_share : float, default=0.3
+        Above 0 and below 1.
+    block : int, optional
         Areas with their centres in one square of so many pixels stay together.
-    random_state : int or Generator, default 0
+    random_state : int or Generator, default=0
+        Which areas are drawn.
 
     Returns
     -------
-    training, test : Samples
+    training : Samples
+        To learn from.
+    test : Samples
+        To test with.
+
+    See Also
+    --------
+    held_out_accuracy : Every area is held out once.
+    cross_validate_areas : The same for several models and measures.
 
     Examples
     --------
@@ -256,11 +273,15 @@ def cross_validate_areas(
 
     Parameters
     ----------
-    models : a classifier, a list of them, or a dict from names to classifiers
+    models : classifier, list or dict
+        One or several, or classifiers by name.
     samples : Samples
-    folds, block
-        As in `held_out_accuracy`.
-    **more
+        Their areas are held out in turn.
+    folds : int, default=5
+        So many parts, one of which is held out at a time.
+    block : int, optional
+        Side of squares, in pixels, whose areas stay in one part.
+    **more : object
         Further parameters of `discriminant.cross_validate`.
 
     Returns
@@ -270,6 +291,22 @@ def cross_validate_areas(
     See Also
     --------
     held_out_accuracy : The accuracy of a map, with its costs and rejection.
+
+    References
+    ----------
+    Roberts, D. R. et al. (2017). Cross-validation strategies for data with temporal, spatial, hierarchical, or
+    phylogenetic structure. Ecography 40, 913-929.
+
+    Examples
+    --------
+    >>> from discriminant import GaussianNB, LinearDiscriminantAnalysis
+    >>> from discriminant.raster import Band, Samples
+    >>> classes, area = np.tile(["sand", "water"], 60), np.arange(120) % 12
+    >>> X = np.random.default_rng(1).normal(2.0 * (classes == "sand")[:, None], 1.0, (120, 1))
+    >>> samples = Samples(X, classes, area, area, area, (Band("red", "float64"),))
+    >>> found = cross_validate_areas([LinearDiscriminantAnalysis(), GaussianNB()], samples, folds=3)
+    >>> len(found.models)
+    2
     """
     groups, _ = _groups_and_counts(samples, block)
     return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
@@ -296,14 +333,18 @@ def held_out_accuracy(
     model : classifier
         Need not be fitted.
     samples : Samples
-    folds : int, default 5
-    block : int, default None
+        With areas of each class in several places.
+    folds : int, default=5
+        How many parts of areas take turns.
+    block : int, optional
         Areas with their centres in one square of so many pixels are held out together.
-    decision, reject
-        As in `classify_image`.
-    random_state : int or Generator, default 0
+    decision : Decision, optional
+        The costs of the map.
+    reject : float, optional
+        Its rejection, see `classify_image`.
+    random_state : int or Generator, default=0
         Decides which areas are held out together.
-    n_jobs : int, default None
+    n_jobs : int, optional
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Returns

@@ -19,9 +19,7 @@ from ..files import write_whole
 from ..moments.statistic import ClassMoments
 from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown
 from .areas import AreaPixels, area_finding, as_areas, told_findings
-from .image import Band, Image, Paths, apply_affine, extra, opened, refuse_palette
-
-Array = np.ndarray[Any, Any]
+from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
 _BLOCK = 256
@@ -30,13 +28,38 @@ _KEY = b"discriminant"
 _PLACES = ("class", "area", "row", "column")
 #: The usual advice: a class needs so many pixels for each band.
 _PIXELS_PER_BAND = 10
+_TRANSPARENT = (
+    "is marked as transparency (alpha), so it hides pixels and is no band to learn from. If it holds values, give it a "
+    "name (a band description)."
+)
 
 
 @dataclass(frozen=True)
 class SampleOrigin:
     """Where samples come from: files, size and place of the image.
 
-    ``crs`` is written as WKT; ``transform`` has the six numbers of the affine map from (column, row) to coordinates.
+    The affine map leads from (column, row) to coordinates.
+
+    Parameters
+    ----------
+    paths : tuple of str, default=()
+        The files of the image.
+    shape : tuple of int, default=(0, 0)
+        Its height and width.
+    crs : str, optional
+        Its coordinate system as WKT.
+    transform : tuple of float, default=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        Six numbers, as `affine.Affine` takes them.
+
+    See Also
+    --------
+    Samples : Have an origin.
+
+    Examples
+    --------
+    >>> from discriminant.raster import SampleOrigin
+    >>> SampleOrigin(("photo.png",), (600, 800)).crs is None
+    True
     """
 
     paths: tuple[str, ...] = ()
@@ -64,6 +87,12 @@ class Samples(Result):
     origin : SampleOrigin
     findings : tuple of Finding
         What is worth knowing: areas that overlap, lie outside, have no pixel; classes with few pixels.
+
+    See Also
+    --------
+    draw_samples : Takes them from an image.
+    load_samples : Reads them from a file.
+    split_by_area : Some to learn from, others to test with.
     """
 
     X: Array
@@ -98,16 +127,46 @@ class Samples(Result):
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
     def to_training(self) -> tuple[Array, Array, Array]:
-        """Rows, labels and groups (areas) for `fit` and for cross-validation that holds out whole areas."""
+        """Rows, labels and groups (areas) for `fit` and for cross-validation that holds out whole areas.
+
+        Returns
+        -------
+        X : array of shape (n_pixels, n_bands)
+            The values.
+        y, groups : arrays of shape (n_pixels,)
+            Class and area of each pixel.
+        """
         return self.X, self.y, self.areas
 
     def take(self, chosen: Any) -> Samples:
-        """Some of the pixels: a mask, or their numbers."""
+        """Some of the pixels: a mask, or their numbers.
+
+        Parameters
+        ----------
+        chosen : array-like
+            Of bool or int.
+
+        Returns
+        -------
+        Samples
+            With the same bands, origin and findings.
+        """
         part = {key: getattr(self, key)[chosen] for key in ("X", "y", "areas", "rows", "columns")}
         return replace(self, **part)
 
     def of_classes(self, classes: Any) -> Samples:
-        """The pixels of some classes only."""
+        """The pixels of some classes only.
+
+        Parameters
+        ----------
+        classes : list
+            Those to keep.
+
+        Returns
+        -------
+        Samples
+            Without the others.
+        """
         wanted = [plain(label) for label in classes]
         unknown = [label for label in wanted if label not in self.classes.tolist()]
         if unknown:
@@ -123,7 +182,13 @@ class Samples(Result):
         return {**self._places(), **dict(zip("xy", self.coordinates.T, strict=True)), **bands}
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of the classes and of the image, as plain values."""
+        """What is known of the classes and of the image, as plain values.
+
+        Returns
+        -------
+        dict
+            The statistics, ``origin`` and ``findings``; not the pixels.
+        """
         return {**self.statistics.to_dict(), "origin": jsonable(self.origin), "findings": jsonable(self.findings)}
 
     def __str__(self) -> str:
@@ -145,10 +210,12 @@ def draw_samples(
     Parameters
     ----------
     image : path, list of paths, or Image
-    areas : path, or what `open_areas` gives
-    class_field : str, default None
+        The bands.
+    areas : path, Areas or LabelImage
+        Where classes are known, see `open_areas`.
+    class_field : str, optional
         For a path: the field that holds the class.
-    n_jobs : int, default None
+    n_jobs : int, optional
         Threads that read: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
     Returns
@@ -186,7 +253,16 @@ def draw_samples(
     with opened(image) as source:
         refuse_palette(source)
         nothing = f"No pixel of {source.label} could be sampled with {areas.source}."
-        return _samples(source, *pixel_values(source, areas.pixels(source), nothing, n_jobs))
+        values, pixels = pixel_values(source, areas.pixels(source), nothing, n_jobs)
+        crs = None if source.crs is None else source.crs.to_wkt()
+        origin = SampleOrigin(source.paths, source.shape, crs, tuple(map(float, source.transform[:6])))
+        y, ids = pixels.labels[pixels.area], pixels.ids[pixels.area]
+        samples = Samples(np.ascontiguousarray(values), y, ids, pixels.rows, pixels.columns, source.bands, origin)
+        transparent = [
+            area_finding("note", "alpha", f"{band[0].upper()}{band[1:]} {_TRANSPARENT}") for band in source.alpha_bands
+        ]
+        findings = (*transparent, *pixels.findings, *_thin_classes(samples, pixels.labels))
+        return replace(samples, findings=findings)
 
 
 def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | None) -> tuple[Array, AreaPixels]:
@@ -199,8 +275,8 @@ def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | N
     block = (pixels.rows // down) * (-(-width // across)) + pixels.columns // across
     order = np.argsort(block, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1) if len(order) else []
-    values = np.empty((pixels.n_pixels, image.n_bands), dtype=image.dtype)
-    valid = np.zeros(pixels.n_pixels, dtype=bool)
+    values = np.empty((len(block), image.n_bands), dtype=image.dtype)
+    valid = np.zeros(len(block), dtype=bool)
     window = extra("rasterio.windows").Window
 
     def read(part: Array) -> None:
@@ -216,23 +292,9 @@ def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | N
     lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
     words = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
     kept = pixels.take(valid).noting("warning" if gone.size else "note", "nodata", "" if valid.all() else words + lost)
-    if not kept.n_pixels:
+    if not valid.any():
         raise DegenerateDataError(" ".join([nothing, *(str(finding.message) for finding in kept.findings)]))
     return values[valid], kept
-
-
-def _samples(image: Image, values: Array, pixels: AreaPixels) -> Samples:
-    transform = tuple(float(number) for number in image.transform[:6])
-    origin = SampleOrigin(image.paths, image.shape, None if image.crs is None else image.crs.to_wkt(), transform)
-    y, areas = pixels.labels[pixels.area], pixels.ids[pixels.area]
-    samples = Samples(np.ascontiguousarray(values), y, areas, pixels.rows, pixels.columns, image.bands, origin)
-    return replace(samples, findings=(*_transparency(image), *pixels.findings, *_thin_classes(samples, pixels.labels)))
-
-
-def _transparency(image: Image) -> list[Finding]:
-    words = "is marked as transparency (alpha), so it hides pixels and is no band to learn from. If it holds values, "
-    words += "give it a name (a band description)."
-    return [area_finding("note", "alpha", f"{band[0].upper()}{band[1:]} {words}") for band in image.alpha_bands]
 
 
 def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
@@ -262,7 +324,14 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     samples : Samples
+        What to keep.
     path : path
+        A file of this name is replaced.
+
+    See Also
+    --------
+    load_samples : Reads the file.
+    draw_samples : Makes samples.
 
     Examples
     --------
@@ -275,8 +344,18 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     ...     load_samples(f"{folder}/samples.parquet").y
     array(['sand', 'water'], dtype='<U5')
     """
-    content = {".parquet": _parquet, ".npz": _npz}[_ending(path)](samples)
-    write_whole(path, content)
+    ending, stream = _ending(path), io.BytesIO()
+    parts = {"bands": samples.bands, "origin": samples.origin, "findings": samples.findings}
+    description = json.dumps(jsonable({"format": _FORMAT, "version": _VERSION, **parts}))
+    if ending == ".parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(samples._columns(), metadata={_KEY: description}), stream)
+    else:
+        arrays: dict[str, Any] = {"X": samples.X, "description": np.array(description), **samples._places()}
+        np.savez_compressed(stream, **arrays)
+    write_whole(path, stream.getvalue())
 
 
 def load_samples(path: str | os.PathLike[str]) -> Samples:
@@ -285,16 +364,32 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
     Parameters
     ----------
     path : path
+        ``.parquet`` or ``.npz``.
 
     Returns
     -------
     Samples
+
+    See Also
+    --------
+    save_samples : Writes the file.
+    image_model : Models that learn from them.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from discriminant.raster import Band, Samples, load_samples, save_samples
+    >>> n = np.arange(3)
+    >>> kept = Samples(n[:, None], np.array(["a", "b", "b"]), n, n, n, (Band("grey", "int64"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_samples(kept, f"{folder}/kept.npz")
+    ...     load_samples(f"{folder}/kept.npz").n_pixels
+    3
     """
     ending, name = _ending(path), os.fspath(path)
-    if not os.path.isfile(path):
-        raise InputError(f"There is no file {name!r}. Check its name and folder.")
+    check_file(name)
     try:
-        return {".parquet": _from_parquet, ".npz": _from_npz}[ending](name)
+        return (_from_parquet if ending == ".parquet" else _from_npz)(name)
     except InputError:
         raise
     except Exception as error:
@@ -312,11 +407,6 @@ def _ending(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def _description(samples: Samples) -> str:
-    parts = {"bands": samples.bands, "origin": samples.origin, "findings": samples.findings}
-    return json.dumps(jsonable({"format": _FORMAT, "version": _VERSION, **parts}))
-
-
 def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples:
     told = json.loads(text)
     if told.get("format") != _FORMAT or told.get("version") != _VERSION:
@@ -331,15 +421,6 @@ def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples
     return samples
 
 
-def _parquet(samples: Samples) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    stream, metadata = io.BytesIO(), {_KEY: _description(samples)}
-    pyarrow.parquet.write_table(pyarrow.table(samples._columns(), metadata=metadata), stream)
-    return stream.getvalue()
-
-
 def _from_parquet(path: str) -> Samples:
     import pyarrow.parquet
 
@@ -347,21 +428,11 @@ def _from_parquet(path: str) -> Samples:
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
         raise InputError(f"{path!r} is a table, but no samples of an image. Give a file written by save_samples.")
-    places = {key: _plain_array(table[key].to_numpy()) for key in _PLACES}
+    columns = {key: table[key].to_numpy() for key in _PLACES}
+    # Text comes as objects.
+    places = {key: column.astype(str) if column.dtype == object else column for key, column in columns.items()}
     bands = [table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)]
     return _described(text, places, np.ascontiguousarray(np.stack(bands, axis=1)))
-
-
-def _plain_array(values: Array) -> Array:
-    """Text as NumPy's own, not as objects."""
-    return values.astype(str) if values.dtype == object else values
-
-
-def _npz(samples: Samples) -> bytes:
-    stream = io.BytesIO()
-    arrays: dict[str, Any] = {"X": samples.X, "description": np.array(_description(samples)), **samples._places()}
-    np.savez_compressed(stream, **arrays)
-    return stream.getvalue()
 
 
 def _from_npz(path: str) -> Samples:
@@ -383,6 +454,10 @@ class ClassStatistics(Result):
     means, sds, minima, maxima : arrays of shape (K, p)
     covariances : array of shape (K, p, p)
         Divided by the count less 1; NaN for a class of one pixel, like its standard deviations.
+
+    See Also
+    --------
+    Samples : Have them as ``statistics``.
     """
 
     classes: Array
@@ -409,7 +484,13 @@ class ClassStatistics(Result):
         return {"class": flat.pop("class").tolist(), "band": list(self.band_names) * K, **flat}
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, with the covariances; what is not known is None."""
+        """The statistics as plain values; what is not known is None.
+
+        Returns
+        -------
+        dict
+            The bands, and a record for each class with its covariance.
+        """
         values: dict[str, Any] = {**self._by_class(), "covariance": self.covariances}
         return {"bands": list(self.band_names), "classes": jsonable(records_of(values))}
 
@@ -417,7 +498,7 @@ class ClassStatistics(Result):
         head = ["class", "pixels", "areas", *(shortened(band) for band in self.band_names)]
         rows = [head]
         for k, label in enumerate(self.classes):
-            spread = map(_mean_and_sd, self.means[k], self.sds[k])
+            spread = [f"{mean:.4g} ± {number(sd, 3)}" for mean, sd in zip(self.means[k], self.sds[k], strict=True)]
             rows.append([shortened(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *spread])
         return "\n".join([*aligned(rows), "mean ± standard deviation in each band"])
 
@@ -439,7 +520,3 @@ def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ..
         minima=np.array([part.min(axis=0) for part in own]),
         maxima=np.array([part.max(axis=0) for part in own]),
     )
-
-
-def _mean_and_sd(mean: float, sd: float) -> str:
-    return f"{mean:.4g} ± {number(sd, 3)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,27 @@ class ClassPair:
     """Two classes and how far apart they are.
 
     Jeffries-Matusita and transformed divergence go from 0 (the same distribution) to 2 (no overlap).
+
+    Parameters
+    ----------
+    first, second : object
+        The classes.
+    bhattacharyya : float
+        From 0 without a bound.
+    jeffries_matusita : float
+        ``2 (1 - exp(-B))`` of the Bhattacharyya distance B.
+    transformed_divergence : float
+        ``2 (1 - exp(-D / 8))`` of the divergence D.
+
+    See Also
+    --------
+    class_separability : All pairs of classes of samples.
+
+    Examples
+    --------
+    >>> from discriminant.raster import ClassPair
+    >>> ClassPair("pine", "spruce", 0.4, 0.66, 0.71).reading
+    'hardly'
     """
 
     first: Any
@@ -44,15 +64,18 @@ class ClassPair:
     transformed_divergence: float
 
     @property
-    def distances(self) -> tuple[float, float, float]:
-        """Bhattacharyya, Jeffries-Matusita and transformed divergence."""
-        return self.bhattacharyya, self.jeffries_matusita, self.transformed_divergence
-
-    @property
     def reading(self) -> str:
         """How well the two can be told apart: "well", "fairly", "poorly" or "hardly"."""
         jm = self.jeffries_matusita
         return "well" if jm >= _GOOD else "fairly" if jm >= _FAIR else "poorly" if jm >= _POOR else "hardly"
+
+    @property
+    def sentence(self) -> str:
+        """The reading in a sentence."""
+        how = {"poorly": "are confusable", "hardly": "are easily confusable"}
+        told = how.get(self.reading, f"can be told apart {self.reading}")
+        jm = f"(Jeffries-Matusita {self.jeffries_matusita:.2f} of 2)"
+        return f"{self.first} and {self.second} {told} in these bands {jm}."
 
 
 @dataclass(frozen=True)
@@ -84,6 +107,10 @@ class ClassSeparability(Result):
         Jeffries-Matusita distance of all pairs by the most.
     findings : tuple of Finding
         Classes that had to be left out.
+
+    See Also
+    --------
+    class_separability : Finds it.
     """
 
     band_names: tuple[str, ...]
@@ -96,7 +123,7 @@ class ClassSeparability(Result):
     def readings(self) -> tuple[str, ...]:
         """What the distances mean, in sentences."""
         weak = [pair for pair in self.pairs if pair.reading != "well"]
-        told = [_sentence(pair) for pair in weak[:_MOST_SENTENCES]]
+        told = [pair.sentence for pair in weak[:_MOST_SENTENCES]]
         if not weak:
             told.append("Every two classes can be told apart well in these bands.")
         if len(weak) > len(told):
@@ -122,7 +149,13 @@ class ClassSeparability(Result):
         return {**columns_of(self.pairs), "told_apart": [pair.reading for pair in self.pairs]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, with the scale."""
+        """Distances, gains and readings as plain values.
+
+        Returns
+        -------
+        dict
+            With the scale of the distances.
+        """
         told = {
             "scale": f"Jeffries-Matusita and transformed divergence: {SCALE}",
             "pairs": records_of(self._columns()),
@@ -135,10 +168,9 @@ class ClassSeparability(Result):
     @property
     def written_pairs(self) -> list[list[str]]:
         """Of each pair, as text: the classes, their distances, and how well they can be told apart."""
-        return [
-            [str(pair.first), str(pair.second), *(f"{value:.3f}" for value in pair.distances), pair.reading]
-            for pair in self.pairs
-        ]
+        rows = zip(*columns_of(self.pairs).values(), strict=True)
+        texts = [[str(one), str(other), *(f"{value:.3f}" for value in values)] for one, other, *values in rows]
+        return [[*text, pair.reading] for text, pair in zip(texts, self.pairs, strict=True)]
 
     @property
     def written_bands(self) -> list[list[str]]:
@@ -167,7 +199,8 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     Parameters
     ----------
     samples : Samples or ClassStatistics
-    bands : list of str, default None
+        Pixels with their classes, or what is known of them.
+    bands : list of str, optional
         The bands to look at; all by default.
 
     Returns
@@ -177,6 +210,10 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     See Also
     --------
     draw_samples : The samples of an image.
+
+    References
+    ----------
+    Richards, J. A. (2013). Remote Sensing Digital Image Analysis, 5th ed. Springer. Chapter 10.
 
     Examples
     --------
@@ -197,11 +234,12 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
         raise InputError(f"class_separability needs Samples or their statistics, got {type(samples).__name__}.")
     chosen = _columns(statistics, bands)
     usable, findings = _usable_classes(statistics, chosen)
-    gaussians = _gaussians(statistics, usable, chosen)
-    distances = class_distances(gaussians)
+    distances = class_distances(_gaussians(statistics, usable, chosen))
+    columns = distances._columns()
+    del columns["divergence"]
+    pairs = sorted((ClassPair(**pair) for pair in records_of(columns)), key=lambda pair: pair.bhattacharyya)
     names = tuple(statistics.band_names[j] for j in chosen)
-    gains = _gains(statistics, usable, chosen)
-    return ClassSeparability(names, distances, _pairs(distances), gains, tuple(findings))
+    return ClassSeparability(names, distances, tuple(pairs), _gains(statistics, usable, chosen), tuple(findings))
 
 
 def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[int]:
@@ -254,16 +292,6 @@ def _gaussians(statistics: ClassStatistics, classes: list[int], columns: Sequenc
     }
 
 
-def _pairs(distances: ClassDistances) -> tuple[ClassPair, ...]:
-    labels = distances.classes.tolist()
-    jm, td = distances.jeffries_matusita, distances.transformed_divergence
-    pairs = [
-        ClassPair(labels[i], labels[j], float(distances.bhattacharyya[i, j]), float(jm[i, j]), float(td[i, j]))
-        for i, j in combinations(range(len(labels)), 2)
-    ]
-    return tuple(sorted(pairs, key=lambda pair: pair.bhattacharyya))
-
-
 def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -> tuple[BandGain, ...]:
     """Bands one after another, each the one that raises the mean distance of all pairs most."""
 
@@ -281,11 +309,3 @@ def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -
         taken.append(best)
         gains.append(BandGain(statistics.band_names[best], alone[best], *options[best]))
     return tuple(gains)
-
-
-def _sentence(pair: ClassPair) -> str:
-    jm = f"(Jeffries-Matusita {pair.jeffries_matusita:.2f} of 2)"
-    if pair.reading in ("poorly", "hardly"):
-        degree = "" if pair.reading == "poorly" else "easily "
-        return f"{pair.first} and {pair.second} are {degree}confusable in these bands {jm}."
-    return f"{pair.first} and {pair.second} can be told apart {pair.reading} in these bands {jm}."
