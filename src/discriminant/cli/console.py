@@ -56,8 +56,7 @@ class Run:
 
     def told(self, message: Any) -> str:
         """An error, a warning or another message of the package as this command tells it."""
-        text = message.told(self.spelled) if isinstance(message, Message) else str(message)
-        return " ".join(text.split("\n"))
+        return message.told(self.spelled) if isinstance(message, Message) else str(message)
 
     def warn(
         self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any

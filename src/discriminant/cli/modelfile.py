@@ -86,9 +86,10 @@ class StoredModel:
 
     def told_report(self) -> list[str]:
         """What had to be decided on the way, in words."""
-        told = self.report.describe()
+        report = self.report
+        noted = any((report.filled, report.new_missing, report.unseen, report.extra, report.absent))
         dropped = [f"{self.left_out:,} incomplete rows have no answer."] if self.left_out else []
-        return ([f"{told}."] if ";" in told else []) + dropped
+        return ([f"{report.describe()}."] if noted else []) + dropped
 
 
 def opened(path: str) -> StoredModel:
