@@ -580,7 +580,7 @@ def comparison(result: Comparison, sentence: bool = True) -> Figure:
     ----------
     result : Comparison
         Of `discriminant.validation.comparison.compare`.
-    sentence : bool
+    sentence : bool, default=True
         Whether the subtitle says which differences are real.
 
     Returns

@@ -66,6 +66,7 @@ def save(
     model : fitted estimator of this package
         Estimators inside it have to be of this package, too.
     path : str or path
+        Where to; ``.dsc`` by custom.
     schema : dict, or an object with ``to_dict``, optional
         How raw columns become the columns of the model. Like the next three, anything JSON can hold.
     metrics : optional
@@ -74,6 +75,11 @@ def save(
         What it was fitted to, for example the checksum of the data.
     **meta
         Anything else to keep with the model.
+
+    See Also
+    --------
+    load : The model of such a file.
+    export : The model in another language.
 
     Examples
     --------
@@ -138,10 +144,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+        A file of `save`, or of ``discriminant fit -o``.
 
     Returns
     -------
-    the fitted estimator
+    estimator
+        Fitted, as it was saved.
+
+    See Also
+    --------
+    read_model_file : With the schema and what else was kept.
+
+    Examples
+    --------
+    See `save`.
     """
     return read_model_file(path).model
 
@@ -152,10 +168,20 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     Parameters
     ----------
     path : str or path
+        Likewise.
 
     Returns
     -------
     ModelFile
+        Model, schema and metadata.
+
+    See Also
+    --------
+    load : The model alone.
+
+    Examples
+    --------
+    See `save`.
     """
     try:
         with open(path, "rb") as file:

@@ -56,17 +56,28 @@ def export(
 
     Parameters
     ----------
-    model : fitted classifier whose scores are linear, diagonal or quadratic
+    model : fitted classifier
+        Whose scores are linear, diagonal or quadratic.
         For two classes ``decision_function`` is the second score minus the first.
     to : {"python", "sql", "json", "onnx"}
+        The language.
     path : str or path, optional
         Also write it to this file.
     schema : dict, or an object with ``to_dict``, optional
         How raw columns become the columns of the model; what is exported then takes raw values.
-    table : str, or a sequence of names that qualify each other
-        For SQL.
-    keep : sequence of column names
-        For SQL.
+    table : str, or sequence of names that qualify each other, default="data"
+        For SQL: where the rows are.
+    keep : sequence of str, default=()
+        For SQL: columns to pass on.
+
+    Returns
+    -------
+    str or bytes
+        The program, query, object or graph.
+
+    See Also
+    --------
+    save : All of a model, for this package.
 
     Examples
     --------
