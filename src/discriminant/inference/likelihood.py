@@ -128,7 +128,23 @@ def constrained_minimum(
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One row of a table of coefficients: a term's effect on the log-odds of an outcome, with its interval."""
+    """One row of a table of coefficients: a term's effect on the log-odds of an outcome.
+
+    Attributes
+    ----------
+    outcome : object
+        The class, or the two classes, whose log-odds it is about.
+    term : str
+        A column, or the intercept.
+    estimate, std_error : float
+        The coefficient and its standard error.
+    z, p_value : float
+        Wald's test that the coefficient is 0.
+    low, high : float
+        Ends of the interval.
+    odds_ratio : float
+        ``exp(estimate)``.
+    """
 
     outcome: Any
     term: str
@@ -172,10 +188,30 @@ class Summary(Result):
     Attributes
     ----------
     rows : list of Coefficient
-    log_likelihood, deviance, null_deviance, aic, bic, pseudo_r2 : float
-        ``pseudo_r2`` is McFadden's (1974), 1 - log L / log L of the intercept alone.
+        The table, outcome by outcome and term by term.
+    n_rows : float
+        Number of rows, or the sum of their weights.
+    n_parameters : int
+        Coefficients and intercepts that were estimated.
+    log_likelihood, null_log_likelihood : float
+        Of the model, and of its intercepts alone.
+    level : float
+        Coverage of the intervals.
+    title : str
+        The kind of estimate.
     notes : list of str
         What to know when reading the table: kind of covariance, aliased columns, separation.
+    deviance, null_deviance : float
+        Minus twice the log-likelihoods.
+    aic, bic : float
+        The criteria of Akaike (1974) and Schwarz (1978): the deviance plus 2, or the logarithm of the number of rows,
+        for each parameter.
+    pseudo_r2 : float
+        McFadden's (1974), 1 - log L / log L of the intercepts alone.
+
+    See Also
+    --------
+    LogisticRegression.summary : Makes it.
     """
 
     rows: list[Coefficient]
@@ -189,22 +225,27 @@ class Summary(Result):
 
     @property
     def deviance(self) -> float:
+        """Minus twice the log-likelihood."""
         return -2 * self.log_likelihood
 
     @property
     def null_deviance(self) -> float:
+        """The same of the intercepts alone."""
         return -2 * self.null_log_likelihood
 
     @property
     def aic(self) -> float:
+        """Akaike's information criterion."""
         return self.deviance + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
+        """Schwarz's information criterion."""
         return self.deviance + float(np.log(self.n_rows)) * self.n_parameters
 
     @property
     def pseudo_r2(self) -> float:
+        """McFadden's share of the log-likelihood that the columns explain."""
         return 1 - self.log_likelihood / self.null_log_likelihood
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:

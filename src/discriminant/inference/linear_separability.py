@@ -35,22 +35,29 @@ class LinearSeparability(Result):
 
     Attributes
     ----------
-    separable : bool
-        Whether every two classes are.
     pairs : dict
         For each two classes ``(a, b)``, in sorted order, a `Hyperplane` between them with b on its positive side, or a
         `CommonPoint` of their convex hulls.
+    separable : bool
+        Whether every two classes are.
+    witness : Hyperplane or CommonPoint
+        The proof for two classes; for more, that of the first pair not separable, or of the narrowest gap.
+
+    See Also
+    --------
+    linear_separability : Makes it.
     """
 
     pairs: dict[tuple[Any, Any], Hyperplane | CommonPoint]
 
     @property
     def separable(self) -> bool:
+        """Whether every two classes are separable."""
         return all(isinstance(found, Hyperplane) for found in self.pairs.values())
 
     @property
     def witness(self) -> Hyperplane | CommonPoint:
-        """The proof for two classes; for more, that of the first pair not separable, or of the narrowest gap."""
+        """The proof that tells most (see the class)."""
         common = [found for found in self.pairs.values() if isinstance(found, CommonPoint)]
         planes = [found for found in self.pairs.values() if isinstance(found, Hyperplane)]
         return common[0] if common else min(planes, key=lambda plane: plane.margin)
@@ -79,8 +86,9 @@ def linear_separability(X: Any, y: Any) -> LinearSeparability:
     Parameters
     ----------
     X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+        Finite numbers. Columns need not be scaled.
     y : array-like of shape (n_rows,)
-        Class labels.
+        The class of each row; at least two occur.
 
     Returns
     -------
@@ -89,9 +97,22 @@ def linear_separability(X: Any, y: Any) -> LinearSeparability:
         widest margin, where that can be computed. ``witness.check(X, y)`` computes its proof anew: the margin, which
         has to be positive, or the distance between two means that should be the same point.
 
+    See Also
+    --------
+    SupportVectorClassifier : With ``margin="hard"``, classifies by the widest margins; with "soft", classes may mix.
+    Perceptron : Its training ends exactly if the classes are separable.
+    LogisticRegression : Has no finite estimate of maximum likelihood for separable classes.
+
+    References
+    ----------
+    .. [1] P. Gordan (1873). Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten. Mathematische Annalen
+       6, 23-28.
+    .. [2] D. Goldfarb and A. Idnani (1983). A numerically stable dual method for solving strictly convex quadratic
+       programs. Mathematical Programming 27, 1-33.
+
     Examples
     --------
-    >>> from discriminant.inference.linear_separability import linear_separability
+    >>> from discriminant import linear_separability
     >>> X = [[0, 0], [2, 2], [1, 1], [3, 0], [4, 1], [4, 3]]
     >>> y = ["a", "a", "b", "c", "c", "c"]
     >>> found = linear_separability(X, y)

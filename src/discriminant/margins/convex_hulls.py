@@ -361,11 +361,17 @@ class Hyperplane:
     Attributes
     ----------
     coef : array of shape (p,)
+        The direction, of length 1, at right angles to the hyperplane.
     intercept : float
+        Minus the hyperplane's distance from the origin along that direction.
     margin : float
         The distance of the nearest row.
     classes : tuple
         The class on the negative side, and that on the positive side.
+
+    See Also
+    --------
+    CommonPoint : The proof of the contrary.
     """
 
     coef: Array
@@ -374,7 +380,19 @@ class Hyperplane:
     classes: tuple[Any, Any] = (-1, 1)
 
     def check(self, X: Any, y: Any) -> float:
-        """The distance of the nearest row of the two classes, computed anew; negative for a row on the wrong side."""
+        """The distance of the nearest row of the two classes, computed anew; negative for a row on the wrong side.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows, not necessarily those it was found in.
+        y : array-like of shape (n_rows,)
+            Their classes; rows of others than the two do not count.
+
+        Returns
+        -------
+        float
+        """
         data = labelled_rows(X, y)
         codes = _codes(data, self.classes)
         scores = CentredRows(data.rows, None, 1.0).project(self.coef) + self.intercept
@@ -401,6 +419,10 @@ class CommonPoint:
     cones : bool
         Whether hyperplanes through the origin were asked for, without an intercept. The weights of a class then need
         not have sum 1: a positive multiple of a row is as good as the row. The point may be the origin.
+
+    See Also
+    --------
+    Hyperplane : The proof of the contrary.
     """
 
     rows_first: Array
@@ -415,7 +437,19 @@ class CommonPoint:
     def check(self, X: Any, y: Any) -> float:
         """The distance between the means of the two classes' rows, computed anew.
 
-        Raises an `InputError` if a row is not of its class, or if the weights are not those of a mean.
+        Parameters
+        ----------
+        X, y : array-like
+            The rows it was found in, and their classes.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InputError
+            If a row is not of its class, or if the weights are not those of a mean.
         """
         data = labelled_rows(X, y)
         codes = _codes(data, self.classes)

@@ -321,6 +321,19 @@ class PerceptronCertificate(Result):
         Updates made.
     alignment : float
         Cosine between the last weights and the direction of the widest margin.
+    bound : float
+        The most updates that training can make.
+    least_alignment : float
+        The smallest cosine that this many updates allow.
+
+    See Also
+    --------
+    Perceptron.certificate : Makes it.
+
+    References
+    ----------
+    .. [1] A. B. J. Novikoff (1962). On convergence proofs on perceptrons. Proceedings of the Symposium on the
+       Mathematical Theory of Automata 12, 615-622.
     """
 
     R: float
