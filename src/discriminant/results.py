@@ -85,7 +85,7 @@ def metric_name(metric: str) -> str:
 
 def count(value: float) -> str:
     """A number of rows, or a sum of weights, with thousands set apart."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
 def number(value: float | None, digits: int = 4) -> str:

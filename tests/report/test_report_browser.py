@@ -8,8 +8,7 @@ from report_cases import HOSTILE, KINDS, compared
 
 from discriminant.evaluation import evaluation_of
 from discriminant.report import write_report
-from discriminant.report.report_data import gather
-from discriminant.report.table_report import SECTIONS
+from discriminant.report.table_report import SECTIONS, ReportData
 from discriminant.report.thresholds import thresholds_of
 
 SET = "(control, value) => { control.value = value; control.dispatchEvent(new Event('input')); }"
@@ -155,7 +154,7 @@ def test_shares_go_up_with_the_slider(panel):
 
 def test_the_cheapest_threshold_is_that_of_python(panel, rows):
     positive, p = rows
-    data = gather(None, None, evaluation=evaluation_of(np.where(positive, "yes", "no"), posterior=p))
+    data = ReportData(None, None, evaluation_of(np.where(positive, "yes", "no"), posterior=p))
     (found,) = thresholds_of(data)
     for place, ratio in ((3, 0.1), (8, 1.0), (13, 10.0)):
         move(panel, "#cost-ratio", place)
@@ -177,7 +176,7 @@ def test_the_keyboard_moves_the_threshold_and_its_point_in_the_figure(panel):
 def test_each_of_several_classes_can_be_chosen(report, open_page):
     with open_page(report("three_classes")) as page:
         result, training, models = compared("three")
-        data = gather(result, training, model=models["LDA"], model_name="LDA")
+        data = ReportData(result, training, model=models["LDA"], model_name="LDA")
         for place, found in enumerate(thresholds_of(data)):
             page.locator("#threshold-class").select_option(str(place))
             half = int(np.argmin(np.abs(found.values - 0.5)))

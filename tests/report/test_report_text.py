@@ -27,11 +27,11 @@ from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.curves import rank
 from discriminant.report import write_report
-from discriminant.report.page import as_text, between, decimal, measured, percent, short, signed, significance
-from discriminant.report.report_data import gather
+from discriminant.report.page import as_text, between, measured, short, signed, significant
 from discriminant.report.sections import _size, fingerprint
-from discriminant.report.table_report import SECTIONS
+from discriminant.report.table_report import SECTIONS, ReportData
 from discriminant.report.thresholds import PROBABILITIES, RATIOS, _at, cost_ratio, precision_at, thresholds_of
+from discriminant.results import p_value, percent
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
 
@@ -63,7 +63,7 @@ def cells(path, part, label, table=0):
 
 def report_data_of(kind="two", **more):
     result, training, models = compared(kind)
-    return gather(result, training, **{"model": models["LDA"], "model_name": "LDA", **more})
+    return ReportData(result, training, **{"model": models["LDA"], "model_name": "LDA", **more})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,10 +126,10 @@ def test_the_answer_tells_winner_interval_baseline_and_ties(report):
 
 
 def test_the_answer_tells_what_errors_cost(report):
-    data = report_data_of(costs=COSTS)
+    data = report_data_of(given_costs=COSTS)
     answer = words(section(report("two_classes_with_costs"), "answer"))
-    assert f"a row costs {decimal(data.evaluation['cost'].value, 3)} on average" in answer
-    assert f"brings it to {decimal(data.evaluation['cost_least_risk'].value, 3)}" in answer
+    assert f"a row costs {significant(data.evaluation['cost'].value, 3)} on average" in answer
+    assert f"brings it to {significant(data.evaluation['cost_least_risk'].value, 3)}" in answer
 
 
 def test_models_stand_in_their_order_with_scores_and_verdicts(report):
@@ -150,9 +150,9 @@ def test_coefficients_are_those_of_the_summary(report):
     rows = [row for row in models["logistic"].summary().rows if row.term != "intercept"]
     for name, row in zip(names, rows, strict=True):
         found = cells(report("two_classes"), "coefficients", name)
-        assert found[1].startswith(f"{decimal(row.estimate)} {decimal(row.low)} to")
-        assert found[2].startswith(f"{decimal(row.odds_ratio)} {decimal(np.exp(row.low))} to")
-        assert found[3] == significance(row.p_value)
+        assert found[1].startswith(f"{significant(row.estimate)} {significant(row.low)} to")
+        assert found[2].startswith(f"{significant(row.odds_ratio)} {significant(np.exp(row.low))} to")
+        assert found[3] == p_value(row.p_value, 3)
 
 
 def test_coefficients_without_intervals_are_sorted_by_standardised_size(report):
@@ -161,8 +161,8 @@ def test_coefficients_without_intervals_are_sorted_by_standardised_size(report):
     first = [words(cell) for cell in list(table.iter("tr"))[1]]
     effects = model.coef_ * training.X.std(axis=0)
     k, j = np.unravel_index(np.abs(effects).argmax(), effects.shape)
-    assert first[:3] == [training.schema.names[j], training.y[50 * k], decimal(model.coef_[k, j])]
-    assert first[3] == decimal(effects[k, j])
+    assert first[:3] == [training.schema.names[j], training.y[50 * k], significant(model.coef_[k, j])]
+    assert first[3] == significant(effects[k, j])
 
 
 def test_the_coefficients_of_a_model_that_decides_by_costs_are_those_within_it(tmp_path):
@@ -171,7 +171,7 @@ def test_the_coefficients_of_a_model_that_decides_by_costs_are_those_within_it(t
     evaluation = evaluate(model, X, y, costs=COSTS)
     path = write_report(tmp_path / "r.html", None, (X, y, names), evaluation=evaluation, model=model, costs=COSTS)
     row = model.estimator_.summary().rows[1]
-    assert cells(path, "coefficients", names[0])[1].startswith(decimal(row.estimate))
+    assert cells(path, "coefficients", names[0])[1].startswith(significant(row.estimate))
 
 
 def test_many_columns_are_cut_and_said_to_be(report):
@@ -244,7 +244,7 @@ def test_the_evaluation_is_that_of_the_out_of_fold_predictions_of_the_comparison
 def test_no_model_is_fitted_for_the_evaluation(monkeypatch):
     result, training, _ = compared("two")
     monkeypatch.setattr(LogisticRegression, "fit", None)
-    assert gather(result, training, model_name="logistic").evaluation["auc"].value > 0.9
+    assert ReportData(result, training, model_name="logistic").evaluation["auc"].value > 0.9
 
 
 def test_a_comparison_that_kept_predicted_classes_alone_says_so(tmp_path):
@@ -252,7 +252,7 @@ def test_a_comparison_that_kept_predicted_classes_alone_says_so(tmp_path):
     result = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, cv=5, keep="predictions")
     path = write_report(tmp_path / "r.html", result, None)
     counts = result.cross_validation.confusion("LDA").counts
-    np.testing.assert_array_equal(gather(result, None).evaluation.confusion.counts, counts)
+    np.testing.assert_array_equal(ReportData(result, None).evaluation.confusion.counts, counts)
     assert "no probabilities" in words(section(path, "confusion"))
 
 
@@ -303,7 +303,7 @@ def test_weights_count_as_rows():
     weighted = replace(training, weights=np.where(training.y == "setosa", 3.0, 1.0))
     result = compare({"LDA": LinearDiscriminantAnalysis()}, training.X, training.y, 5, sample_weight=weighted.weights)
     model = LinearDiscriminantAnalysis().fit(training.X, training.y, weighted.weights)
-    data = gather(result, weighted, model=model)
+    data = ReportData(result, weighted, model=model)
     assert data.class_rows.tolist() == [150, 50, 50]
     assert data.evaluation.total_weight == 250
 
@@ -358,7 +358,7 @@ def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
     """And it is written so that a reader who types it gets the same decisions."""
     positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
     evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores)
-    data = gather(None, None, evaluation=evaluation)
+    data = ReportData(None, None, evaluation)
     (found,) = thresholds_of(data)
     for ratio in RATIOS:
         called = [scores >= value for value in (*scores, np.inf)]
@@ -398,7 +398,7 @@ def test_precision_follows_the_share_of_the_class():
 )
 def test_the_cost_of_a_miss_in_false_alarms(costs, ratio):
     evaluation = evaluation_of(["benign", "malignant"] * 4, posterior=[0.1, 0.8, 0.3, 0.6, 0.7, 0.4, 0.2, 0.9])
-    data = gather(None, None, evaluation=evaluation, costs=costs)
+    data = ReportData(None, None, evaluation, given_costs=costs)
     assert cost_ratio(data.costs, "malignant") == ratio
 
 
@@ -430,17 +430,17 @@ def test_titles_of_figures_become_text():
     ("shown", "expected"),
     [
         (percent(0.98765), "98.8 %"),
-        (percent(float("nan")), "–"),  # noqa: RUF001
-        (decimal(-0.0123456), "−0.01235"),  # noqa: RUF001
-        (decimal(123456.0), "123456"),
-        (decimal(1.5e-7), "1.500e−07"),  # noqa: RUF001
-        (decimal(float("inf")), "∞"),
+        (percent(float("nan")), "-"),
+        (significant(-0.0123456), "−0.01235"),  # noqa: RUF001
+        (significant(123456.0), "123456"),
+        (significant(1.5e-7), "1.500e−07"),  # noqa: RUF001
+        (significant(float("inf")), "∞"),
         (short(8.0), "8"),
         (short(-0.25), "−0.25"),  # noqa: RUF001
         (signed(-0.004, 1), "0.0"),
         (signed(-1.25, 1), "−1.2"),  # noqa: RUF001
         (signed(0.3, 1), "+0.3"),
-        (significance(0.00001), "< 0.001"),
+        (p_value(0.00001, 3), "< 0.001"),
         (between("auc", 0.91234, 0.95), "0.912 to 0.950"),
         (between("recall", float("nan"), 1.0), ""),
     ],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ParameterError
+from ..results import number
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, told
 from .fit import made_model
@@ -16,8 +17,6 @@ from .options import Labelled, TrainingOptions, command
 
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
-
-_METRICS = {name.replace("_", "-"): name for name in ("accuracy", "error_rate", "log_loss", "brier", "auc", "cost")}
 
 
 @command
@@ -58,31 +57,22 @@ def compare(
       discriminant compare data.csv -t y --models lda,qda,logistic --folds 5 --repeats 4 --metric log-loss
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
     """
+    from ..validation import comparison
+    from ..validation.cross_validation import METRICS
+
     check_output(report, overwrite)
     labelled = reading.training(data, target, weights, groups)
     if not json:
         labelled.tell_findings()
-    show(compared(labelled, models, folds, repeats, metric, costs, report), comparison_page, json)
-
-
-def compared(
-    labelled: Labelled,
-    names: str | None = None,
-    folds: int | None = None,
-    repeats: int = 1,
-    metric: str | None = None,
-    costs: str | None = None,
-    report: str | None = None,
-) -> dict[str, Any]:
-    """Compare, write the report if one is wanted, and give what is shown."""
-    from ..validation.comparison import compare, deciding_by_costs, default_metric
-
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
-    measure = default_metric(table) if metric is None else _metric(metric)
-    models = compared_models(names, labelled, measure)
+    measure = comparison.default_metric(table) if metric is None else metric.replace("-", "_")
+    if measure not in METRICS:
+        known = ", ".join(METRICS).replace("_", "-")
+        raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
+    made = _models(models, labelled, measure)
     parts = _folds(labelled) if folds is None else folds
-    found = compare(
-        deciding_by_costs(models, table),
+    found = comparison.compare(
+        comparison.deciding_by_costs(made, table),
         labelled.rows,
         training.y,
         parts,
@@ -92,11 +82,14 @@ def compared(
         costs=table,
         sample_weight=training.weights,
         keep="predictions" if report is None else "posteriors",
-        on_failure="leave_out" if names is None else "raise",
+        on_failure="leave_out" if models is None else "raise",
     )
+    best, model = found.best_model, made[found.best_model]
     if report is not None:
-        _write_report(report, found, models[found.best_model], labelled, table)
-    return {
+        _write_report(report, found, model, labelled, table)
+    settings = ["--set", f"alpha={model.alpha:g}"] if best == "logistic" else []
+    fit = ["discriminant", "fit", *labelled.words(), "--model", best, *settings, "-o", "model.dsc"]
+    values = {
         **labelled.source,
         **found.to_dict(),
         "folds": parts,
@@ -104,42 +97,32 @@ def compared(
         "left_out": {name: told(reason) for name, reason in found.left_out.items()},
         "findings": labelled.findings,
         "report": report,
-        "fit_command": _fit_command(labelled, models[found.best_model], found.best_model),
+        "fit_command": shlex.join(fit),
     }
+    show(values, comparison_page, json)
 
 
-def compared_models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
+def _models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
     """The models of a comparison: those asked for, or those that suit the size of the table."""
-    import numpy as np
-
     from ..estimators.registry import weak_penalty
     from ..validation.comparison import default_models
 
     training = labelled.training
     if asked is None:
-        counts = np.array(list(labelled.class_rows.values()))
-        return default_models(training.X, counts, metric, training.schema)
+        return default_models(training.X, min(labelled.class_rows.values()), metric, training.schema)
     models = {name: made_model(name, labelled) for name in map(str.strip, asked.split(","))}
     if "logistic" in models:
         models["logistic"].set_params(alpha=weak_penalty(len(training.y)))
     return models
 
 
-def _metric(name: str) -> str:
-    if name.replace("_", "-") not in _METRICS:
-        raise ParameterError(f"--metric must be one of {', '.join(_METRICS)}; got {name!r}.")
-    return _METRICS[name.replace("_", "-")]
-
-
 def _folds(labelled: Labelled) -> int:
-    import numpy as np
-
     from ..validation.splits import DEFAULT_FOLDS, default_folds
 
-    counts = np.array(list(labelled.class_rows.values()))
-    found = default_folds(counts, labelled.training.groups)
-    if found < DEFAULT_FOLDS and counts.min() > 1:
-        say(f"{found} folds instead of {DEFAULT_FOLDS}: the smallest class has {counts.min()} rows.")
+    smallest = min(labelled.class_rows.values())
+    found = default_folds(smallest, labelled.training.groups)
+    if found < DEFAULT_FOLDS and smallest > 1:
+        say(f"{found} folds instead of {DEFAULT_FOLDS}: the smallest class has {smallest} rows.")
     return found
 
 
@@ -160,17 +143,13 @@ def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, 
     )
 
 
-def _fit_command(labelled: Labelled, model: Any, name: str) -> str:
-    settings = ["--set", f"alpha={model.alpha:g}"] if name == "logistic" else []
-    return shlex.join(["discriminant", "fit", *labelled.words(), "--model", name, *settings, "-o", "model.dsc"])
-
-
 def comparison_page(found: dict[str, Any]) -> Page:
     """The comparison to read."""
     metric, models = found["metric"], found["cross_validation"]["models"]
     metrics = list(dict.fromkeys((metric, "accuracy")))
     head = ["model", *(part for name in metrics for part in (name.replace("_", "-"), "from", "to (95 %)"))]
-    rows = [[name, *(cell for m in metrics for cell in _cells(models[name][m]))] for name in found["ranking"]]
+    shown = [(metric, part) for metric in metrics for part in ("mean", "low", "high")]
+    rows = [[name, *(number(models[name][metric][part]) for metric, part in shown)] for name in found["ranking"]]
     left_out = [f"{name} was left out: {reason}" for name, reason in found["left_out"].items()]
     repeats = f", {found['repeats']} times" if found["repeats"] > 1 else ""
     return [
@@ -180,9 +159,3 @@ def comparison_page(found: dict[str, Any]) -> Page:
         *([f"Report: {found['report']}"] if found["report"] else []),
         f"To keep the best model: {found['fit_command']}",
     ]
-
-
-def _cells(summary: dict[str, Any]) -> list[str]:
-    from ..results import number
-
-    return [number(summary["mean"]), number(summary["low"]), number(summary["high"])]

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import DiscriminantError
 from ..files import write_whole
+from ..results import NOTHING, decimal, percent
 
 #: Measures that are shares of rows and read best in percent.
 SHARES = {
@@ -36,31 +37,17 @@ SHARES = {
 }
 #: Measures in units of their own, of any size.
 COSTS = {"cost", "cost_least_risk"}
-NOTHING = "\N{EN DASH}"
 _PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "numba", "plotly")
 _MINUS = "\N{MINUS SIGN}"  #: as wide as a digit, so that columns align
 
 
-def count(value: float) -> str:
-    """A number of rows, or a sum of weights, with thousands set apart."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def percent(value: float, digits: int = 1) -> str:
-    """A share in percent; a dash where there is none."""
-    return NOTHING if math.isnan(value) else f"{100 * value:.{digits}f} %"
-
-
-def decimal(value: float, digits: int = 4) -> str:
-    """A number to so many significant digits; a dash where there is none."""
-    if math.isnan(value):
-        return NOTHING
-    if math.isinf(value):
-        return "∞" if value > 0 else f"{_MINUS}∞"
+def significant(value: float, digits: int = 4) -> str:
+    """A number to so many significant digits, zeros at its end included; a dash where there is none."""
+    if not math.isfinite(value):
+        return NOTHING if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
     size = 0 if value == 0 else math.floor(math.log10(abs(value)))
-    if not -4 <= size < 6:
-        return f"{value:.{digits - 1}e}".replace("-", _MINUS)
-    return f"{value:.{max(digits - 1 - size, 0)}f}".replace("-", _MINUS)
+    text = f"{value:.{max(digits - 1 - size, 0)}f}" if -4 <= size < 6 else f"{value:.{digits - 1}e}"
+    return text.replace("-", _MINUS)
 
 
 def signed(value: float, digits: int) -> str:
@@ -71,36 +58,22 @@ def signed(value: float, digits: int) -> str:
 
 def short(value: float) -> str:
     """A number to three digits at most, such as a threshold or a cost."""
-    if math.isinf(value):
-        return decimal(value)
-    return NOTHING if math.isnan(value) else f"{value:.3g}".replace("-", _MINUS)
+    return f"{value:.3g}".replace("-", _MINUS) if math.isfinite(value) else significant(value)
 
 
 def measured(metric: str, value: float) -> str:
     """A measure as it reads best."""
     if metric in SHARES:
         return percent(value)
-    if metric in COSTS:
-        return decimal(value, 3)
-    return NOTHING if math.isnan(value) else f"{value:.3f}"
+    return significant(value, 3) if metric in COSTS else decimal(value, 3)
 
 
 def between(metric: str, low: float, high: float) -> str:
     """The ends of an interval; an empty text where there is none."""
     if math.isnan(low) or math.isnan(high):
         return ""
-    if metric in SHARES:
-        return f"{100 * low:.1f} to {100 * high:.1f} %"
-    if metric in COSTS:
-        return f"{decimal(low, 3)} to {decimal(high, 3)}"
-    return f"{low:.3f} to {high:.3f}"
-
-
-def significance(p: float) -> str:
-    """A p-value; very small ones as what they are below."""
-    if math.isnan(p):
-        return NOTHING
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    first = f"{100 * low:.1f}" if metric in SHARES else measured(metric, low)
+    return f"{first} to {measured(metric, high)}"
 
 
 def quoted(label: Any) -> str:
@@ -128,23 +101,21 @@ class Drawing:
     reason: str = ""
 
 
-def drawing(place: str, draw: Callable[..., Any], *arguments: Any, explanation: str = "", **options: Any) -> Drawing:
-    """The figure that ``draw`` returns; where it refuses, its reason."""
+def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: Any) -> Drawing:
+    """The figure that ``draw`` returns, its title taken out: as text of the page it can wrap and be read aloud.
+
+    Where ``draw`` refuses, its reason.
+    """
     try:
         figure = draw(*arguments, **options)
     except DiscriminantError as error:
         return Drawing(place, None, reason=str(error))
-    return drawn(place, figure, explanation)
-
-
-def drawn(place: str, figure: Any, explanation: str = "") -> Drawing:
-    """A plotly figure with its title taken out: as text of the page it can wrap and be read aloud."""
     values = json.loads(figure.to_json())
     layout = values["layout"]
     title = layout.pop("title", None) or {}
     heading, _, rest = as_text(title.get("text", "")).partition("\n")
     below = as_text((title.get("subtitle") or {}).get("text", ""))
-    said = " ".join(filter(None, (rest.replace("\n", " "), below.replace("\n", " "), explanation)))
+    said = " ".join(filter(None, (rest.replace("\n", " "), below.replace("\n", " "))))
     layout.pop("width", None)
     margin = layout.setdefault("margin", {})
     if "height" in layout:
@@ -172,10 +143,8 @@ class Section:
     @property
     def drawings(self) -> list[Drawing]:
         """The figures of the section."""
-        entries = [
-            entry for value in self.content.values() for entry in (value if isinstance(value, list) else [value])
-        ]
-        return [entry for entry in entries if isinstance(entry, Drawing)]
+        lists = [value if isinstance(value, list) else [value] for value in self.content.values()]
+        return [entry for entries in lists for entry in entries if isinstance(entry, Drawing)]
 
 
 def write_page(

@@ -15,8 +15,8 @@ from ..raster.figures import image_picture, map_picture, shown_bands
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
 from ..raster.separability import SCALE, ClassSeparability
-from ..results import several
-from .page import Drawing, Section, count, decimal, drawing, percent, versions, write_page
+from ..results import count, percent, several
+from .page import Drawing, Section, drawing, significant, versions, write_page
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _samples(samples: Samples | None, separability: ClassSeparability | None) ->
     rows = []
     for k, label in enumerate(found.classes.tolist()):
         spread = zip(found.means[k], found.sds[k], strict=True)
-        values = [f"{decimal(mean, 4)} ± {decimal(sd, 3)}" for mean, sd in spread]
+        values = [f"{significant(mean, 4)} ± {significant(sd, 3)}" for mean, sd in spread]
         rows.append([str(label), count(found.counts[k]), count(found.areas[k]), *values])
     telling = [] if separability is None else [gain.band for gain in separability.bands[:2]]
     head = ["Class", "Pixels", "Areas", *samples.band_names]
@@ -203,17 +203,17 @@ def _separability(found: ClassSeparability | None) -> Blocks:
 def _agreement(found: MapAccuracy | None, where: str, remark: str) -> Blocks:
     if found is None:
         return []
-    overall, mapped = percent(found.overall_accuracy), map(str, found.confusion.predictions)
+    overall, kappa = percent(found.overall_accuracy), significant(found.kappa, 3)
     *rows, total, users = found.written
     rows += [["Total", *total[1:]], ["User's accuracy", *users[1:]]]
-    head = ["Reference (rows), map (columns)", *mapped, "Total", "Producer's accuracy"]
+    head = ["Reference (rows), map (columns)", *map(str, found.confusion.predictions), "Total", "Producer's accuracy"]
     told = (
         "Producer's accuracy: of the reference pixels of a class, the share mapped as the class. User's accuracy: of "
         "the pixels mapped as a class, the share that is of it. Quantity disagreement "
         f"{percent(found.quantity_disagreement)}, allocation disagreement {percent(found.allocation_disagreement)}."
     )
     return [
-        Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {decimal(found.kappa, 3)}."),
+        Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
         Block("table", TableBlock("Confusion matrix, rows reference, columns map", head, rows)),
         Block("remark", told + remark),
     ]

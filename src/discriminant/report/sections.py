@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,21 +18,12 @@ from ..evaluation.curves import Roc, Rocs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
 from ..moments.statistic import ClassMoments
+from ..results import count, p_value, percent
 from ..validation.comparison import BASELINE, Comparison
-from .page import (
-    SHARES,
-    between,
-    count,
-    decimal,
-    drawing,
-    measured,
-    percent,
-    quoted,
-    signed,
-    significance,
-    versions,
-)
-from .report_data import ReportData, TrainingRows
+from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
+
+if TYPE_CHECKING:
+    from .table_report import ReportData, TrainingRows
 
 Array = np.ndarray[Any, Any]
 
@@ -141,7 +131,7 @@ def _columns(rows: TrainingRows) -> list[dict[str, str]]:
         return [_described(column) for column in rows.schema.columns]
     means, deviations = column_moments(rows)
     return [
-        {"name": name, "words": "", "mean": decimal(mean), "deviation": decimal(deviation)}
+        {"name": name, "words": "", "mean": significant(mean), "deviation": significant(deviation)}
         for name, mean, deviation in zip(rows.names, means.tolist(), deviations.tolist(), strict=True)
     ]
 
@@ -149,7 +139,7 @@ def _columns(rows: TrainingRows) -> list[dict[str, str]]:
 def _described(column: Any) -> dict[str, str]:
     words = column.words
     if column.dropped is None and column.kind == "number":
-        words = column.missing_words or f"mean {decimal(column.mean)}"
+        words = column.missing_words or f"mean {significant(column.mean)}"
     kind = {"boolean": "0 or 1"}.get(column.kind, column.kind)
     return {"name": column.name, "kind": kind, "missing": count(column.missing), "words": words}
 
@@ -208,7 +198,7 @@ def _line(comparison: Comparison, name: str, winner: str) -> dict[str, Any]:
     return line | {
         "difference": _difference(metric, sign * pair.difference),
         "interval": f"{_difference(metric, low)} to {_difference(metric, high)}",
-        "p_value": significance(pair.p_adjusted),
+        "p_value": p_value(pair.p_adjusted, 3),
         "verdict": "worse" if comparison.is_real(name, best) else "cannot be told apart",
     }
 
@@ -242,7 +232,11 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         return {"terms": [], "reason": "No fitted model was given to the report."}
     model = next((one for one in (data.model, getattr(data.model, "estimator_", None)) if hasattr(one, "coef_")), None)
     if model is None:
-        return {"terms": [], "reason": _without_coefficients(data.winner)}
+        reason = (
+            f"{data.winner} has no coefficients: its boundaries are not linear in the columns, or it combines other "
+            "models. What it does shows in the confusion matrix and in the decision regions."
+        )
+        return {"terms": [], "reason": reason}
     n_columns = np.shape(model.coef_)[-1]
     rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
     table = coefficient_table(model, None if rows is None else rows.names, data.evaluation.level)
@@ -262,13 +256,6 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
     }
 
 
-def _without_coefficients(name: str) -> str:
-    return (
-        f"{name} has no coefficients: its boundaries are not linear in the columns, or it combines other models. What "
-        "it does shows in the confusion matrix and in the decision regions."
-    )
-
-
 def _no_errors(model: Any, table: CoefficientTable) -> str:
     """Why there are no standard errors; empty where there are some."""
     if table.has_errors:
@@ -286,12 +273,12 @@ def _term(row: Coefficient, deviation: float) -> dict[str, str]:
     return {
         "name": row.term,
         "outcome": str(row.outcome),
-        "estimate": decimal(row.estimate),
-        "interval": f"{decimal(row.low)} to {decimal(row.high)}" if known else "",
-        "odds": decimal(row.odds_ratio),
-        "odds_interval": f"{decimal(low)} to {decimal(high)}" if known else "",
-        "p_value": significance(row.p_value),
-        "standardised": decimal(row.estimate * deviation),
+        "estimate": significant(row.estimate),
+        "interval": f"{significant(row.low)} to {significant(row.high)}" if known else "",
+        "odds": significant(row.odds_ratio),
+        "odds_interval": f"{significant(low)} to {significant(high)}" if known else "",
+        "p_value": p_value(row.p_value, 3),
+        "standardised": significant(row.estimate * deviation),
     }
 
 
@@ -314,35 +301,17 @@ _NO_PROBABILITIES = (
 )
 
 
-@dataclass(frozen=True)
-class Confused:
-    """Rows of one class that were given another: how many, and of how many."""
-
-    truth: str
-    prediction: str
-    n: float
-    total: float
-
-    @property
-    def words(self) -> str:
-        return (
-            f"{quoted(self.truth)} taken for {quoted(self.prediction)} ({count(self.n)} of {count(self.total)} rows of "
-            f"{quoted(self.truth)})"
-        )
-
-
-def confused(data: ReportData) -> list[Confused]:
-    """All confusions that happened, the most frequent first."""
-    confusion = data.evaluation.confusion
-    assert confusion is not None
-    counts = confusion.counts
+def confusions(data: ReportData) -> list[str]:
+    """Every pair of classes that was confused, with how many rows of how many, the most frequent first."""
+    counts = data.confusion.counts
     found = [
-        Confused(str(truth), str(prediction), float(counts[i, j]), float(counts[i].sum()))
-        for i, truth in enumerate(confusion.classes.tolist())
-        for j, prediction in enumerate(confusion.predictions.tolist())
+        (float(counts[i, j]), quoted(truth), f"{quoted(prediction)} ({count(counts[i, j])} of {count(counts[i].sum())}")
+        for i, truth in enumerate(data.confusion.classes.tolist())
+        for j, prediction in enumerate(data.confusion.predictions.tolist())
         if i != j and counts[i, j] > 0
     ]
-    return sorted(found, key=lambda pair: -pair.n)
+    ranked = sorted(found, key=lambda pair: -pair[0])
+    return [f"{truth} taken for {rows} rows of {truth})" for _, truth, rows in ranked]
 
 
 def confusion_section(data: ReportData) -> dict[str, Any]:
@@ -353,11 +322,11 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
     return {
         "evaluated_on": data.evaluated_on,
         "n_rows": count(evaluation.n_rows),
-        "worst": [pair.words for pair in confused(data)[:3]],
+        "worst": confusions(data)[:3],
         "classes": _class_lines(data),
         "measures": _measures(data),
         "notes": [note for note in evaluation.notes if note not in _SAID_ELSEWHERE],
-        "drawing": drawing("plot-confusion", confusion_figure, evaluation.confusion),
+        "drawing": drawing("plot-confusion", confusion_figure, data.confusion),
     }
 
 
@@ -368,9 +337,8 @@ def _measures(data: ReportData) -> list[str]:
 
 
 def _class_lines(data: ReportData) -> list[dict[str, Any]]:
-    confusion, lines = data.evaluation.confusion, []
-    assert confusion is not None
-    for label, rows in zip(data.classes, confusion.counts.sum(axis=1).tolist(), strict=True):
+    lines = []
+    for label, rows in zip(data.classes, data.confusion.counts.sum(axis=1).tolist(), strict=True):
         found = [data.evaluation[metric, label] for metric in _measures(data)]
         cells = [(measured(one.metric, one.value), between(one.metric, one.low, one.high)) for one in found]
         lines.append({"label": str(label), "rows": count(rows), "cells": cells})
@@ -417,24 +385,21 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
 
 
 def _calibration_sentences(data: ReportData) -> list[str]:
-    bins, line = data.evaluation.calibration, data.evaluation.calibration_line
-    errors = {label: found.ece() for label, found in bins.items()}
+    line = data.evaluation.calibration_line
+    errors = {label: found.ece() for label, found in data.evaluation.calibration.items()}
     worst = max(errors, key=lambda label: errors[label])
-    sentences = []
-    if len(errors) > 2:
-        sentences.append(f"It is largest for {quoted(worst)}, {100 * errors[worst]:.1f} points.")
-    if line is not None and math.isfinite(line.slope):
-        sentences.append(_slope_sentence(line.slope, line.slope_error))
-    return sentences
-
-
-def _slope_sentence(slope: float, error: float) -> str:
-    known = f"slope of the log-odds {slope:.2f}, standard error {error:.2f}"
+    largest = [f"It is largest for {quoted(worst)}, {100 * errors[worst]:.1f} points."] if len(errors) > 2 else []
+    if line is None or not math.isfinite(line.slope):
+        return largest
+    slope, error = line.slope, line.slope_error
     if abs(slope - 1) < 2 * error:
-        return f"Probabilities are neither too sure nor too timid, as far as these rows can tell ({known}; 1 is right)."
-    if slope < 1:
-        return f"Probabilities are too sure: extreme ones come true less often than they say ({known}; 1 is right)."
-    return f"Probabilities are too timid: the truth is more clear-cut than they say ({known}; 1 is right)."
+        are = "neither too sure nor too timid, as far as these rows can tell"
+    elif slope < 1:
+        are = "too sure: extreme ones come true less often than they say"
+    else:
+        are = "too timid: the truth is more clear-cut than they say"
+    known = f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right"
+    return [*largest, f"Probabilities are {are} ({known})."]
 
 
 #: Points across the picture, and points of the regions of all classes together: each is a number in the file.

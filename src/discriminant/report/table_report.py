@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..results import listed, several
+from ..data.checks import encode_labels
+from ..data.rows import as_rows
+from ..decision.costs import read_costs
+from ..errors import ParameterError
+from ..evaluation.confusion import ConfusionMatrix
+from ..evaluation.evaluation import Evaluation
+from ..results import Finding, count, listed, percent, plain, several
+from ..tables.schema import Schema
+from ..tables.training import TrainingTable
 from ..validation.comparison import BASELINE, Comparison
 from ..validation.cross_validation import METRICS
-from .page import Drawing, Section, between, count, decimal, drawing, measured, percent, quoted, short, write_page
-from .report_data import ReportData, gather
+from ..validation.learning_curve import LearningCurve
+from .page import Section, between, drawing, measured, quoted, short, significant, write_page
 from .sections import (
     WORDS,
     calibration_section,
     coefficients_section,
-    confused,
     confusion_section,
+    confusions,
     data_section,
     is_better,
     models_section,
@@ -34,6 +44,154 @@ from .thresholds import Thresholds, precision_at, thresholds_of, thresholds_sect
 Array = np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The rows the models were fitted to, and what is known about them."""
+
+    X: Any
+    y: Array
+    names: tuple[str, ...]
+    weights: Array | None = None
+    schema: Schema | None = None
+    findings: tuple[Finding, ...] = ()
+    n_dropped: int = 0
+
+    @property
+    def target(self) -> str | None:
+        """The name of the column of classes."""
+        return None if self.schema is None or self.schema.target is None else self.schema.target.name
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each action costs where each class is true: rows classes, columns actions."""
+
+    values: Array
+    classes: list[Any]
+    actions: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """Everything that the parts of a report read: what `write_report` was given, and what follows from it."""
+
+    comparison: Comparison | None
+    training: Any
+    given_evaluation: Evaluation | None = None
+    model: Any = None
+    model_name: str | None = None
+    given_costs: Any = None
+    learning_curve: LearningCurve | None = None
+    command: str | None = None
+    random_state: Any = 0
+
+    def __post_init__(self) -> None:
+        for name, value, kind, maker in (
+            ("comparison", self.comparison, Comparison, "compare"),
+            ("evaluation", self.given_evaluation, Evaluation, "evaluate"),
+            ("learning_curve", self.learning_curve, LearningCurve, "learning_curve"),
+        ):
+            if value is not None and not isinstance(value, kind):
+                raise ParameterError(f"{name} must be what {maker}() returns, or None, got {type(value).__name__}.")
+        if self.comparison is None and self.given_evaluation is None:
+            raise ParameterError("There is nothing to report: give a comparison, an evaluation, or both.")
+
+    @cached_property
+    def rows(self) -> TrainingRows | None:
+        """The training rows, however they were given."""
+        given = self.training
+        if given is None:
+            return None
+        if isinstance(given, TrainingTable):
+            shared = ("X", "y", "weights", "schema", "findings", "n_dropped")
+            return TrainingRows(names=given.schema.names, **{name: getattr(given, name) for name in shared})
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise ParameterError(
+                f"training must be what read_training() returns, (X, y) or (X, y, names), got {type(given).__name__}."
+            )
+        rows = as_rows(given[0])
+        classes, codes = encode_labels(given[1], rows.n_rows)
+        own = rows.names or tuple(f"x{j}" for j in range(rows.n_columns))
+        names = own if len(given) == 2 or given[2] is None else tuple(map(str, given[2]))
+        if len(names) != rows.n_columns:
+            raise ParameterError(f"training names {len(names)} columns, but X has {rows.n_columns}.")
+        return TrainingRows(given[0], classes[codes], names)
+
+    @cached_property
+    def winner(self) -> str:
+        """The name of the model that the report is about."""
+        if self.comparison is None:
+            return self.model_name or ("the model" if self.model is None else type(self.model).__name__)
+        ranking = self.comparison.ranking
+        if self.model_name is not None and self.model_name not in ranking:
+            raise ParameterError(f"{self.model_name!r} is not among the models compared: {', '.join(ranking)}.")
+        return self.model_name or self.comparison.best
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The one given, or that of the winner's out-of-fold predictions."""
+        if self.given_evaluation is not None:
+            return self.given_evaluation
+        assert self.comparison is not None
+        return self.comparison.cross_validation.evaluation(self.winner, self.given_costs, self.comparison.level)
+
+    @property
+    def evaluated_on(self) -> str:
+        """Which rows the evaluation is of, in words."""
+        if self.given_evaluation is not None or self.comparison is None:
+            return "the rows of the evaluation"
+        found = self.comparison.cross_validation
+        if self.winner not in found.out_of_fold:
+            return "the rows held out in the comparison"
+        folds = found.n_splits // len(found.out_of_fold[self.winner].codes)
+        return f"all rows, each predicted by a fit to the other folds ({folds} folds)"
+
+    @property
+    def confusion(self) -> ConfusionMatrix:
+        """The confusion matrix of the evaluation."""
+        if self.evaluation.confusion is None:
+            raise ParameterError("The evaluation has no confusion matrix: give predictions to evaluation_of as well.")
+        return self.evaluation.confusion
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """The costs given, for the classes of the evaluation."""
+        if self.given_costs is None:
+            return None
+        values, actions = read_costs(self.given_costs).aligned(self.evaluation.classes)
+        if values.ndim == 3:
+            raise ParameterError("A report needs one table of costs for all rows, got one for each row.")
+        return Costs(values, [plain(label) for label in self.evaluation.classes], actions)
+
+    @property
+    def classes(self) -> list[Any]:
+        return self.evaluation.classes.tolist()
+
+    @property
+    def target(self) -> str:
+        """How sentences call what is predicted."""
+        name = None if self.rows is None else self.rows.target
+        return "the class" if name is None else f"“{name}”"
+
+    @property
+    def accuracy(self) -> tuple[float, float, float]:
+        """The winner's accuracy with its interval: by cross-validation, if models were compared."""
+        if self.comparison is None:
+            found = self.evaluation["accuracy"]
+            return found.value, found.low, found.high
+        validation = self.comparison.cross_validation
+        return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
+
+    @cached_property
+    def class_rows(self) -> Array:
+        """The rows of each class, or the sums of their weights: in training, where that is known."""
+        if self.rows is not None:
+            classes, codes = encode_labels(self.rows.y, len(self.rows.y))
+            found = dict(zip(classes.tolist(), np.bincount(codes, weights=self.rows.weights).tolist(), strict=True))
+            return np.array([found.get(label, 0.0) for label in self.classes])
+        return self.confusion.counts.sum(axis=1)
+
+
 def title_of(data: ReportData) -> str:
     """The question as a title."""
     name = None if data.rows is None else data.rows.target
@@ -42,22 +200,25 @@ def title_of(data: ReportData) -> str:
 
 def answer_section(data: ReportData) -> dict[str, Any]:
     """The one-paragraph answer and the numbers it rests on."""
-    sentences = [_question(data), *_result(data), _errors(data), _costs(data)]
+    errors, most = 100 * data.evaluation["error_rate"].value, confusions(data)
+    sentences = [
+        _question(data),
+        *_result(data),
+        f"Of 100 rows it misjudges about {errors:.1f}; most often {most[0]}."
+        if most
+        else "On the rows it was judged by it made no error at all.",
+        _costs(data),
+    ]
     return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
 
 def _question(data: ReportData) -> str:
-    n_classes = len(data.classes)
-    classes = _either(data) if n_classes <= 4 else f"{n_classes} classes"
+    names = [quoted(label) for label in data.classes]
+    classes = f"{len(names)} classes" if len(names) > 4 else f"{', '.join(names[:-1])} or {names[-1]}"
     if data.rows is None:
         return f"The question is how well {data.target} ({classes}) is predicted."
     columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
     return f"The question is whether {data.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
-
-
-def _either(data: ReportData) -> str:
-    names = [quoted(label) for label in data.classes]
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _result(data: ReportData) -> list[str]:
@@ -66,55 +227,35 @@ def _result(data: ReportData) -> list[str]:
     interval = between("accuracy", *ends)
     level = data.evaluation.level if comparison is None else comparison.level
     sure = f" ({100 * level:g} % interval {interval})" if interval else ""
+    largest = percent(float(data.class_rows.max() / data.class_rows.sum()))
+    always = f"Always naming the most frequent class would be right for {largest}."
     if comparison is None:
-        return [
-            f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.",
-            _always_the_largest(data),
-        ]
+        return [f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.", always]
     if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(data)]
+        return [_nothing_learned(comparison, winner)]
     found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
     n_models = len(comparison.ranking) - 1
     first = (
         f"{winner} did best of {several(n_models, 'model')}" if winner == comparison.best else f"{winner} was chosen"
     )
     best = f"{first}: it gives {found}." if n_models > 1 else f"{winner} gives {found}."
-    return [best, _always_the_largest(data), _other_measure(data), _ties(data)]
+    metric, value = comparison.metric, comparison.cross_validation.mean(winner, comparison.metric)
+    other = f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
+    return [best, always, "" if metric in ("accuracy", "error_rate") else other, _ties(comparison, winner)]
 
 
-def _nothing_learned(data: ReportData) -> str:
-    comparison = data.comparison
-    assert comparison is not None
+def _nothing_learned(comparison: Comparison, winner: str) -> str:
     share = percent(comparison.cross_validation.mean(BASELINE))
     always = f"always naming the most frequent class, which is right for {share} of the rows"
     if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
-        return f"{data.winner}, which was chosen, is not clearly better than {always}; other models are."
+        return f"{winner}, which was chosen, is not clearly better than {always}; other models are."
     return (
         f"No model is clearly better than {always}. What these columns say about it, if anything, does not show in "
         "these rows."
     )
 
 
-def _always_the_largest(data: ReportData) -> str:
-    rows = data.class_rows
-    share = float(rows.max() / rows.sum())
-    return f"Always naming the most frequent class would be right for {percent(share)}."
-
-
-def _other_measure(data: ReportData) -> str:
-    """The measure that models were compared by, where it is not the accuracy."""
-    comparison = data.comparison
-    assert comparison is not None
-    metric = comparison.metric
-    if metric in ("accuracy", "error_rate"):
-        return ""
-    value = comparison.cross_validation.mean(data.winner, metric)
-    return f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
-
-
-def _ties(data: ReportData) -> str:
-    assert data.comparison is not None
-    comparison, winner = data.comparison, data.winner
+def _ties(comparison: Comparison, winner: str) -> str:
     tied = rivals(comparison, winner)
     better = [name for name in comparison.ranking if is_better(comparison, name, winner)]
     if better:
@@ -126,14 +267,6 @@ def _ties(data: ReportData) -> str:
     )
 
 
-def _errors(data: ReportData) -> str:
-    pairs = confused(data)
-    if not pairs:
-        return "On the rows it was judged by it made no error at all."
-    error = data.evaluation["error_rate"].value
-    return f"Of 100 rows it misjudges about {100 * error:.1f}; most often {pairs[0].words}."
-
-
 def _costs(data: ReportData) -> str:
     if data.costs is None:
         return "No costs were given, so that every error counts alike; the part on costs shows what changes if not."
@@ -141,11 +274,11 @@ def _costs(data: ReportData) -> str:
     if "cost" not in evaluation:
         return "Costs were given, but the evaluation was made without them."
     cost = evaluation["cost"]
-    words = f"Under the costs given a row costs {decimal(cost.value, 3)} on average"
+    words = f"Under the costs given a row costs {significant(cost.value, 3)} on average"
     interval = between("cost", cost.low, cost.high)
     words += f" ({interval})" if interval else ""
-    least = decimal(evaluation["cost_least_risk"].value, 3) if "cost_least_risk" in evaluation else None
-    if least not in (None, decimal(cost.value, 3)):
+    least = significant(evaluation["cost_least_risk"].value, 3) if "cost_least_risk" in evaluation else None
+    if least not in (None, significant(cost.value, 3)):
         words += f"; taking the action of least expected cost brings it to {least}"
     return f"{words}."
 
@@ -169,12 +302,15 @@ _FEW_ROWS = 20
 
 def conclusions_section(data: ReportData) -> dict[str, Any]:
     """What the section on the limits of the conclusion shows."""
+    from ..figures import learning_curve
+
+    curve = data.learning_curve
     return {
         "noise": _noise(data),
         "costs": _other_costs(data),
-        "shares": _other_shares(data),
+        "shares": _other_shares(data.confusion),
         "rows": _more_rows(data),
-        "drawing": _learning_drawing(data),
+        "drawing": None if curve is None else drawing("plot-learning", learning_curve, curve),
     }
 
 
@@ -203,16 +339,14 @@ def _order_sentence(comparison: Comparison, winner: str) -> str:
 
 
 def _other_costs(data: ReportData) -> list[str]:
-    found = _of_two(data)
-    if found is None:
+    every = thresholds_of(data) if len(data.classes) == 2 else []
+    if not every:
         return [
             "Costs move the boundary between every pair of classes. The sliders show it for each class against the "
             "others; with a table of costs the decision of least expected cost is taken."
         ]
-    return [
-        f"If a false alarm costs ten times a miss, {_best_words(found, 0.1)}; if a miss costs ten times a false alarm, "
-        f"{_best_words(found, 10.0)}."
-    ]
+    strict, lenient = (_best_words(every[0], ratio) for ratio in (0.1, 10.0))
+    return [f"If a false alarm costs ten times a miss, {strict}; if a miss costs ten times a false alarm, {lenient}."]
 
 
 def _best_words(found: Thresholds, ratio: float) -> str:
@@ -223,76 +357,47 @@ def _best_words(found: Thresholds, ratio: float) -> str:
     return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
 
 
-def _of_two(data: ReportData) -> Thresholds | None:
-    """The thresholds of the second of two classes; None for more classes, or without scores."""
-    every = thresholds_of(data) if len(data.classes) == 2 else []
-    return every[0] if every else None
-
-
-def _other_shares(data: ReportData) -> list[str]:
-    evaluation = data.evaluation
-    assert evaluation.confusion is not None
-    recalls = evaluation.confusion.recall
+def _other_shares(confusion: ConfusionMatrix) -> list[str]:
+    recalls = confusion.recall
     if np.isnan(recalls).any():
         return ["Some class has no rows here: what happens where it is frequent cannot be told."]
     equal = f"Were all classes equally frequent, {percent(float(recalls.mean()))} of the rows would be right."
     if len(recalls) != 2:
         return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    return [equal, _rarer(data)]
-
-
-def _rarer(data: ReportData) -> str:
-    """How the precision of the second class changes where the class is rarer."""
-    confusion = data.evaluation.confusion
-    assert confusion is not None
-    sensitivity, specificity = float(confusion.recall[1]), float(confusion.specificity[1])
+    # How the precision of the second class changes where the class is rarer.
+    sensitivity, specificity = float(recalls[1]), float(confusion.specificity[1])
     share = float(confusion.counts[1].sum() / confusion.total)
     now, rarer = (precision_at(part, sensitivity, specificity) for part in (share, share / 10))
-    label = quoted(confusion.classes[1])
-    return (
-        f"Of the rows called {label}, {percent(now)} are right at its present share of {percent(share)}; "
-        f"were it ten times rarer, {percent(rarer)} would be, with the same model and threshold."
-    )
+    return [
+        equal,
+        f"Of the rows called {quoted(confusion.classes[1])}, {percent(now)} are right at its present share of "
+        f"{percent(share)}; were it ten times rarer, {percent(rarer)} would be, with the same model and threshold.",
+    ]
 
 
 def _more_rows(data: ReportData) -> list[str]:
     words = [_curve_sentence(data)]
-    rows = data.class_rows
-    poor = [(label, n) for label, n in zip(data.classes, rows.tolist(), strict=True) if n < _FEW_ROWS]
+    pairs = zip(data.classes, data.class_rows.tolist(), strict=True)
+    poor = [f"{quoted(label)} ({count(n)})" for label, n in pairs if n < _FEW_ROWS]
     if poor:
-        named = listed((f"{quoted(label)} ({count(n)})" for label, n in poor), most=5)
+        named = listed(poor, most=5)
         words.append(f"Few rows are of {named}: what is said of so rare a class may change with a few more rows.")
     return words
 
 
 def _curve_sentence(data: ReportData) -> str:
-    curve = data.learning_curve
+    curve, (_, low, high) = data.learning_curve, data.accuracy
     if curve is None:
-        return f"{_known_accuracy(data)}Whether more rows would make a better model, a learning curve tells."
-    gap = curve.estimation
+        known = (
+            f"The accuracy is known to lie between {percent(low)} and {percent(high)}; four times as many rows would "
+            "about halve that width. "
+        )
+        return f"{'' if math.isnan(low) else known}Whether more rows would make a better model, a learning curve tells."
     return (
         f"With {count(int(curve.sizes[-1]))} training rows the error is {percent(curve.validation().value)}; endless "
-        f"rows would bring it to about {percent(curve.limit.value)}, {100 * gap.value:.1f} points less (give or take "
-        f"{100 * gap.reach:.1f})."
+        f"rows would bring it to about {percent(curve.limit.value)}, {100 * curve.estimation.value:.1f} points less "
+        f"(give or take {100 * curve.estimation.reach:.1f})."
     )
-
-
-def _known_accuracy(data: ReportData) -> str:
-    _, low, high = data.accuracy
-    if math.isnan(low):
-        return ""
-    return (
-        f"The accuracy is known to lie between {percent(low)} and {percent(high)}; four times as many rows would "
-        "about halve that width. "
-    )
-
-
-def _learning_drawing(data: ReportData) -> Drawing | None:
-    if data.learning_curve is None:
-        return None
-    from ..figures import learning_curve
-
-    return drawing("plot-learning", learning_curve, data.learning_curve)
 
 
 #: Address, heading and content of each section, in the order in which they are read.
@@ -369,25 +474,11 @@ def write_report(
     >>> "LDA gives the right class for 98.0 % of rows it has not seen" in text
     True
     """
-    data = gather(
-        comparison,
-        training,
-        evaluation=evaluation,
-        model=model,
-        model_name=model_name,
-        costs=costs,
-        learning_curve=learning_curve,
-        command=command,
-        random_state=random_state,
-    )
+    data = ReportData(comparison, training, evaluation, model, model_name, costs, learning_curve, command, random_state)
     sections = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
     words = dict(sorted(WORDS.items(), key=lambda item: item[1][0].lower()))
-    return write_page(path, "report.html", title or title_of(data), _facts(data), sections, words=words)
-
-
-def _facts(data: ReportData) -> list[str]:
     n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
     facts = [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
     if data.comparison is not None:
         facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
-    return facts
+    return write_page(path, "report.html", title or title_of(data), facts, sections, words=words)

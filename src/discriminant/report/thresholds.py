@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
-from ..results import plain
-from .page import Drawing, drawn, percent, quoted, short
-from .report_data import Costs, ReportData
+from ..results import percent, plain
+from .page import drawing, quoted, short
+
+if TYPE_CHECKING:
+    from .table_report import Costs, ReportData
 
 Array = np.ndarray[Any, Any]
 
@@ -80,10 +82,9 @@ def thresholds_of(data: ReportData) -> list[Thresholds]:
     curve = data.evaluation.roc
     if curve is None:
         return []
-    curves: list[Roc] = list(curve.values()) if isinstance(curve, Rocs) else [curve]
-    labels = list(curve) if isinstance(curve, Rocs) else [plain(curve.positive)]
-    sided = [(label, one.ranked) for label, one in zip(labels, curves, strict=True) if not one.undefined]
-    return [_at(label, ranked, _grid(data, label, ranked)) for label, ranked in sided]
+    curves: dict[Any, Roc] = dict(curve) if isinstance(curve, Rocs) else {plain(curve.positive): curve}
+    sided = {label: one.ranked for label, one in curves.items() if not one.undefined}
+    return [_at(label, ranked, _grid(data, label, ranked)) for label, ranked in sided.items()]
 
 
 def _grid(data: ReportData, label: Any, ranked: RankedScores) -> Array:
@@ -148,8 +149,10 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
     if not every:
         reason = "There are no scores of held-out rows, so that other thresholds cannot be tried."
         return {"every": [], "reason": reason, "cost_table": table}
-    first = _first(data, every)
-    ratio = cost_ratio(data.costs, first.label)
+    # First comes the second of two classes, else the one that is missed most often.
+    recall = dict(zip(data.confusion.classes.tolist(), data.confusion.recall.tolist(), strict=True))
+    first = every[0] if len(every) == 1 else min(every, key=lambda found: recall[found.label])
+    ratio, are_probabilities = cost_ratio(data.costs, first.label), bool(data.evaluation.calibration)
     return {
         "every": every,
         "reason": "",
@@ -158,28 +161,16 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
         "label": quoted(first.label),
         "sentence": _best_sentence(data, first, ratio),
         "printed": [_printed(first, r) for r in PRINTED_RATIOS],
-        "state": _state(data, every, first, ratio),
-        "drawing": _cost_drawing(first, ratio or 1.0, bool(data.evaluation.calibration)),
+        "state": _state(every, first, ratio, are_probabilities),
+        "drawing": drawing("plot-thresholds", _cost_figure, first, ratio or 1.0, are_probabilities),
     }
-
-
-def _first(data: ReportData, every: list[Thresholds]) -> Thresholds:
-    """The class shown first: the second of two, else the one that is missed most often."""
-    if len(every) == 1:
-        return every[0]
-    confusion = data.evaluation.confusion
-    assert confusion is not None
-    recall = dict(zip(confusion.classes.tolist(), confusion.recall.tolist(), strict=True))
-    return min(every, key=lambda found: recall[found.label])
 
 
 def _cost_table(costs: Costs | None) -> dict[str, Any] | None:
     if costs is None:
         return None
-    rows = [
-        (str(label), [short(float(v)) for v in row]) for label, row in zip(costs.classes, costs.values, strict=True)
-    ]
-    return {"actions": [str(action) for action in costs.actions], "rows": rows}
+    rows = zip(map(str, costs.classes), [[short(v) for v in row] for row in costs.values.tolist()], strict=True)
+    return {"actions": [str(action) for action in costs.actions], "rows": list(rows)}
 
 
 def _best_sentence(data: ReportData, found: Thresholds, ratio: float | None) -> str:
@@ -206,7 +197,7 @@ def _best_sentence(data: ReportData, found: Thresholds, ratio: float | None) -> 
 def _printed(found: Thresholds, ratio: float) -> dict[str, str]:
     place = found.best(ratio)
     return {
-        "ratio": _ratio_words(ratio),
+        "ratio": f"{ratio:g} : 1" if ratio >= 1 else f"1 : {1 / ratio:g}",
         "threshold": "never" if found.never(place) else short(float(found.values[place])),
         "sensitivity": percent(float(found.sensitivity[place])),
         "specificity": percent(float(found.specificity[place])),
@@ -214,18 +205,13 @@ def _printed(found: Thresholds, ratio: float) -> dict[str, str]:
     }
 
 
-def _ratio_words(ratio: float) -> str:
-    return f"{ratio:g} : 1" if ratio >= 1 else f"1 : {1 / ratio:g}"
-
-
-def _state(data: ReportData, every: list[Thresholds], first: Thresholds, ratio: float | None) -> dict[str, Any]:
+def _state(every: list[Thresholds], first: Thresholds, ratio: float | None, are_probabilities: bool) -> dict[str, Any]:
     """What the page's sliders start from, as plain values."""
-    are_probabilities = bool(data.evaluation.calibration)
-    ratios = sorted({*RATIOS, *([] if ratio is None else [ratio])})
+    ratios = sorted({*RATIOS, ratio or 1.0})
     return {
         "first": every.index(first),
         "ratios": ratios,
-        "ratio": ratios.index(1.0 if ratio is None else ratio),
+        "ratio": ratios.index(ratio or 1.0),
         "classes": [
             {
                 "label": str(found.label),
@@ -241,7 +227,7 @@ def _state(data: ReportData, every: list[Thresholds], first: Thresholds, ratio: 
     }
 
 
-def _cost_drawing(found: Thresholds, ratio: float, are_probabilities: bool) -> Drawing:
+def _cost_figure(found: Thresholds, ratio: float, are_probabilities: bool) -> Any:
     """Cost against threshold; the sliders move its line and its point."""
     from ..figures import theme
 
@@ -260,4 +246,4 @@ def _cost_drawing(found: Thresholds, ratio: float, are_probabilities: bool) -> D
     what = "threshold (probability)" if are_probabilities else "threshold (score)"
     made.update_xaxes(**theme.axis(what))
     made.update_yaxes(**theme.axis("cost of 100 rows, in false alarms", rangemode="tozero"))
-    return drawn("plot-thresholds", made)
+    return made

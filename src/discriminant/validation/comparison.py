@@ -371,7 +371,9 @@ def compare(
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     table = labelled_table(X, y, sample_weight, groups)
-    named = named_models(default_models(table.indexable, table.class_counts, metric) if models is None else models)
+    if models is None:
+        models = default_models(table.indexable, int(table.class_counts.min()), metric)
+    named = named_models(models)
     if BASELINE in named:
         raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
     named[BASELINE] = DummyClassifier(strategy="prior")
@@ -394,7 +396,7 @@ def default_metric(costs: Any) -> str:
     return "accuracy" if costs is None else "cost"
 
 
-def default_models(X: Any, class_counts: Array, metric: str, schema: Schema | None = None) -> dict[str, Any]:
+def default_models(X: Any, smallest_class: int, metric: str, schema: Schema | None = None) -> dict[str, Any]:
     """The models that suit a table of this size, by their short names.
 
     Models without probabilities are left out where the metric needs them; the schema is for naive Bayes.
@@ -404,7 +406,7 @@ def default_models(X: Any, class_counts: Array, metric: str, schema: Schema | No
     invertible = dense and p <= _INVERTED_COLUMNS
     wanted = {
         "lda": invertible,
-        "qda": invertible and class_counts.min() >= _ROWS_PER_COLUMN * p,
+        "qda": invertible and smallest_class >= _ROWS_PER_COLUMN * p,
         "logistic": True,
         "naive-bayes": dense,
         "svm": n * p <= _SVM_VALUES,

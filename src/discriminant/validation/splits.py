@@ -181,14 +181,14 @@ def round_of(fold: Array, n_folds: int) -> Round:
 DEFAULT_FOLDS = 10
 
 
-def default_folds(class_counts: Array, groups: Array | None = None) -> int:
+def default_folds(smallest_class: int, groups: Array | None = None) -> int:
     """Ten folds; fewer where the smallest class has fewer rows, or where there are fewer groups; at least two.
 
-    >>> default_folds(np.array([50, 6])), default_folds(np.array([50, 60]), groups=np.arange(110) % 4)
+    >>> default_folds(6), default_folds(50, groups=np.arange(110) % 4)
     (6, 4)
     """
     n_groups = DEFAULT_FOLDS if groups is None else len(np.unique(groups))
-    return max(2, min(DEFAULT_FOLDS, int(class_counts.min()), n_groups))
+    return max(2, min(DEFAULT_FOLDS, smallest_class, n_groups))
 
 
 def plan_rounds(table: LabelledTable, cv: Any, repeats: int, stratify: bool, random_state: Any) -> list[Round]:
@@ -200,7 +200,7 @@ def plan_rounds(table: LabelledTable, cv: Any, repeats: int, stratify: bool, ran
     check_integer("repeats", repeats, 1)
     rng = np.random.default_rng(random_state)
     if cv is None:
-        cv = default_folds(table.class_counts, table.groups)
+        cv = default_folds(int(table.class_counts.min()), table.groups)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         _check_fold_count(table, int(cv), stratify)
         return [round_of(_dealt(table, int(cv), stratify, rng), int(cv)) for _ in range(repeats)]

@@ -42,7 +42,7 @@
   }
 
   function plain(value) { return Number(value.toPrecision(3)).toString(); }
-  function percent(value) { return Number.isFinite(value) ? (100 * value).toFixed(1) + " %" : "–"; }
+  function percent(value) { return Number.isFinite(value) ? (100 * value).toFixed(1) + " %" : "-"; }
   function count(value) {
     return value.toLocaleString("en-GB", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
   }
@@ -69,7 +69,7 @@
       "count-rejections": count(found.negative - alarms),
       "rate-sensitivity": percent(sensitivity),
       "rate-specificity": percent(1 - fallout),
-      "rate-precision": called > 0 ? percent(part * sensitivity / called) : "–",
+      "rate-precision": called > 0 ? percent(part * sensitivity / called) : "-",
       "cost-now": values[place].toFixed(2),
     };
     Object.keys(texts).forEach(function (id) { element(id).textContent = texts[id]; });
