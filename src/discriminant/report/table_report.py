@@ -452,13 +452,21 @@ def write_report(
         Of the winner: whether more rows would help.
     command : str, optional
         What made the report, for those who want to make it again.
-    random_state : int
+    random_state : int, default=0
         The one that dealt the folds.
     title : str, optional
+        Stands above the page. Default: a question after the column of classes.
 
     Returns
     -------
     Path
+        The path of the file.
+
+    See Also
+    --------
+    compare : Makes the comparison.
+    evaluate : Makes the evaluation of one model.
+    discriminant.report.raster_page.write_raster_report : The report of an image.
 
     Examples
     --------

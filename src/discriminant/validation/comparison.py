@@ -47,11 +47,13 @@ class McNemar(Result):
     first_only, second_only : int
         Rows only the first, or only the second, gets right (the cells b and c of the four-fold table).
     n_rows : int
+        All rows.
     p_value : float
         Two-sided test that both are right equally often.
     difference, low, high : float
         Accuracy of the first minus that of the second, and its confidence interval (Agresti & Min 2005).
     level : float
+        Of the interval.
     method : str
         How the p-value was computed.
     """
@@ -89,13 +91,29 @@ def mcnemar(
         True labels.
     first, second : array-like of shape (n_rows,)
         What the two classifiers predict.
-    method : {"mid-p", "exact"}
-    level : float
+    method : {"mid-p", "exact"}, default="mid-p"
+        How the p-value is computed.
+    level : float, default=0.95
         Confidence level of the interval of the difference.
 
     Returns
     -------
     McNemar
+        Counts, p-value, and the difference of the two accuracies with its interval.
+
+    See Also
+    --------
+    compare : Cross-validates models, and applies this test to rows put aside.
+    compare_auc : The same question for two rankings.
+
+    References
+    ----------
+    McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or percentages.
+    Psychometrika 12, 153-157.
+    Fagerland, M. W., Lydersen, S. & Laake, P. (2013). The McNemar test for binary matched-pairs data: mid-p and
+    asymptotic are better than exact conditional. BMC Medical Research Methodology 13, 91.
+    Agresti, A. & Min, Y. (2005). Simple improved confidence intervals for comparing matched proportions. Statistics in
+    Medicine 24, 729-740.
 
     Examples
     --------
@@ -141,7 +159,16 @@ _ROWS_PER_COLUMN = 3
 class Difference(Result):
     """The mean score of one model minus that of another, on the same splits.
 
-    ``p_adjusted`` is adjusted for the number of pairs (Holm 1979); the interval is that of the pair by itself.
+    Attributes
+    ----------
+    first, second : str
+        Names of the models.
+    difference, low, high : float
+        The difference of their means, and its interval, that of the pair by itself.
+    p_value, p_adjusted : float
+        Test that there is no difference, by itself and adjusted for the number of pairs (Holm 1979).
+    holdout : McNemar or None
+        The test on rows put aside.
     """
 
     first: str
@@ -172,6 +199,7 @@ class Comparison(Result):
     cross_validation : CrossValidation
         Of all models, with the baseline (always the most frequent class).
     metric : str
+        What is compared.
     differences : list of Difference
         Of every pair.
     level : float
@@ -335,27 +363,64 @@ def compare(
 
     Parameters
     ----------
-    models, X, y, cv, repeats, groups, costs, sample_weight, stratify, random_state, train_scores, progress, n_jobs
-        As in `cross_validate`. ``models=None``: those of `default_models`.
+    models : classifier, list, dict of str to classifier, or None
+        The competitors. None: those of `default_models`, which suit the size of the table.
+    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
+        Rows to learn from and to be judged by.
+    y : array-like of shape (n_rows,)
+        Their classes.
+    cv : int, float, splitter or iterable of (train, test), optional
+        The splits, at least two, as in `cross_validate`; by default ten folds where classes and groups allow.
+    repeats : int, default=1
+        How often the folds are dealt.
     metric : str, optional
         What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default accuracy, or the
         cost if there are costs.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.
-    level : float
+    groups : array-like of shape (n_rows,), optional
+        Which rows belong together: a group is never learned from and judged by at the same time.
+    costs : array-like of shape (K, K), dict or frame, optional
+        What each prediction (column) costs for each true class (row).
+    sample_weight : array-like of shape (n_rows,), optional
+        How many rows each one stands for.
+    stratify : bool, default=True
+        Spread every class evenly over the folds.
+    level : float, default=0.95
         Confidence level of intervals and statements.
-    keep : {"posteriors", "predictions"}
+    random_state : int or Generator, default=0
+        Decides how folds are dealt and which rows are put aside.
+    train_scores : bool, default=False
+        Whether over- and underfitting are looked for as well.
+    keep : {"posteriors", "predictions"}, default="posteriors"
         What is kept of each row while it was held out, where the splits hold out every row once. Predicted classes
         always are. Posteriors (scores of models that have none) are kept of all models while repeats x rows x classes
         x models is at most 16 million; beyond that of the best model, which is cross-validated once more, up to 64
         million. A report is made of them.
-    on_failure : {"raise", "leave_out"}
+    on_failure : {"raise", "leave_out"}, default="raise"
         What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
+    progress : bool, optional
+        Whether a bar is shown; None: only on a terminal, after a second.
+    n_jobs : int, optional
+        How many threads work: None as many as BLAS, -1 one for each core.
 
     Returns
     -------
     Comparison
+        The ranking, the difference of every pair with interval and p-values, and a sentence on which are real.
+
+    See Also
+    --------
+    cross_validate : The scores alone.
+    mcnemar : The test of two classifiers on the same rows.
+    write_report : The comparison as a page to hand on.
+
+    References
+    ----------
+    Nadeau, C. & Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+    Statistics 6, 65-70.
 
     Examples
     --------

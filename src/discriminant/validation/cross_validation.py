@@ -450,8 +450,11 @@ class CrossValidation(Result):
     Attributes
     ----------
     models : tuple of str
+        Names, in the order in which they were given.
     metrics : tuple of str
+        What was measured.
     classes : array of shape (K,)
+        Labels, in sorted order.
     values : array of shape (models, splits, metrics)
         Scores on the held-out rows; NaN where a model has no such score (posteriors from a model without them).
     train_values : array of the same shape, or None
@@ -463,7 +466,11 @@ class CrossValidation(Result):
     ratio : float
         Size of a test part over that of its training part, on average.
     truth : array of shape (n_rows,)
-        The class code of each row; ``weights`` and ``groups`` where rows have any.
+        The class code of each row.
+    weights, groups : arrays of shape (n_rows,), or None
+        Of the rows, where they have any.
+    errors : array of shape (models, splits, metrics)
+        Standard errors within a split, as of a mean over its rows.
     out_of_fold : dict of Predictions
         What was kept of each model's predictions of the rows while they were held out, by round and row.
     """
@@ -695,15 +702,18 @@ def cross_validate(
 
     Parameters
     ----------
-    models : a classifier, a list of them, or a dict from names to classifiers
-    X, y, sample_weight
-        As in ``fit``. Weights count in fitting and in scoring: weight 3 means three such rows.
+    models : classifier, list of classifiers, or dict of str to classifier
+        What is fitted to the training rows of every split. Without names they are called by their class.
+    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
+        The rows, as ``fit`` takes them.
+    y : array-like of shape (n_rows,)
+        The class of each row.
     cv : int, float, splitter or iterable of (train, test), optional
         A number of folds; by default ten, or as many as the smallest class has rows and as there are groups. Rows are
         shuffled and dealt to the folds in turn, class after class, so that each class is spread evenly. A share such as
         0.25: a hold-out, that share of each class. Anything of scikit-learn's that splits, or row numbers, are taken
         as they are. The order of rows in time is not guessed: give ``TimeSeriesSplit()`` where it matters.
-    repeats : int
+    repeats : int, default=1
         How often rows are dealt anew.
     groups : array-like of shape (n_rows,), optional
         Rows of one group are held out together.
@@ -714,11 +724,13 @@ def cross_validate(
         Of "accuracy", "error_rate", "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier
         score, and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier
         score (halved for two classes) need posteriors.
-    stratify : bool
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights count in fitting and in scoring: weight 3 means three such rows.
+    stratify : bool, default=True
         Whether classes are spread evenly over the folds; every class then needs a row for each fold.
-    random_state : int or Generator
+    random_state : int or Generator, default=0
         Decides the shuffling.
-    train_scores : bool
+    train_scores : bool, default=False
         Also score the training rows, for `CrossValidation.notes` on over- and underfitting.
     keep : {"predictions", "posteriors"}, optional
         What to keep of each row's predictions while it was held out.
@@ -730,6 +742,17 @@ def cross_validate(
     Returns
     -------
     CrossValidation
+        Scores by model, split and metric, with means, intervals, confusion matrices and what was kept.
+
+    See Also
+    --------
+    compare : Which differences between models are real.
+    learning_curve : The error for a growing number of training rows.
+    evaluate : One fitted model on rows put aside.
+
+    References
+    ----------
+    Nadeau, C. & Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
 
     Examples
     --------

@@ -82,9 +82,11 @@ class LearningCurve(Result):
     Attributes
     ----------
     model : str
+        Its name.
     sizes : array of shape (S,)
         Training rows.
     validation_errors, train_errors : arrays of shape (splits, S)
+        Shares of rows that were given another class than their own.
     ratio : float
         Held-out rows of a split over all its training rows, on average. It corrects the standard errors for the rows
         the splits share; smaller sizes share fewer, so that theirs are cautious.
@@ -179,15 +181,40 @@ def learning_curve(
     Parameters
     ----------
     model : classifier
-    X, y, cv, repeats, groups, sample_weight, stratify, random_state, progress, n_jobs
-        As in `cross_validate`. Each split's training rows are brought into a random order in which every beginning
-        has about the same share of each class.
+        One model; it may come with a name, as ``{name: model}``.
+    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
+        All rows there are.
+    y : array-like of shape (n_rows,)
+        The label of every row.
     sizes : list of int or float, optional
         Numbers of training rows, or shares of them. By default eight sizes, each larger by the same factor.
+    cv : int, float, splitter or iterable of (train, test), default=5
+        As in `cross_validate`. Each split's training rows are brought into a random order in which every beginning
+        has about the same share of each class.
+    repeats : int, default=1
+        Deals of the folds.
+    groups : array-like of shape (n_rows,), optional
+        Groups that are held out as a whole.
+    sample_weight : array-like of shape (n_rows,), optional
+        Frequencies of the rows.
+    stratify : bool, default=True
+        Whether each fold has its share of each class.
+    random_state : int or Generator, default=0
+        For the folds and for the order in which rows are added.
+    progress : bool, optional
+        True for a bar, False for none; by default one that appears when it takes long.
+    n_jobs : int, optional
+        Threads to use; by default those of BLAS.
 
     Returns
     -------
     LearningCurve
+        Errors in training and on held-out rows at each size, and the power law through them.
+
+    See Also
+    --------
+    error_sources : What the limit of the curve says about the model.
+    discriminant.figures.learning_curve : Draws it.
 
     Examples
     --------
@@ -277,6 +304,7 @@ class Optimisation(Result):
     error : float or None
         Error on the training rows minus that after the solver has gone on.
     words : str
+        All this as a sentence.
     """
 
     excess: float | None
@@ -299,6 +327,7 @@ class ErrorSources(Result):
     Attributes
     ----------
     model : str
+        The name of the model.
     total : Estimate
         Error on held-out rows at the largest size of the learning curve.
     estimation : Estimate
@@ -309,7 +338,9 @@ class ErrorSources(Result):
     bayes_error : float or None
         The error of the best rule there is.
     optimisation : Optimisation
+        What the solver left undone.
     curve : LearningCurve
+        Where total and estimation come from.
     """
 
     model: str
@@ -370,14 +401,44 @@ def error_sources(
     Parameters
     ----------
     model : classifier
-    X, y, sizes, cv, repeats, groups, sample_weight, random_state, progress, n_jobs
-        As in `learning_curve`.
+        Whose error is taken apart.
+    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
+        Rows for the learning curve and for the solver.
+    y : array-like of shape (n_rows,)
+        What is to be predicted.
     bayes_error : float or an object with an ``error``, optional
         The error of the best possible rule, where it is known: that of `discriminant.theory.bayes_error`, say.
+    sizes : list of int or float, optional
+        Sizes of the learning curve, as `learning_curve` takes them.
+    cv : int, float, splitter or iterable of (train, test), default=5
+        Splits at which the curve is measured.
+    repeats : int, default=1
+        Number of times that they are drawn.
+    groups : array-like of shape (n_rows,), optional
+        Held out one by one, if there are any.
+    sample_weight : array-like of shape (n_rows,), optional
+        Of the fits and of the errors.
+    random_state : int or Generator, default=0
+        Makes the curve reproducible.
+    progress : bool, optional
+        Whether to show how far the curve is.
+    n_jobs : int, optional
+        Threads for the curve.
 
     Returns
     -------
     ErrorSources
+        The parts of the error, each with its interval, beside the learning curve they come from.
+
+    See Also
+    --------
+    learning_curve : The curve alone.
+    discriminant.figures.error_sources : Draws the parts.
+
+    References
+    ----------
+    Bottou, L. & Bousquet, O. (2008). The tradeoffs of large scale learning. Advances in Neural Information Processing
+    Systems 20, 161-168.
 
     Examples
     --------
