@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from discriminant.data import Block
-from discriminant.moments.covariance import Scatter, least_squares_coefficients
+from discriminant.moments.covariance import Scatter
 from discriminant.moments.statistic import ClassMoments
 
 
@@ -17,7 +17,8 @@ def linear_regression(X, response, weight=None):
     p, n = joint.shape[1] - 1, moments.total_weight
     matrix, mean = moments.within().matrix, moments.mean[0]
     scatter, cross, total = matrix[:p, :p], matrix[p, :p], float(matrix[p, p])
-    coef, factor = least_squares_coefficients(Scatter(scatter), cross[None])
+    factor = Scatter(scatter).covariance()
+    coef = factor.solve(cross[None])
     residual = float(total - 2 * coef[0] @ cross + coef[0] @ scatter @ coef[0])
     variance = residual / (n - p - 1)
     spheres, towards_mean = factor.from_sphere(np.eye(factor.rank)), factor.to_sphere(mean[None, :p])[0]

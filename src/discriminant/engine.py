@@ -138,14 +138,12 @@ def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Ite
 _in_worker = threading.local()
 
 
-def _enter_worker() -> None:
-    _in_worker.value = True
-
-
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
     """Threads that stay for the next reduction: starting them costs as much as a pass over a few thousand rows."""
-    return ThreadPoolExecutor(workers, thread_name_prefix="discriminant", initializer=_enter_worker)
+    return ThreadPoolExecutor(
+        workers, thread_name_prefix="discriminant", initializer=setattr, initargs=(_in_worker, "value", True)
+    )
 
 
 # A forked process inherits the pool but not its threads.

@@ -93,21 +93,20 @@ class QuadraticRule(ClassRule):
     constants: Array
 
     @cached_property
-    def _side_by_side(self) -> Array:
-        return np.ascontiguousarray(np.concatenate(list(self.spheres), axis=1))
-
-    @cached_property
-    def _sphered_offsets(self) -> Array:
-        return np.einsum("kj,kjr->kr", self.offsets, self.spheres)
+    def _sphering(self) -> tuple[Array, Array]:
+        """The matrices side by side, and the offsets they lead to."""
+        beside = np.ascontiguousarray(np.concatenate(list(self.spheres), axis=1))
+        return beside, np.einsum("kj,kjr->kr", self.offsets, self.spheres)
 
     def scores(self, block: Any) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
-        step = max(_SPHERED_NUMBERS // self._side_by_side.shape[1], 64)
+        beside, offsets = self._sphering
+        step = max(_SPHERED_NUMBERS // beside.shape[1], 64)
         for X, where in dense_parts(block):
             for start in range(0, len(X), step):
                 part = slice(start, start + step)
-                sphered = (X[part] - self.centre) @ self._side_by_side
-                kernels.squared_length_scores(sphered, self._sphered_offsets, self.constants, out[where][part])
+                sphered = (X[part] - self.centre) @ beside
+                kernels.squared_length_scores(sphered, offsets, self.constants, out[where][part])
         return out
 
 
@@ -122,18 +121,11 @@ class DiagonalRule(ClassRule):
     variances: Array
     constants: Array
 
-    @cached_property
-    def _halved_precisions(self) -> Array:
-        return np.ascontiguousarray(0.5 / self.variances)
-
-    @cached_property
-    def _contiguous_means(self) -> Array:
-        return np.ascontiguousarray(self.means)
-
     def scores(self, block: Any) -> Array:
         out = np.empty((block.shape[0], len(self.constants)))
+        means, halved_precisions = map(np.ascontiguousarray, (self.means, 0.5 / self.variances))
         for X, where in dense_parts(block):
-            kernels.diagonal_scores(X, self._contiguous_means, self._halved_precisions, self.constants, out[where])
+            kernels.diagonal_scores(X, means, halved_precisions, self.constants, out[where])
         return out
 
 

@@ -39,7 +39,7 @@ from ..errors import (
 )
 from ..kernels import scores as kernels
 from ..moments.covariance import Covariance
-from ..moments.statistic import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
+from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import frame_of, shown
 from ..rules import LinearRule
 
@@ -403,7 +403,7 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
             self._forget_rule()
             self.not_ready_ = str(error)
 
-    def _read_present(self, whole: Moments) -> None:
+    def _read_present(self, whole: ClassMoments) -> None:
         """Read the model of the classes seen so far; the others cannot win yet."""
         present = whole.present
         if np.count_nonzero(present) < 2:
@@ -472,7 +472,7 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
 class Reading:
     """What a model is read from: the classes seen so far, with their moments and priors."""
 
-    moments: Moments
+    moments: ClassMoments
     collected: Any  #: the same in folds, where the model asked for them
     present: Array
     classes: Array
@@ -524,7 +524,7 @@ def finite_rows(data: LabelledRows) -> Iterator[None]:
         raise
 
 
-def whole_of(moments: Any) -> Moments:
+def whole_of(moments: Any) -> ClassMoments:
     """The moments of all rows, whether they were collected in folds or not."""
     return moments.whole() if isinstance(moments, FoldMoments) else moments
 

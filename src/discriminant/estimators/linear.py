@@ -13,8 +13,7 @@ from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
-from ..moments.covariance import indicator_products, least_squares_coefficients
-from ..moments.statistic import Moments, Needs, fold_of_rows
+from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading, constant_columns
 from .discriminant import positive_divisor
@@ -138,7 +137,7 @@ class FisherDiscriminant(MomentClassifier):
             position = _least_error_position(self._held_out_positions(data, centre), data, self.priors_)
             self._cut_at((low + high) / 2 + position * (high - low) / 2, centre, direction)
 
-    def _direction(self, moments: Moments, reading: Reading | None = None) -> Array:
+    def _direction(self, moments: ClassMoments, reading: Reading | None = None) -> Array:
         """``S_W^-1 (mu_2 - mu_1)``; columns that cannot be used are refused or named for the ``reading`` as a whole."""
         divisor = positive_divisor(moments.total_weight, moments.n_classes)
         covariance = moments.within().covariance(divisor) if reading is None else self._invertible(reading, divisor)
@@ -163,7 +162,7 @@ class FisherDiscriminant(MomentClassifier):
         map_rows(data.rows, write, self.n_jobs)
         return positions
 
-    def _standardised(self, train: Moments, centre: Array) -> tuple[Array, float]:
+    def _standardised(self, train: ClassMoments, centre: Array) -> tuple[Array, float]:
         """Direction and constant that put the two class means of a training part at -1 and +1."""
         if not train.present.all():
             raise DegenerateDataError(
@@ -279,11 +278,14 @@ class LeastSquaresClassifier(MomentClassifier):
             self._refuse_constant(constant, "over all rows", "The intercept already stands for it: remove it.")
         # Centred products of responses and columns, and the mean of each response.
         if self.coding == "one-hot":
-            products, heights = indicator_products(moments), moments.weight / n
+            steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
+            products, heights = moments.weight[:, None] * steps, moments.weight / n
         else:
             step = n * np.diff(moments.mean, axis=0)
             products, heights = np.concatenate((np.zeros_like(step), step)), np.zeros(2)
-        coef, factor = least_squares_coefficients(total, products, self.alpha)
+        # min |Y - X B|^2 + alpha |B|^2 in centred columns: the scatter is X'X, the products are Y'X.
+        factor = total.covariance(ridge=self.alpha)
+        coef = factor.solve(products)
         self._warn_if_aliased(factor.aliased)
         self.rule_ = LinearRule(moments.overall_mean(), coef, heights)
         scores = self.rule_.scores(moments.mean)  # scores[k, l] is class l's at the mean of class k

@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..errors import InputError
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 
 if TYPE_CHECKING:
-    from .statistic import FoldMoments, Moments
+    from .statistic import FoldMoments
 
 Array = np.ndarray[Any, Any]
 
@@ -105,6 +104,7 @@ class SpectralCovariance(Covariance):
         self.log_determinant = float(np.log(values).sum() + 2 * np.log(scale).sum())
         if rest > 0:
             self.log_determinant += (p - r) * float(np.log(rest))
+            self._excess = 1 / np.sqrt(values) - 1 / np.sqrt(rest)
 
     def to_sphere(self, rows: Array) -> Array:
         scaled = rows / self.scale
@@ -125,10 +125,6 @@ class SpectralCovariance(Covariance):
         along = noise @ self.basis
         root = np.sqrt(self.values) - np.sqrt(self.rest)
         return (np.sqrt(self.rest) * noise + (along * root) @ self.basis.T) * self.scale
-
-    @cached_property
-    def _excess(self) -> Array:
-        return 1 / np.sqrt(self.values) - 1 / np.sqrt(self.rest)
 
 
 class Scatter:
@@ -395,18 +391,3 @@ def gaussian_quadratic_rule(
 def gaussian_diagonal_rule(means: Array, variances: Array, log_priors: Array) -> DiagonalRule:
     """The same with independent columns."""
     return DiagonalRule(means, variances, log_priors - 0.5 * np.log(2 * np.pi * variances).sum(axis=1))
-
-
-def least_squares_coefficients(total: Scatter, cross: Array, ridge: float = 0.0) -> tuple[Array, Covariance]:
-    """Rows of B' in ``min |Y - X B|^2 + ridge |B|^2`` (columns centred), and the factorised ``X'X + ridge I``.
-
-    ``total`` is the scatter of X, ``cross`` the centred products ``Y'X``, one row per response.
-    """
-    factor = total.covariance(ridge=ridge)
-    return factor.solve(cross), factor
-
-
-def indicator_products(moments: Moments) -> Array:
-    """``Y'X`` for the one-hot responses, centred: row k is ``N_k (mean_k - mean)``."""
-    steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
-    return moments.weight[:, None] * steps

@@ -21,7 +21,6 @@ Statistics are pure: shrinkage and other regularisation happen when they are rea
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -45,78 +44,7 @@ LevelCounts = dict[Any, Array]
 _CACHED_NUMBERS = 200_000
 
 
-class Moments(ABC):
-    """Class weights and means, and the scatter of all rows about the means of their classes."""
-
-    counts: Array
-    weight: Array
-    mean: Array
-
-    @abstractmethod
-    def at(self, grain: Grain) -> Moments:
-        """The same moments at a grain they hold."""
-
-    @abstractmethod
-    def only_present(self) -> Moments:
-        """The moments of the classes that have been seen."""
-
-    @abstractmethod
-    def within(self) -> Scatter:
-        """The scatter about the class means, pooled over the classes."""
-
-    @abstractmethod
-    def of_class(self, k: int) -> Scatter:
-        """The scatter of one class about its mean."""
-
-    @abstractmethod
-    def column_scatter(self) -> Array:
-        """Its diagonal."""
-
-    @abstractmethod
-    def mean_fourth_power(self) -> float:
-        """The mean of ``|z|^4`` over the rows z centred on their class means (asked for by Ledoit-Wolf)."""
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.mean.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.mean.shape[1])
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def total_weight(self) -> float:
-        return float(self.weight.sum())
-
-    @property
-    def present(self) -> Array:
-        """Which classes have been seen."""
-        return self.weight > 0
-
-    def overall_mean(self) -> Array:
-        """The mean of all rows."""
-        return self.centre(self.weight / self.total_weight)
-
-    def centre(self, shares: Array) -> Array:
-        """The class means averaged with these shares; what a common offset would round away is kept."""
-        first = self.mean[int(np.argmax(shares))]
-        return first + shares @ np.where(shares[:, None] > 0, self.mean - first, 0.0)
-
-    def total(self) -> Scatter:
-        """The scatter of all rows about their overall mean: within plus between classes."""
-        steps = np.where(self.present[:, None], self.mean - self.overall_mean(), 0.0)
-        return self.within().plus(np.sqrt(self.weight)[:, None] * steps)
-
-    def finite(self) -> bool:
-        """Whether all moments are finite, as they are exactly when the rows were and nothing overflowed."""
-        return bool(np.isfinite(self.mean).all() and np.isfinite(self.column_scatter()).all())
-
-
-class ClassMoments(Moments):
+class ClassMoments:
     """Weights, means and scatter of K classes in p columns.
 
     Parameters
@@ -181,12 +109,16 @@ class ClassMoments(Moments):
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        if block.sparse and self.grain == "diagonal":
-            counts = np.bincount(block.codes, minlength=self.n_classes)
-            self._absorb_means(counts, *self._add_sparse_squares(block))
-            return
-        for part in block.dense_parts():
-            self._add_rows(part)
+        sums = block.sparse and self.grain == "diagonal"
+        for part in [block] if sums else block.dense_parts():
+            if self.fourth and self.n_rows:  # fourth powers are moved to a new mean by `merge` only
+                own = self.fresh()
+                own.update(part)
+                self.merge(own)
+                continue
+            counts = np.bincount(part.codes, minlength=self.n_classes)
+            added = self._add_sparse_squares(part) if sums else self._add_centred(part, counts)
+            self._absorb_means(counts, *added)
 
     def merge(self, other: Self) -> None:
         """Add what another statistic of the same kind has seen."""
@@ -196,6 +128,7 @@ class ClassMoments(Moments):
         self._absorb_means(other.counts, other.weight, other.mean)
 
     def at(self, grain: Grain) -> ClassMoments:
+        """The same moments at a grain they hold."""
         if grain == self.grain:
             return self
         if self.grain != "class":
@@ -224,6 +157,7 @@ class ClassMoments(Moments):
         return own
 
     def only_present(self) -> ClassMoments:
+        """The moments of the classes that have been seen."""
         if self.present.all():
             return self
         some = self._of_classes(self.present)
@@ -232,16 +166,59 @@ class ClassMoments(Moments):
         return some
 
     def within(self) -> Scatter:
+        """The scatter about the class means, pooled over the classes."""
         return Scatter(self.at("pooled").scatter.sum(axis=0))
 
     def of_class(self, k: int) -> Scatter:
+        """The scatter of one class about its mean."""
         return Scatter(self.at("class").scatter[k])
 
     def column_scatter(self) -> Array:
+        """The diagonal of the scatter about the class means."""
         return (self.scatter if self.grain == "diagonal" else self._class_diagonals()).sum(axis=0)
 
     def mean_fourth_power(self) -> float:
+        """The mean of ``|z|^4`` over the rows z centred on their class means (asked for by Ledoit-Wolf)."""
         return float(self.fourth_power.sum()) / self.total_weight
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.mean.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.mean.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.weight.sum())
+
+    @property
+    def present(self) -> Array:
+        """Which classes have been seen."""
+        return self.weight > 0
+
+    def overall_mean(self) -> Array:
+        """The mean of all rows."""
+        return self.centre(self.weight / self.total_weight)
+
+    def centre(self, shares: Array) -> Array:
+        """The class means averaged with these shares; what a common offset would round away is kept."""
+        first = self.mean[int(np.argmax(shares))]
+        return first + shares @ np.where(shares[:, None] > 0, self.mean - first, 0.0)
+
+    def total(self) -> Scatter:
+        """The scatter of all rows about their overall mean: within plus between classes."""
+        steps = np.where(self.present[:, None], self.mean - self.overall_mean(), 0.0)
+        return self.within().plus(np.sqrt(self.weight)[:, None] * steps)
+
+    def finite(self) -> bool:
+        """Whether all moments are finite, as they are exactly when the rows were and nothing overflowed."""
+        return bool(np.isfinite(self.mean).all() and np.isfinite(self.column_scatter()).all())
 
     def _of_classes(self, chosen: Any) -> ClassMoments:
         some = copy.copy(self)
@@ -253,15 +230,6 @@ class ClassMoments(Moments):
     def _class_diagonals(self) -> Array:
         return np.diagonal(self.scatter, axis1=1, axis2=2)
 
-    def _add_rows(self, block: Block) -> None:
-        if self.fourth and self.n_rows:  # fourth powers are moved to a new mean by `merge` only
-            own = self.fresh()
-            own._add_rows(block)
-            self.merge(own)
-            return
-        counts = np.bincount(block.codes, minlength=self.n_classes)
-        self._absorb_means(counts, *self._add_centred(block, counts))
-
     def _add_centred(self, block: Block, counts: Array) -> tuple[Array, Array]:
         """Add the block's scatter about its own class means; return those and their weights."""
         X, codes, weight = block.X, block.codes, block.weight
@@ -269,8 +237,7 @@ class ClassMoments(Moments):
         kernels.class_means(X, codes, weight, totals, means)
         if self.grain == "diagonal":
             kernels.class_squares(X, codes, weight, means, self.scatter)
-            return totals, means
-        if len(self.scatter) == 1 and not self.fourth:
+        elif len(self.scatter) == 1 and not self.fourth:
             self._add_pooled(X, codes, weight, means)
         else:
             self._add_by_group(X, codes, weight, means, counts)
@@ -302,14 +269,15 @@ class ClassMoments(Moments):
         csr, codes, weight = block.X, block.codes, block.weight
         totals, means, stored = np.zeros(self.n_classes), np.zeros(self.mean.shape), np.zeros(self.mean.shape)
         kernels.csr_class_sums(csr.data, csr.indices, csr.indptr, codes, weight, totals, means, stored)
-        _divide_where_seen(means, totals)
+        seen = (totals > 0)[:, None]
+        np.divide(means, totals[:, None], out=means, where=seen)
         squares, left = np.zeros(self.mean.shape), np.zeros(self.mean.shape)
         kernels.csr_class_squares(csr.data, csr.indices, csr.indptr, codes, weight, means, squares, left)
         absent = totals[:, None] - stored
         squares += absent * means**2
         left -= absent * means
         # What rounding left between the sums' mean and the true one, so that equal values have no scatter.
-        _divide_where_seen(left, totals)
+        np.divide(left, totals[:, None], out=left, where=seen)
         self.scatter += np.maximum(squares - totals[:, None] * left**2, 0.0)
         means += left
         return totals, means
@@ -364,7 +332,7 @@ class ClassMoments(Moments):
         return self.fourth_power + power, cubed
 
 
-class ThinMoments(Moments):
+class ThinMoments(ClassMoments):
     """The rows themselves, kept while there are fewer of them than columns.
 
     A p x p matrix would be larger than the data and of lower rank than it looks.
@@ -373,14 +341,10 @@ class ThinMoments(Moments):
     def __init__(
         self, n_classes: int, n_columns: int, grain: Grain = "pooled", fourth: bool = False, pools: int = 1
     ) -> None:
-        self.shape = (n_classes, n_columns)
-        self.kind: tuple[Any, ...] = (grain, fourth, pools)  # what they become once they outnumber the columns
+        self.grain, self.fourth, self.pools = grain, fourth, pools  # what they keep once they outnumber the columns
+        self.mean = np.zeros((n_classes, n_columns))
         self.X, self.codes, self.row_weight = np.empty((0, n_columns)), np.empty(0, dtype=np.int32), np.empty(0)
         self._append(self.X, self.codes, self.row_weight)
-
-    def fresh(self) -> Self:
-        """An empty statistic of the same kind."""
-        return type(self)(*self.shape, *self.kind)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -391,30 +355,23 @@ class ThinMoments(Moments):
         """Add what another statistic of the same kind has seen."""
         self._append(other.X, other.codes, other.row_weight)
 
-    def at(self, grain: Grain) -> Moments:
-        return self.dense(grain) if grain == "diagonal" else self._of_kind(grain, *self.kind[1:])
-
-    def without_fourth(self) -> ThinMoments:
-        """The same moments, not to keep those of fourth order later."""
-        return self._of_kind(self.kind[0], False, self.kind[2])
-
-    def _of_kind(self, *kind: Any) -> ThinMoments:
+    def at(self, grain: Grain) -> ClassMoments:
+        if grain == "diagonal":
+            return self.dense(grain)
         same = copy.copy(self)
-        same.kind = kind
+        same.grain = grain
         return same
 
     def part(self, f: int) -> ThinMoments:
         """The moments of pool ``f`` by themselves."""
-        grain, fourth, pools = self.kind
-        n_classes = self.n_classes // pools
-        own, some = self.codes // n_classes == f, ThinMoments(n_classes, self.n_columns, grain, fourth)
+        n_classes = self.n_classes // self.pools
+        own, some = self.codes // n_classes == f, ThinMoments(n_classes, self.n_columns, self.grain, self.fourth)
         some._append(self.X[own], self.codes[own] % n_classes, self.row_weight[own])
         return some
 
     def dense(self, grain: Grain | None = None) -> ClassMoments:
         """The same moments without the rows."""
-        kind = self.kind if grain is None else (grain, False, self.kind[2])
-        moments = ClassMoments(*self.shape, *kind)
+        moments = ClassMoments(*self.mean.shape, grain or self.grain, self.fourth and grain is None, self.pools)
         if self.n_rows:
             moments.update(Block(self.X, self.codes, self.row_weight))
         return moments
@@ -423,7 +380,7 @@ class ThinMoments(Moments):
         seen = self.present
         if seen.all():
             return self
-        some = ThinMoments(int(seen.sum()), self.n_columns, *self.kind)
+        some = ThinMoments(int(seen.sum()), self.n_columns, self.grain, self.fourth, self.pools)
         some._append(self.X, (np.cumsum(seen, dtype=np.int32) - np.int32(1))[self.codes], self.row_weight)
         return some
 
@@ -453,7 +410,7 @@ class ThinMoments(Moments):
         pseudo-inverse would blow it up.
         """
         centred = self.X - self.mean[self.codes]
-        left, totals = np.zeros(self.shape), np.zeros(self.shape[0])
+        left, totals = np.zeros(self.mean.shape), np.zeros(self.n_classes)
         kernels.class_means(centred, self.codes, self.row_weight, totals, left)
         return centred - left[self.codes]
 
@@ -461,13 +418,9 @@ class ThinMoments(Moments):
         self.X = np.concatenate((self.X, X))
         self.codes = np.concatenate((self.codes, codes))
         self.row_weight = np.concatenate((self.row_weight, weight))
-        self.counts = np.bincount(self.codes, minlength=self.shape[0])
-        self.weight, self.mean = np.zeros(self.shape[0]), np.zeros(self.shape)
+        self.counts = np.bincount(self.codes, minlength=self.n_classes)
+        self.weight, self.mean = np.zeros(self.n_classes), np.zeros(self.mean.shape)
         kernels.class_means(self.X, self.codes, self.row_weight, self.weight, self.mean)
-
-
-def _divide_where_seen(sums: Array, totals: Array) -> None:
-    np.divide(sums, totals[:, None], out=sums, where=(totals > 0)[:, None])
 
 
 class RowsLeftOut:
@@ -624,15 +577,11 @@ class FoldMoments:
 def fold_of_rows(first: int, count: int, n_folds: int) -> Array:
     """The folds of ``count`` consecutive rows."""
     row = np.arange(first, first + count, dtype=np.int64)
-    return (row + _scrambled(row // n_folds)) % n_folds
-
-
-def _scrambled(numbers: Array) -> Array:
-    """A fixed, irregular sequence of non-negative integers (the mixing steps of SplitMix64)."""
-    mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    # A fixed, irregular sequence of non-negative integers (the mixing steps of SplitMix64).
+    mixed = (row // n_folds).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)
+    return (row + ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)) % n_folds
 
 
 def _sum(first: Any, second: Any) -> Any:

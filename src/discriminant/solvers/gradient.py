@@ -91,6 +91,7 @@ class StochasticGradient:
         rng, n_batches = np.random.default_rng(rng), -(-objective.data.n_rows // self.batch)
         run = Descent(objective, theta, tol, self.epochs or max_iter, trace, "sgd")
         precondition = moment_preconditioner(objective, theta)
+        power = {"constant": 0.0, "decaying": 1.0, "square-root": 0.5}[self.schedule]
         best, least, waited = run.solution(), np.inf, 0
         while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
             if held_out is not None:
@@ -105,14 +106,9 @@ class StochasticGradient:
                 estimate = objective.gradient_of(*batch, theta)
                 if self.corrected:
                     estimate = estimate - objective.gradient_of(*batch, run.theta) + run.gradient
-                theta = theta - self.rate_at(t, n_batches) * precondition(estimate)
+                theta = theta - self.rate / (1 + t / n_batches) ** power * precondition(estimate)
             run.jump(theta)
         return run.solution()
-
-    def rate_at(self, t: int, n_batches: int) -> float:
-        """Length of the t-th step."""
-        power = {"constant": 0.0, "decaying": 1.0, "square-root": 0.5}[self.schedule]
-        return self.rate / (1 + t / n_batches) ** power
 
 
 def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterator[tuple[Block, Array | None]]:

@@ -37,7 +37,7 @@ from ..evaluation.evaluation import Evaluation, evaluation_of
 from ..evaluation.intervals import Estimate, Interval, Mean, wilson_interval
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..kernels import scores as kernels
-from ..moments.statistic import FoldMoments, Moments, Needs, combined_needs, merged, narrowed
+from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import Result, aligned, jsonable, plain
 from ..rules import Rule
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
@@ -107,7 +107,9 @@ def shared_needs(models: dict[str, Any]) -> Needs:
     return combined_needs(model._needs() for model in models.values())
 
 
-def training_moments(data: LabelledRows, part: Round, needs: Needs, n_jobs: int | None) -> list[Callable[[], Moments]]:
+def training_moments(
+    data: LabelledRows, part: Round, needs: Needs, n_jobs: int | None
+) -> list[Callable[[], ClassMoments]]:
     """For each split, what gives the moments of its training rows: merged from cells, or by a pass of their own."""
     count, fewest, p = len(part.splits), part.fewest_rows, data.rows.n_columns
     wide = p if needs.grain == "diagonal" and not needs.fourth else p * p
@@ -123,7 +125,7 @@ def training_moments(data: LabelledRows, part: Round, needs: Needs, n_jobs: int 
     return [partial(_moments_of, data, split.train, needs, n_jobs) for split in part.splits]
 
 
-def _itself(moments: Moments) -> Moments:
+def _itself(moments: ClassMoments) -> ClassMoments:
     return moments
 
 
@@ -137,19 +139,19 @@ def _moments_in_cells(
     return FoldMoments(collected(replace(data, codes=codes), empty.cells, n_jobs), n_cells)
 
 
-def _moments_of(data: LabelledRows, index: Array, needs: Needs, n_jobs: int | None) -> Moments:
+def _moments_of(data: LabelledRows, index: Array, needs: Needs, n_jobs: int | None) -> ClassMoments:
     """The moments of some rows by themselves."""
     part = data.take(index)
     statistic = needs.statistic(part.n_rows, len(data.classes), data.rows.n_columns)
     try:
-        moments: Moments = collected(part, statistic, n_jobs)
+        moments: ClassMoments = collected(part, statistic, n_jobs)
     except InputError:
         data.rows.refuse_nonfinite()  # whose message has the row's number among all
         raise
     return moments
 
 
-def read_rule(model: Any, moments: Moments, data: LabelledRows, X: Any) -> Rule:
+def read_rule(model: Any, moments: ClassMoments, data: LabelledRows, X: Any) -> Rule:
     """The rule of a model read from moments, over all classes; those without training rows cannot win."""
     fitted, seen = clone(model), moments.present
     fitted._check_columns(X, reset=True)
@@ -389,7 +391,7 @@ def split_results(
     return {name: own for name, own in results.items() if name not in left_out}, left_out
 
 
-def _read(task: ValidationTask, models: dict[str, Any], moments: Callable[[], Moments], number: int) -> Found:
+def _read(task: ValidationTask, models: dict[str, Any], moments: Callable[[], ClassMoments], number: int) -> Found:
     """Moment models on a split."""
     data, train, split = task.table.labelled, moments(), task.splits[number]
     read: dict[str, Any] = {
