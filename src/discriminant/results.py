@@ -214,8 +214,10 @@ class Result:
     """
 
     def _columns(self) -> Mapping[str, Any]:
-        """The main table; by default one row of the fields that hold a single value."""
+        """The main table; by default one row of the fields that hold a single value, and the ends of an interval."""
         values = {name: getattr(self, name) for name in _field_names(self)}
+        if hasattr(values.get("interval"), "low"):
+            values |= {"low": values["interval"].low, "high": values["interval"].high}
         return {name: [plain(value)] for name, value in values.items() if _is_single(value)}
 
     def to_frame(self, backend: Any = None) -> Any:

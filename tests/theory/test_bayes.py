@@ -193,7 +193,7 @@ def test_draws_are_reproducible_and_work_in_any_dimension():
         ([stats.norm(0, 1), "normal"], "Class 1 has 'normal', expected a frozen"),
         ([stats.norm(0, 1), stats.poisson(2)], "mix a discrete with a continuous"),
         ([stats.norm(0, 1), Gaussian([0, 0], np.eye(2))], "Class 0 has 1 columns, class 1 has 2"),
-        ([[0.5, 0.5], [0.5, 0.6]], "class 1 must be 0 or more and sum to 1"),
+        ([[0.5, 0.5], [0.5, 0.6]], "probabilities of class 1 must sum to 1"),
         ([[0.5, 0.5], [1.0]], "class 1 has 1 values, expected 2"),
         ([[0.5, 0.5], ["a", "b"]], "class 1 must be probabilities"),
         ([[0.5, 0.5], {"a": 0.5, "b": 0.5}], "a dict for every class, or for none"),

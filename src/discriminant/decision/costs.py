@@ -154,16 +154,12 @@ def _from_frame(frame: Any) -> CostTable:
         classes, frame = frame[:, 0].to_list(), frame[:, 1:]
     else:
         classes = list(index)
-    named = _names("classes", classes)
-    return _from_array(frame.to_numpy(), _actions_among(named, _names("actions", frame.columns)), named)
-
-
-def _actions_among(classes: list[Any], columns: list[Any]) -> list[Any]:
-    """The actions that columns stand for; frames that only know text call class 1 '1'."""
-    by_text = {str(label): label for label in classes}
-    if any(label in columns for label in classes) or not set(by_text) <= set(columns):
-        return columns
-    return [by_text.get(column, column) for column in columns]
+    named, actions = _names("classes", classes), _names("actions", frame.columns)
+    by_text = {str(label): label for label in named}
+    # Frames that only know text call class 1 '1'.
+    if not set(named) & set(actions) and set(by_text) <= set(actions):
+        actions = [by_text.get(action, action) for action in actions]
+    return _from_array(frame.to_numpy(), actions, named)
 
 
 def class_written(text: Any, classes: Sequence[Any]) -> Any:
@@ -185,7 +181,14 @@ def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, flo
         label = class_written(true, classes)
         if label in costs:
             raise InputError(f"{path} has two rows for the true class {label!r}. Give each class one row.")
-        costs[label] = {class_written(a, classes): _cell(path, label, a, c) for a, c in zip(actions, row, strict=True)}
+        costs[label] = {}
+        for action, cost in zip(actions, row, strict=True):
+            if isinstance(cost, bool) or not isinstance(cost, (int, float)):
+                raise InputError(
+                    f"{path}: the cost of {action!r} when the truth is {label!r} must be a number, got {cost!r}. True "
+                    "classes stand in the first column, what is decided in the header."
+                )
+            costs[label][class_written(action, classes)] = float(cost)
     if not costs or not actions:
         raise InputError(f"{path} holds no costs: true classes stand in the first column, what is decided in others.")
     try:
@@ -193,15 +196,6 @@ def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, flo
     except ParameterError as error:
         raise ParameterError(f"{path}: ", *error.parts) from error
     return costs
-
-
-def _cell(path: str, true: Any, action: str, cost: Any) -> float:
-    if isinstance(cost, bool) or not isinstance(cost, (int, float)):
-        raise InputError(
-            f"{path}: the cost of {action!r} when the truth is {true!r} must be a number, got {cost!r}. True classes "
-            "stand in the first column, what is decided in the header."
-        )
-    return float(cost)
 
 
 def costs_in_words(costs: Mapping[Any, Mapping[Any, float]], most: int = 4) -> str:

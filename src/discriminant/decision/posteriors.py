@@ -317,7 +317,12 @@ def _named_columns(given: Any, classes: Any) -> tuple[Array, Array]:
     if frame is not None:
         names = list(frame.columns)
         chosen = label_array(names) if classes is None else class_array(classes)
-        return as_rows(given).block(0, len(frame))[:, _places(names, chosen)], chosen
+        wanted = [plain(label) for label in chosen]
+        # Frames that only know text name class 1 '1'.
+        if not set(wanted) <= set(names) and set(map(str, wanted)) == set(names):
+            wanted = list(map(str, wanted))
+        _refuse_other_classes(label_array(names), label_array(wanted))
+        return as_rows(given).block(0, len(frame))[:, [names.index(label) for label in wanted]], chosen
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -334,15 +339,6 @@ def _named_columns(given: Any, classes: Any) -> tuple[Array, Array]:
             f"{[plain(label) for label in chosen]}, in this order."
         )
     return values, chosen
-
-
-def _places(names: list[Any], classes: Array) -> list[int]:
-    """Where the columns of the classes stand; frames that only know text name class 1 '1'."""
-    wanted = [plain(label) for label in classes]
-    if not set(wanted) <= set(names) and set(map(str, wanted)) == set(names):
-        wanted = list(map(str, wanted))
-    _refuse_other_classes(label_array(names), label_array(wanted))
-    return [names.index(label) for label in wanted]
 
 
 def _refuse_other_classes(found: Array, wanted: Array) -> None:

@@ -138,8 +138,7 @@ def _likelihood_ratios(posterior: Any, sample_weight: Any) -> tuple[Array, Array
         row = int(np.argmin(ratio.any(axis=1)))
         raise InputError(f"Row {row} has probability 0 for every class with a positive training prior.")
     weight = check_weights(sample_weight, len(posterior))
-    if weight is None:
-        weight = np.ones(len(posterior))
+    weight = np.ones(len(posterior)) if weight is None else weight
     return ratio, weight / weight.sum(), float(weight.sum())
 
 

@@ -9,29 +9,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data.checks import (
-    check_choice,
-    check_integer,
-    check_number,
-    check_weights,
-    codes_among,
-    label_array,
-    label_column,
-    same_length,
-)
+from ..data import check_weights
+from ..data.checks import check_choice, check_integer, check_number, codes_among, label_array, same_length
 from ..data.rows import as_rows
 from ..engine import map_rows
 from ..errors import InputError, ParameterError
 from ..results import Result, plain
 from .costs import CostTable, read_costs
-from .posteriors import (
-    Posterior,
-    as_posterior,
-    check_priors,
-    class_array,
-    equal_priors,
-    one_for_each_class,
-)
+from .posteriors import Posterior, as_posterior, check_priors, class_array, equal_priors, one_for_each_class
 
 Array = np.ndarray[Any, Any]
 
@@ -457,8 +442,9 @@ class Decision:
         if y is None:
             cost = problem.expected()
         else:
-            same_length(y=label_column("y", y), posterior=problem.posterior)
-            cost = problem.realised(codes_among("y", y, problem.posterior.classes))
+            codes = codes_among("y", y, problem.posterior.classes)
+            same_length(y=codes, posterior=problem.posterior)
+            cost = problem.realised(codes)
         return float(np.average(cost, weights=check_weights(sample_weight, len(cost))))
 
     def explain(self, posterior: Any, row: int = 0) -> Explanation:
@@ -555,9 +541,7 @@ class Decision:
             object.__setattr__(self, "rule", "map" if self.costs is None else "risk")
         check_choice("rule", self.rule, get_args(Rule))
         if (self.rule == "risk") != (self.costs is not None):
-            wrong = (
-                "needs costs" if self.rule == "risk" else "does not look at costs: leave them out, or use rule='risk'"
-            )
-            raise ParameterError(f"rule={self.rule!r} {wrong}.")
+            unused = "does not look at costs: leave them out, or use rule='risk'"
+            raise ParameterError(f"rule={self.rule!r} {'needs costs' if self.rule == 'risk' else unused}.")
         if self.rule == "ml" and self.priors is not None:
             raise ParameterError("rule='ml' does not look at priors: leave them out, or use rule='map'.")

@@ -14,14 +14,7 @@ from .curves import (
 )
 from .evaluation import Evaluation, evaluate, evaluation_of
 from .intervals import Estimate, Interval, wilson_interval
-from .probabilities import (
-    BrierParts,
-    CalibrationBins,
-    CalibrationLine,
-    RiskCoverage,
-    calibration_line,
-    risk_coverage,
-)
+from .probabilities import BrierParts, CalibrationBins, CalibrationLine, RiskCoverage, calibration_line, risk_coverage
 from .streaming import Evaluator, ScoreHistogram
 
 __all__ = [

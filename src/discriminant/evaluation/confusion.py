@@ -8,7 +8,7 @@ axes, so that the formula of the estimate is also that of its bootstrap. A measu
 from __future__ import annotations
 
 import math
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
@@ -56,10 +56,7 @@ class Rate:
     undefined: str
 
     def of(self, counts: Margins) -> Array:
-        return ratio(self.part_of(counts), self.base_of(counts))
-
-    def part_of(self, counts: Margins) -> Array:
-        return counts.combined(self.part)
+        return ratio(counts.combined(self.part), self.base_of(counts))
 
     def base_of(self, counts: Margins) -> Array:
         return counts.combined(self.base)
@@ -104,7 +101,7 @@ def averaged(counts: Margins, rate: Rate, how: Average, undefined: Undefined = "
     check_choice("undefined", undefined, ("nan", "skip"))
     check_choice("how", how, AVERAGES)
     if how == "micro":
-        return ratio(rate.part_of(counts).sum(axis=-1), rate.base_of(counts).sum(axis=-1))
+        return ratio(counts.combined(rate.part).sum(axis=-1), rate.base_of(counts).sum(axis=-1))
     values = rate.of(counts)
     weight = np.ones(values.shape) if how == "macro" else counts.truth
     counted = (weight > 0) & ~np.isnan(values) if undefined == "skip" else weight > 0
@@ -173,7 +170,17 @@ def _measure(metric: str, doc: str) -> property:
     return property(lambda self: self.overall(metric) if overall else self.rate(metric), doc=doc)
 
 
-class ConfusionMatrix(Result):
+class Mergeable:
+    """What is collected of rows part by part: ``a + b`` is that of the rows of both, and changes neither."""
+
+    def __add__(self, other: Self) -> Self:
+        return deepcopy(self).merge(other) if isinstance(other, type(self)) else NotImplemented
+
+    def merge(self, other: Self) -> Self:
+        raise NotImplementedError
+
+
+class ConfusionMatrix(Mergeable, Result):
     """How often each class (rows: truth) was predicted as each class or action (columns: prediction).
 
     Parameters
@@ -319,7 +326,7 @@ class ConfusionMatrix(Result):
         self._take(cross_table(y, predicted, sample_weight))
         return self
 
-    def merge(self, other: ConfusionMatrix) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add what another matrix has counted; returns the matrix itself.
 
         Parameters
@@ -337,11 +344,6 @@ class ConfusionMatrix(Result):
         joined._take(other._table)
         self.extra, self._table = joined.extra, joined._table
         return self
-
-    def __add__(self, other: ConfusionMatrix) -> ConfusionMatrix:
-        if not isinstance(other, ConfusionMatrix):
-            return NotImplemented
-        return self.copy().merge(other)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConfusionMatrix):
@@ -475,13 +477,7 @@ class ConfusionMatrix(Result):
             raise ParameterError(f"Unknown measure {metric!r}. Measures: {_quoted(OVERALL)}.")
         return float(OVERALL[metric].of(self._margins))
 
-    def average(
-        self,
-        metric: str,
-        how: Average = "macro",
-        undefined: Undefined = "nan",
-        m: float = 1.0,
-    ) -> float:
+    def average(self, metric: str, how: Average = "macro", undefined: Undefined = "nan", m: float = 1.0) -> float:
         """A rate averaged over classes.
 
         Parameters

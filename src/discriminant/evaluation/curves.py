@@ -17,20 +17,12 @@ import numpy as np
 from scipy.special import stdtr
 
 from ..data.checks import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
-from ..decision.costs import CostTable, read_costs
+from ..decision.costs import read_costs
 from ..engine import side_by_side
 from ..errors import DtypeError, InputError, LabelError, ParameterError
 from ..kernels import counting as kernels
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
-from .intervals import (
-    Estimate,
-    Interval,
-    SamplingDesign,
-    check_level,
-    newcombe_interval,
-    no_interval,
-    normal_interval,
-)
+from .intervals import Estimate, Interval, SamplingDesign, check_level, newcombe_interval, no_interval, normal_interval
 
 Array = np.ndarray[Any, Any]
 
@@ -76,8 +68,7 @@ class RankedScores:
     @cached_property
     def precision(self) -> Array:
         """The share of positive rows among those with at least this score."""
-        out = np.zeros(len(self.predicted))
-        return np.divide(self.true_positives, self.predicted, out=out, where=self.predicted > 0)
+        return self.true_positives / self.predicted
 
     @cached_property
     def placements(self) -> tuple[Array, Array]:
@@ -169,8 +160,7 @@ def average_precision_influence(ranked: RankedScores, n: float) -> Array:
 
     A row changes the precision at its own score and at all lower ones. ``n`` is the number of independent draws.
     """
-    value, precision = average_precision(ranked), ranked.precision
-    predicted = np.maximum(ranked.predicted, 1e-300)
+    value, precision, predicted = average_precision(ranked), ranked.precision, ranked.predicted
     # Sums over this and all lower scores.
     gained = np.cumsum((ranked.positive / predicted)[::-1])[::-1]
     lost = np.cumsum((ranked.positive * precision / predicted)[::-1])[::-1]
@@ -215,6 +205,10 @@ class BestThreshold(Result):
         The rates there.
     interval : Interval
         Where the threshold may lie for other rows of the same kind.
+
+    See Also
+    --------
+    Roc.best_threshold : Finds it.
     """
 
     threshold: float
@@ -222,9 +216,6 @@ class BestThreshold(Result):
     tpr: float
     fpr: float
     interval: Interval
-
-    def _columns(self) -> dict[str, Any]:
-        return {**super()._columns(), "low": [self.interval.low], "high": [self.interval.high]}
 
     def __str__(self) -> str:
         return (
@@ -246,14 +237,11 @@ def threshold_costs(cost_fp: float, cost_fn: float, costs: Any, positive: Any = 
         raise ParameterError(f"{wanted}, or named as for Decision: {error}") from error
     if found.values.shape != (2, 2):
         raise ParameterError(f"{wanted}, got {costs!r}.")
-    return found.values if found.classes is None else _negative_first(found, positive)
-
-
-def _negative_first(found: CostTable, positive: Any) -> Array:
-    """Named costs in the order of a curve whose positive class is this."""
-    if positive not in (found.classes or []):
+    if found.classes is None:
+        return found.values
+    if positive not in found.classes:
         raise ParameterError(f"costs names the classes {found.classes}, but the curve is of class {shown(positive)}.")
-    sides = sorted(found.classes or [], key=lambda label: label == positive)
+    sides = sorted(found.classes, key=lambda label: label == positive)
     values, actions = found.aligned(label_array(sides))
     if set(actions) != set(sides):
         raise ParameterError(
@@ -393,12 +381,29 @@ class ScoreCurve(Result):
     metric: ClassVar[str]
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """The area under the curve as an estimate, in a list as of several classes."""
+        """The area under the curve as an estimate, in a list as of several classes.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of its interval.
+
+        Returns
+        -------
+        list of Estimate
+            A single one.
+        """
         value, interval = getattr(self, self.metric), getattr(self, f"{self.metric}_interval")
         return [Estimate.by_interval(self.metric, self.positive, value, interval(level), self.undefined)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The area with its interval, and the curve, as plain values for JSON."""
+        """The area with its interval, and the curve, as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Lists for the columns of the curve.
+        """
         (found,) = self.estimates()
         area = {"positive": self.positive, self.metric: found.value, "low": found.low, "high": found.high}
         return {name: jsonable(values) for name, values in {**area, **self._columns()}.items()}
@@ -782,7 +787,18 @@ class ClassCurves(Result, Mapping[Any, Curve], Generic[Curve]):
         return len(self.curves)
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """The mean area under the curves as an estimate, then that of each class."""
+        """The mean area under the curves as an estimate, then that of each class.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of their intervals.
+
+        Returns
+        -------
+        list of Estimate
+            The mean has the name "macro".
+        """
         interval = getattr(self, f"{self.metric}_interval")(level)
         mean = Estimate.by_interval(self.metric, "macro", self.average.value, interval, self.average.undefined)
         return [mean, *(found for curve in self.values() for found in curve.estimates(level))]
@@ -791,7 +807,13 @@ class ClassCurves(Result, Mapping[Any, Curve], Generic[Curve]):
         return columns_of(self.estimates(), ("metric", "of", "value", "low", "high", "method"))
 
     def to_dict(self) -> dict[str, Any]:
-        """The mean with its interval, and the curve of each class, as plain values for JSON."""
+        """The mean with its interval, and the curve of each class, as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Curves by label.
+        """
         mean = self.estimates()[0]
         found = {self.metric: mean.value, "low": mean.low, "high": mean.high, "curves": self.curves}
         return {name: jsonable(value) for name, value in found.items()}
@@ -808,7 +830,12 @@ class ClassCurves(Result, Mapping[Any, Curve], Generic[Curve]):
 
 
 class Rocs(ClassCurves[Roc]):
-    """The ROC curve of each class against the rest; ``auc`` is the macro average, ``micro`` pools all classes."""
+    """The ROC curve of each class against the rest; ``auc`` is the macro average, ``micro`` pools all classes.
+
+    See Also
+    --------
+    roc : Makes them.
+    """
 
     kind, metric = Roc.kind, Roc.metric
 
@@ -846,7 +873,12 @@ class Rocs(ClassCurves[Roc]):
 
 
 class PrecisionRecalls(ClassCurves[PrecisionRecall]):
-    """The precision-recall curve of each class against the rest; ``average_precision`` is the mean over classes."""
+    """The precision-recall curve of each class against the rest; ``average_precision`` is the mean over classes.
+
+    See Also
+    --------
+    precision_recall : Makes them.
+    """
 
     kind, metric = PrecisionRecall.kind, PrecisionRecall.metric
 
@@ -1029,9 +1061,6 @@ class AucComparison(Result):
     interval: Interval
     z: float
     p_value: float
-
-    def _columns(self) -> dict[str, Any]:
-        return {**super()._columns(), "low": [self.interval.low], "high": [self.interval.high]}
 
     def __str__(self) -> str:
         return (

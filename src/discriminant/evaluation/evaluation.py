@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,6 @@ from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError, Setting
 from ..results import (
-    NOTHING,
     WIDTH,
     Result,
     aligned,
@@ -40,6 +39,7 @@ from .curves import (
     class_curves,
     class_scores,
     positive_code,
+    rank,
 )
 from .intervals import Estimate, Interval, SamplingDesign, TableSample, check_level, mean_interval
 from .probabilities import (
@@ -49,13 +49,15 @@ from .probabilities import (
     RiskCoverage,
     bins_by_class,
     calibration_line,
-    certainty_curve,
+    certainties,
     posterior_bins,
     read_posterior,
     row_losses,
 )
 
 Array = np.ndarray[Any, Any]
+
+Means = dict[str, tuple[float, Interval]]
 
 NO_SCORES = "AUC and average precision are not available: there are no scores."
 NO_PROBABILITIES = (
@@ -125,7 +127,7 @@ class Evaluation(Result):
         *,
         random_state: Any = 0,
         sample: TableSample | None = None,
-        means: Mapping[str, tuple[float, Interval]] | None = None,
+        means: Means | None = None,
         notes: Sequence[str] = (),
         **parts: Any,
     ) -> Evaluation:
@@ -133,12 +135,27 @@ class Evaluation(Result):
 
         Parameters
         ----------
+        classes : array of shape (K,)
+            In sorted order.
+        n_rows, total_weight : int, float
+            Rows, and the sum of their weights.
+        level : float
+            Of all intervals.
+        random_state : int or Generator, default=0
+            Of the bootstrap.
         sample : TableSample, optional
             The counts as a sample. Default: those of ``confusion``, of independent rows.
-        means : dict of pairs
+        means : dict of pairs, optional
             Means over rows, such as the log-loss, with their intervals.
-        **parts
+        notes : list of str
+            What is known already to be worth saying.
+        **parts : dict
             Attributes of the evaluation: ``confusion``, curves, calibration.
+
+        Returns
+        -------
+        Evaluation
+            With everything that the parts allow.
         """
         estimates: list[Estimate] = []
         confusion = parts.get("confusion")
@@ -195,7 +212,13 @@ class Evaluation(Result):
         return columns_of(self.estimates, _COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Measures, confusion matrix, calibration and notes as plain values for JSON; NaN as None."""
+        """Measures, confusion matrix, calibration and notes as plain values for JSON; NaN as None.
+
+        Returns
+        -------
+        dict
+            Calibration in ten bins of equally many rows.
+        """
         return {
             "classes": self.classes.tolist(),
             "rows": self.n_rows,
@@ -211,7 +234,10 @@ class Evaluation(Result):
         weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
-        blocks = [[head, "=" * len(head)], self._overall_lines(), self._class_lines()]
+        of_classes = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
+        if len(self.classes) > _MOST_CLASSES:
+            of_classes.append(f"... and {len(self.classes) - _MOST_CLASSES} more classes, see to_frame()")
+        blocks = [[head, "=" * len(head)], self._overall_lines(), of_classes]
         blocks.append(self._grid("average", list(AVERAGES), str))
         blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
         wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
@@ -228,11 +254,6 @@ class Evaluation(Result):
             methods.append(found.method)
         return [shortened(f"{line}  {method}", WIDTH) for line, method in zip(aligned(rows), methods, strict=True)]
 
-    def _class_lines(self) -> list[str]:
-        lines = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
-        more = len(self.classes) - _MOST_CLASSES
-        return [*lines, f"... and {more} more classes, see to_frame()"] if more > 0 else lines
-
     def _grid(self, title: str, scopes: list[Any], called: Callable[[Any], str]) -> list[str]:
         """A line for each scope, a column for each shown measure, with its interval in brackets."""
         by_key = {(found.metric, found.of): found for found in self.estimates}
@@ -241,16 +262,11 @@ class Evaluation(Result):
             return []
         rows = [[title, *map(metric_name, metrics)]]
         for scope in scopes:
-            cells = [_bracketed(by_key.get((metric, scope))) for metric in metrics]
-            rows.append([shortened(called(scope), 14), *cells])
+            rows.append([shortened(called(scope), 14)])
+            for found in (by_key.get((metric, scope)) for metric in metrics):
+                interval = "" if found is None or math.isnan(found.low) else f" [{found.low:.3f}, {found.high:.3f}]"
+                rows[-1].append(decimal(None if found is None else found.value, 3) + interval)
         return aligned(rows)
-
-
-def _bracketed(found: Estimate | None) -> str:
-    if found is None or math.isnan(found.value):
-        return NOTHING
-    interval = "" if math.isnan(found.low) else f" [{found.low:.3f}, {found.high:.3f}]"
-    return f"{found.value:.3f}{interval}"
 
 
 def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
@@ -349,14 +365,12 @@ def evaluate(
     if not hasattr(model, "predict"):
         raise ParameterError(f"{type(model).__name__} cannot predict. Give a fitted classifier, or use evaluation_of.")
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    margins = None
-    if probabilities is None and hasattr(model, "decision_function"):
-        margins = model.decision_function(X)
+    with_margins = probabilities is None and hasattr(model, "decision_function")
     return evaluation_of(
         y,
         predicted=model.predict(X),
         posterior=probabilities,
-        scores=margins,
+        scores=model.decision_function(X) if with_margins else None,
         classes=getattr(model, "classes_", None),
         costs=costs,
         actions=getattr(model, "actions_", None) if actions is None else actions,
@@ -430,12 +444,15 @@ def evaluation_of(
     check_level(level)
     if predicted is None and posterior is None and scores is None:
         raise ParameterError("There is nothing to evaluate: give predicted, posterior or scores.")
-    rows = _rows(y, predicted, posterior, scores, classes, _named_actions(actions, costs), sample_weight, groups)
-    means: dict[str, tuple[float, Interval]] = {}
+    # What was said to be an action, by itself or as a column of costs.
+    named = [] if actions is None else [plain(action) for action in actions]
+    named += [] if costs is None else read_costs(costs).actions or []
+    rows = _rows(y, predicted, posterior, scores, classes, list(dict.fromkeys(named)), sample_weight, groups)
+    means: Means = {}
     notes: list[str] = []
     parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if costs is not None:
-        _add_costs(rows, _cost_table(costs, actions, rows.classes), level, means, notes)
+        _add_costs(rows, costs, actions, level, means, notes)
     if rows.design.weight is not None and rows.design.clusters is None:
         notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
@@ -466,13 +483,6 @@ def _cost_table(costs: Any, actions: Any, classes: Array) -> tuple[Array, list[A
     # Without other actions the columns are the classes, in their order.
     fits = others and len(columns) == table.values.shape[-1]
     return read_costs(costs, columns if fits else None).aligned(classes)
-
-
-def _named_actions(actions: Any, costs: Any) -> list[Any]:
-    """What was said to be an action, by itself or as a column of costs."""
-    named = [] if actions is None else [plain(action) for action in actions]
-    costed = None if costs is None else read_costs(costs).actions
-    return list(dict.fromkeys([*named, *(costed or [])]))
 
 
 def _rows(
@@ -547,9 +557,7 @@ def _table(rows: _Rows) -> dict[str, Any]:
     return {"confusion": confusion, "sample": TableSample(confusion.counts, by_cluster)}
 
 
-def _probabilities(
-    rows: _Rows, positive: Any, level: float, means: dict[str, tuple[float, Interval]], notes: list[str]
-) -> dict[str, Any]:
+def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes: list[str]) -> dict[str, Any]:
     """Log-loss and Brier score go to the means; returns calibration and risk against coverage."""
     if rows.posterior is None:
         notes += [NO_PROBABILITIES] if rows.scores is not None else []
@@ -568,7 +576,7 @@ def _probabilities(
     return {
         "calibration": bins_by_class(rows.classes, posterior_bins(rows.posterior, rows.codes, rows.design.weight)),
         "calibration_line": line,
-        "risk_coverage": certainty_curve(rows.posterior, rows.codes, rows.design.weight),
+        "risk_coverage": RiskCoverage(rank(*certainties(rows.posterior, rows.codes), rows.design.weight)),
     }
 
 
@@ -591,14 +599,8 @@ def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _add_costs(
-    rows: _Rows,
-    costs: tuple[Array, list[Any]],
-    level: float,
-    means: dict[str, tuple[float, Interval]],
-    notes: list[str],
-) -> None:
-    values, actions = costs
+def _add_costs(rows: _Rows, costs: Any, actions: Any, level: float, means: Means, notes: list[str]) -> None:
+    values, actions = _cost_table(costs, actions, rows.classes)
     note = "cost is the mean cost of the predictions"
     if rows.predicted is not None:
         means["cost"] = mean_interval(_row_costs(values, actions, rows.codes, rows.predicted), rows.design, level)

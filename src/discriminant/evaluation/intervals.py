@@ -49,6 +49,10 @@ class Interval:
 
     Where there is none, the ends are NaN and ``method`` says why.
 
+    See Also
+    --------
+    Estimate : A value with its interval.
+
     Examples
     --------
     >>> found = wilson_interval(0.9, 50)
@@ -76,11 +80,33 @@ class Interval:
         return f"{self.low:.4g} to {self.high:.4g} ({100 * self.level:g} %, {self.method})"
 
     def within(self, floor: float, ceiling: float) -> Interval:
-        """The interval cut off where the measure ends."""
+        """The interval cut off where the measure ends.
+
+        Parameters
+        ----------
+        floor, ceiling : float
+            Its range.
+
+        Returns
+        -------
+        Interval
+            Not wider than this one.
+        """
         return self.mapped(lambda end: min(max(end, floor), ceiling))
 
     def mapped(self, function: Callable[[float], float]) -> Interval:
-        """The interval of an increasing function of the measure."""
+        """The interval of an increasing function of the measure.
+
+        Parameters
+        ----------
+        function : callable
+            Of one number.
+
+        Returns
+        -------
+        Interval
+            Of the same level.
+        """
         return Interval(function(self.low), function(self.high), self.level, self.method)
 
 
@@ -123,6 +149,10 @@ class Estimate(Result):
     standard_error, degrees : float
         Where they are known; ``t`` and ``p_value`` are then those of the test that the true value is 0.
 
+    See Also
+    --------
+    Interval : Its ends alone.
+
     Examples
     --------
     >>> print(Estimate.by_standard_error(0.9, 0.02, 9))
@@ -142,7 +172,26 @@ class Estimate(Result):
 
     @classmethod
     def by_interval(cls, metric: str, of: Any, value: float, interval: Interval, note: str = "") -> Estimate:
-        """A measure with its interval; where the measure is undefined, so is the interval."""
+        """A measure with its interval; where the measure is undefined, so is the interval.
+
+        Parameters
+        ----------
+        metric : str
+            What was measured.
+        of : label or str
+            Of which class or average.
+        value : float
+            NaN where it is undefined.
+        interval : Interval
+            Of the value.
+        note : str, default=""
+            Why it is undefined.
+
+        Returns
+        -------
+        Estimate
+            Without a standard error.
+        """
         if math.isnan(value):
             interval = no_interval(interval.level, note or "undefined")
         return cls(value, interval.low, interval.high, interval.level, interval.method, metric, of, note)
@@ -151,7 +200,22 @@ class Estimate(Result):
     def by_standard_error(
         cls, value: float, standard_error: float, degrees: float, level: float = 0.95, method: str = "Student's t"
     ) -> Estimate:
-        """A mean, or a difference of means, with the interval of Student's t."""
+        """A mean, or a difference of means, with the interval of Student's t.
+
+        Parameters
+        ----------
+        value, standard_error, degrees : float
+            The mean, its standard error, and the degrees of freedom of that.
+        level : float, default=0.95
+            Of the interval.
+        method : str, default="Student's t"
+            What to call it.
+
+        Returns
+        -------
+        Estimate
+            Without a name.
+        """
         reach = quantile(level, degrees) * standard_error
         found = Interval(value - reach, value + reach, level, method)
         if math.isnan(standard_error):
@@ -159,13 +223,35 @@ class Estimate(Result):
         return cls(value, found.low, found.high, level, found.method, standard_error=standard_error, degrees=degrees)
 
     def interval(self, level: float | None = None) -> Interval:
-        """The confidence interval; one of another level by the standard error."""
+        """The confidence interval; one of another level by the standard error.
+
+        Parameters
+        ----------
+        level : float, optional
+            Another than its own.
+
+        Returns
+        -------
+        Interval
+            Around the value.
+        """
         if level is None or check_level(level) == self.level:
             return Interval(self.low, self.high, self.level, self.method)
         return Estimate.by_standard_error(self.value, self.standard_error, self.degrees, level, self.method).interval()
 
     def around(self, value: float) -> Estimate:
-        """Another value with the same standard error."""
+        """Another value with the same standard error.
+
+        Parameters
+        ----------
+        value : float
+            The new one.
+
+        Returns
+        -------
+        Estimate
+            Of no name.
+        """
         return Estimate.by_standard_error(value, self.standard_error, self.degrees, self.level, self.method)
 
     @property
@@ -240,12 +326,7 @@ def wilson_interval(
 
 
 def normal_interval(
-    value: float,
-    variance: float,
-    level: float,
-    method: str,
-    degrees: float = math.inf,
-    scale: Scale = "linear",
+    value: float, variance: float, level: float, method: str, degrees: float = math.inf, scale: Scale = "linear"
 ) -> Interval:
     """The interval ``value +- quantile * sd``, reached on a scale on which the measure has no bounds."""
     check_choice("scale", scale, tuple(_SCALES))
@@ -521,7 +602,10 @@ class TableSample:
             ]
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
-        acceleration = _acceleration(_cell_response(statistic, self.counts), self.counts.ravel())
+        # Efron's acceleration, from the influence of each cell's rows.
+        influence, cells = _cell_response(statistic, self.counts), self.counts.ravel()
+        second, third = cells @ influence**2, cells @ influence**3
+        acceleration = np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)
         resampled = self._resampled(statistic, np.random.default_rng(random_state), n_resamples)
         method = f"BCa bootstrap of the table, {n_resamples:,} resamples"
         return [
@@ -552,26 +636,16 @@ def _cell_response(statistic: Statistic, counts: Array) -> Array:
     A row of cell (i, j) adds to the margins of its row and its column, and to the diagonal if i = j.
     """
     K, A = counts.shape
-    tp, truth, columns = np.split(_margin_response(statistic, margins(counts)), [K, 2 * K])
-    response = truth[:, None, :] + columns[None, :, :]
-    response[np.arange(K), np.arange(K)] += tp
-    return response.reshape(K * A, -1)
-
-
-def _margin_response(statistic: Statistic, counts: Margins) -> Array:
-    """Derivatives of measures in each entry of the margins, by differences; 0 for entries that are 0."""
-    vector = np.concatenate((counts.tp, counts.truth, counts.columns))
-    K = len(counts.truth)
+    found = margins(counts)
+    vector = np.concatenate((found.tp, found.truth, found.columns))
+    # Derivatives in each entry of the margins, by differences; 0 for entries that are 0.
     step = _STEP * vector
     upper, lower = (
         statistic(Margins(*np.split(vector + sign * np.diag(step), [K, 2 * K], axis=1))) for sign in (1.0, -1.0)
     )
     change = (upper - lower).reshape(len(vector), -1)
-    return np.divide(change, 2 * step[:, None], out=np.zeros_like(change), where=step[:, None] > 0)
-
-
-def _acceleration(influence: Array, counts: Array) -> Array:
-    """Efron's acceleration from the influence of each cell's rows."""
-    second = counts @ influence**2
-    third = counts @ influence**3
-    return np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)
+    slope = np.divide(change, 2 * step[:, None], out=np.zeros_like(change), where=step[:, None] > 0)
+    tp, truth, columns = np.split(slope, [K, 2 * K])
+    response = truth[:, None, :] + columns[None, :, :]
+    response[np.arange(K), np.arange(K)] += tp
+    return response.reshape(K * A, -1)

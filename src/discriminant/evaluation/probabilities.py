@@ -6,7 +6,7 @@ import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import logit
@@ -20,7 +20,7 @@ from ..kernels import counting as kernels
 from ..objective import Logistic, Objective
 from ..results import Result, aligned, jsonable, plain, shown
 from ..solvers.smooth import named_solver
-from .confusion import ratio
+from .confusion import Mergeable, ratio
 from .curves import RankedScores, number_column, rank
 
 Array = np.ndarray[Any, Any]
@@ -136,7 +136,7 @@ class BrierParts(Result):
         return f"Brier score {self.score:.4f}: " + ", ".join(f"{name} {getattr(self, name):.4f}" for name in parts)
 
 
-class CalibrationBins(Result):
+class CalibrationBins(Mergeable, Result):
     """Predicted probabilities and outcomes in bins, which can be added to and merged.
 
     Parameters
@@ -224,10 +224,13 @@ class CalibrationBins(Result):
         if np.array_equal(self.edges, np.linspace(0, 1, FINE_BINS + 1)):
             self.sums += posterior_bins(p[:, None], np.where(came_true, 0, 1), weight)[0]
         else:
-            self.sums += _sums_between(self.edges, came_true, p, weight)
+            place = np.clip(np.searchsorted(self.edges, p, side="right") - 1, 0, len(self.low) - 1)
+            of_rows = np.stack((np.ones(len(p)), p, came_true, p * p, p * came_true))
+            for j, values in enumerate(of_rows if weight is None else of_rows * weight):
+                self.sums[:, j] += np.bincount(place, values, minlength=len(self.low))
         return self
 
-    def merge(self, other: CalibrationBins) -> CalibrationBins:
+    def merge(self, other: Self) -> Self:
         """Add the rows of other bins; returns the bins themselves.
 
         Parameters
@@ -244,11 +247,6 @@ class CalibrationBins(Result):
             raise ParameterError("Bins with different ends cannot be merged: merge the fine ones they were made of.")
         self.sums = self.sums + other.sums
         return self
-
-    def __add__(self, other: CalibrationBins) -> CalibrationBins:
-        if not isinstance(other, CalibrationBins):
-            return NotImplemented
-        return copy(self).merge(other)
 
     @property
     def weight(self) -> Array:
@@ -404,13 +402,6 @@ def posterior_bins(posterior: Array, codes: Array, weight: Array | None) -> Arra
     weights = np.ones(len(codes)) if weight is None else weight
     kernels.bin_posterior(np.ascontiguousarray(posterior, dtype=np.float64), np.asarray(codes, np.int64), weights, out)
     return out
-
-
-def _sums_between(edges: Array, came_true: Array, p: Array, weight: Array | None) -> Array:
-    """The sums (bins, 5) of `CalibrationBins` whose ends are any."""
-    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, len(edges) - 2)
-    of_rows = np.stack((np.ones(len(p)), p, came_true, p * p, p * came_true)) * (1.0 if weight is None else weight)
-    return np.stack([np.bincount(place, values, minlength=len(edges) - 1) for values in of_rows], axis=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -581,7 +572,13 @@ class RiskCoverage(Result):
         return {"threshold": self.thresholds, "coverage": self.coverage, "risk": self.risk}
 
     def to_dict(self) -> dict[str, Any]:
-        """The area below the curve, and the curve, as plain values for JSON."""
+        """The area below the curve, and the curve, as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Lists, and the area as a number.
+        """
         return {name: jsonable(values) for name, values in {"area": self.area, **self._columns()}.items()}
 
     def __str__(self) -> str:
@@ -626,12 +623,7 @@ def risk_coverage(y: Any, posterior: Any, classes: Any = None, sample_weight: An
     labels = label_column("y", y)
     same_length(y=labels, posterior=probabilities)
     codes = codes_among("y", labels, names)
-    return certainty_curve(probabilities, codes, check_weights(sample_weight, len(codes)))
-
-
-def certainty_curve(posterior: Array, codes: Array, weight: Array | None) -> RiskCoverage:
-    """The curve of checked rows."""
-    return RiskCoverage(rank(*certainties(posterior, codes), weight))
+    return RiskCoverage(rank(*certainties(probabilities, codes), check_weights(sample_weight, len(codes))))
 
 
 def certainties(posterior: Array, codes: Array) -> tuple[Array, Array]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -13,7 +12,7 @@ from ..data import check_weights
 from ..data.checks import check_integer, check_number, codes_among, label_column, same_length, sorted_classes
 from ..errors import InputError, ParameterError
 from ..results import plain
-from .confusion import ConfusionMatrix
+from .confusion import ConfusionMatrix, Mergeable
 from .curves import PrecisionRecall, PrecisionRecalls, RankedScores, Roc, Rocs, macro_curves, number_column
 from .evaluation import Evaluation
 from .intervals import Mean, check_level
@@ -31,7 +30,7 @@ from .probabilities import (
 Array = np.ndarray[Any, Any]
 
 
-class Evaluator:
+class Evaluator(Mergeable):
     """Collects predictions part by part; `result` is then the `Evaluation` of all of them.
 
     Counts, and all that is made of them, are exactly those of all rows at once; means agree to rounding. Curves come
@@ -111,7 +110,7 @@ class Evaluator:
         self.total_weight += float(len(codes) if weight is None else weight.sum())
         return self
 
-    def merge(self, other: Evaluator) -> Evaluator:
+    def merge(self, other: Self) -> Self:
         """Add what another evaluator of the same classes has seen; returns the evaluator itself.
 
         Parameters
@@ -141,11 +140,6 @@ class Evaluator:
         self.means = {name: mean.merged(other.means[name]) for name, mean in self.means.items()}
         self.bins = self.bins + other.bins
         return self
-
-    def __add__(self, other: Evaluator) -> Evaluator:
-        if not isinstance(other, Evaluator):
-            return NotImplemented
-        return copy.deepcopy(self).merge(other)
 
     def result(self, level: float = 0.95, random_state: Any = 0) -> Evaluation:
         """The evaluation of all rows so far; measures as in `evaluate`, for independent rows.
@@ -215,7 +209,7 @@ def _one_or_many(curves: dict[Any, Roc]) -> tuple[Roc | Rocs, PrecisionRecall | 
     return macro_curves(curves, variances, ", classes taken to vary together")
 
 
-class ScoreHistogram:
+class ScoreHistogram(Mergeable):
     """Counts of positive and negative rows by score, which can be added to and merged.
 
     The ROC curve of it is exact at the ends of the bins; between them rows of a bin count as ties, so that the AUC is
@@ -243,11 +237,7 @@ class ScoreHistogram:
     """
 
     def __init__(
-        self,
-        low: float = -20.0,
-        high: float = 20.0,
-        n_bins: int = 16_384,
-        scale: Literal["logit", "linear"] = "logit",
+        self, low: float = -20.0, high: float = 20.0, n_bins: int = 16_384, scale: Literal["logit", "linear"] = "logit"
     ) -> None:
         check_number("low", low)
         check_number("high", high, low, open_below=True)
@@ -282,7 +272,7 @@ class ScoreHistogram:
         self.counts += np.bincount(place, weight, minlength=2 * self.n_bins).reshape(2, -1)
         return self
 
-    def merge(self, other: ScoreHistogram) -> ScoreHistogram:
+    def merge(self, other: Self) -> Self:
         """Add the rows of another histogram; returns the histogram itself.
 
         Parameters
@@ -299,11 +289,6 @@ class ScoreHistogram:
             raise ParameterError(f"Histograms with different bins cannot be merged: {self._kind} and {other._kind}.")
         self.counts = self.counts + other.counts
         return self
-
-    def __add__(self, other: ScoreHistogram) -> ScoreHistogram:
-        if not isinstance(other, ScoreHistogram):
-            return NotImplemented
-        return ScoreHistogram(*self._kind).merge(self).merge(other)
 
     @property
     def _kind(self) -> tuple[float, float, int, Literal["logit", "linear"]]:

@@ -16,14 +16,7 @@ from ..data.checks import check_choice, check_integer, encode_labels
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
 from ..results import Result, shown
-from .distributions import (
-    ClassDensities,
-    FrozenDensity,
-    Gaussian,
-    GaussianPairs,
-    TableDensity,
-    class_densities,
-)
+from .distributions import ClassDensities, FrozenDensity, Gaussian, GaussianPairs, TableDensity, class_densities
 
 Array = np.ndarray[Any, Any]
 

@@ -19,7 +19,7 @@ from ..data.checks import check_number, label_array
 from ..decision.posteriors import check_priors, equal_priors, kept_priors
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, printed_columns
-from .distributions import Gaussian, GaussianPairs, named_gaussians
+from .distributions import Gaussian, GaussianPairs, named_gaussians, probabilities
 
 Array = np.ndarray[Any, Any]
 
@@ -189,29 +189,12 @@ def _tables(*given: Any) -> list[Array]:
             raise ParameterError("p and q must be of one kind: two dicts or two arrays.")
         values = list(dict.fromkeys(value for one in given for value in one))
         given = tuple([one.get(value, 0.0) for value in values] for one in given)
-    tables = [_table(name, one) for name, one in zip("pq", given, strict=False)]
+    tables = [probabilities(name, one) for name, one in zip("pq", given, strict=False)]
     if tables[0].shape[-1] != tables[-1].shape[-1]:
         raise InputError(
             f"p has {tables[0].shape[-1]} values, q has {tables[-1].shape[-1]}: expected the same values in both."
         )
     return tables
-
-
-def _table(name: str, given: Any) -> Array:
-    try:
-        table = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be probabilities: {error}.") from error
-    if table.ndim == 0 or table.shape[-1] == 0:
-        raise InputError(f"{name} must be an array of probabilities, got {given!r}.")
-    if not (table >= 0).all():
-        place = tuple(int(i) for i in np.argwhere(~(table >= 0))[0])
-        raise InputError(f"{name} must be probabilities: the entry {place} is {table[place]:g}.")
-    total = table.sum(axis=-1)
-    if not (np.abs(total - 1) <= 1e-6).all():
-        worst = total.flat[int(np.abs(total - 1).argmax())]
-        raise InputError(f"The probabilities of {name} must sum to 1, got {worst:.8g}. Divide them by their sum.")
-    return table
 
 
 def _plain(value: Any) -> Any:

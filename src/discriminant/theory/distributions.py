@@ -192,8 +192,10 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
     >>> found[0].mean.round(3)
     array([5.006, 3.428, 1.462, 0.246])
     """
-    means = next((getattr(model, name) for name in ("means_", "theta_") if hasattr(model, name)), None)
-    covariances = _class_covariances(model)
+    means, variances = _attribute(model, "means_", "theta_"), _attribute(model, "variances_", "var_")
+    covariances = _attribute(model, "covariances_", "covariance_")  # one for each class, or one for all
+    if covariances is None and variances is not None:
+        covariances = [np.diag(own) for own in variances]
     if means is None or covariances is None:
         raise ParameterError(
             f"{type(model).__name__} has no class means and covariances to read. Give a fitted Gaussian model "
@@ -210,15 +212,9 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
     return found
 
 
-def _class_covariances(model: Any) -> Any:
-    """One covariance for all classes, or one for each."""
-    for name in ("covariances_", "covariance_"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    for name in ("variances_", "var_"):
-        if hasattr(model, name):
-            return [np.diag(variances) for variances in getattr(model, name)]
-    return None
+def _attribute(model: Any, *names: str) -> Any:
+    """The first of these attributes that a model has."""
+    return next((getattr(model, name) for name in names if hasattr(model, name)), None)
 
 
 @dataclass(frozen=True)
@@ -441,8 +437,8 @@ def class_densities(distributions: Any, classes: Any = None) -> ClassDensities:
                 f"Class {labels[tables.index(True)]!r} is a table, class {labels[tables.index(False)]!r} is not: give "
                 "distributions of one kind."
             )
-        values, probabilities = _common_values(labels, given)
-        return ClassDensities(label_array(labels), [TableDensity(p) for p in probabilities], values)
+        values, shares = _common_values(labels, given)
+        return ClassDensities(label_array(labels), [TableDensity(row) for row in shares], values)
     densities = [_density(label, one) for label, one in zip(labels, given, strict=True)]
     refuse_other_dimensions(labels, [density.dimension for density in densities])
     for label, density in zip(labels, densities, strict=True):
@@ -481,23 +477,28 @@ def _common_values(labels: list[Any], tables: list[Any]) -> tuple[list[Any], Arr
     else:
         values, rows = list(range(len(tables[0]))), [list(table) for table in tables]
     for label, row in zip(labels, rows, strict=True):
-        _check_table(label, row, len(values))
-    probabilities = np.array(rows, dtype=np.float64)
-    return values, probabilities / probabilities.sum(axis=1, keepdims=True)
+        if len(row) != len(values):
+            raise ParameterError(f"The table of class {label!r} has {len(row)} values, expected {len(values)}.")
+    found = np.stack([probabilities(f"class {k!r}", row, ParameterError) for k, row in zip(labels, rows, strict=True)])
+    return values, found / found.sum(axis=1, keepdims=True)
 
 
-def _check_table(label: Any, row: list[Any], n_values: int) -> None:
-    if len(row) != n_values:
-        raise ParameterError(f"The table of class {label!r} has {len(row)} values, expected {n_values} like the first.")
+def probabilities(name: str, given: Any, error: type[Exception] = InputError) -> Array:
+    """Probabilities along the last axis as an array, checked."""
     try:
-        numbers = np.array(row, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"The table of class {label!r} must be probabilities: {error}.") from error
-    if not (numbers >= 0).all() or not abs(numbers.sum() - 1) <= 1e-6:
-        raise ParameterError(
-            f"The probabilities of class {label!r} must be 0 or more and sum to 1, got {numbers.tolist()} "
-            f"with sum {numbers.sum():.6g}."
-        )
+        table = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise error(f"{name} must be probabilities: {reason}.") from reason
+    if table.ndim == 0 or table.shape[-1] == 0:
+        raise error(f"{name} must be an array of probabilities, got {given!r}.")
+    if not (table >= 0).all():
+        place = tuple(int(i) for i in np.argwhere(~(table >= 0))[0])
+        raise error(f"{name} must be probabilities: the entry {place} is {table[place]:g}.")
+    total = table.sum(axis=-1)
+    if not (np.abs(total - 1) <= 1e-6).all():
+        worst = total.flat[int(np.abs(total - 1).argmax())]
+        raise error(f"The probabilities of {name} must sum to 1, got {worst:.8g}. Divide them by their sum.")
+    return table
 
 
 def _density(label: Any, one: Any) -> Density:
