@@ -673,7 +673,7 @@ class PrecisionRecall(ScoreCurve):
         Parameters
         ----------
         level : float, default=0.95
-            Of confidence.
+            How often such intervals hold the true value.
         scale : {"logit", "linear"}, default="logit"
             The first stays within 0 and 1.
 
@@ -893,12 +893,12 @@ class PrecisionRecalls(ClassCurves[PrecisionRecall]):
         Parameters
         ----------
         level : float, default=0.95
-            Of confidence.
+            How sure it has to be.
 
         Returns
         -------
         Interval
-            Of the macro average.
+            On the logit scale, so within 0 and 1.
         """
         return self.average.interval(check_level(level), "infinitesimal jackknife")
 
