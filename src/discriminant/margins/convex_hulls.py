@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.optimize import linprog
 
-from ..data import LabelledRows, Rows, labelled_rows
+from ..data import Rows, labelled_rows
 from ..data.rows import SparseRows, dense_parts, dense_rows
 from ..engine import map_rows
 from ..errors import DiscriminantError, InputError
@@ -393,9 +393,8 @@ class Hyperplane:
         -------
         float
         """
-        data = labelled_rows(X, y)
-        codes = _codes(data, self.classes)
-        scores = CentredRows(data.rows, None, 1.0).project(self.coef) + self.intercept
+        all_rows, codes = _rows_and_codes(X, y, self.classes)
+        scores = CentredRows(all_rows, None, 1.0).project(self.coef) + self.intercept
         distances = np.where(codes == 1, scores, -scores)[codes >= 0]
         return float(distances.min(initial=np.inf) / np.linalg.norm(self.coef))
 
@@ -451,8 +450,7 @@ class CommonPoint:
         InputError
             If a row is not of its class, or if the weights are not those of a mean.
         """
-        data = labelled_rows(X, y)
-        codes = _codes(data, self.classes)
+        all_rows, codes = _rows_and_codes(X, y, self.classes)
         sides = ((self.rows_first, self.weights_first), (self.rows_second, self.weights_second))
         for side, (rows, weights) in enumerate(sides):
             outside = rows[rows >= len(codes)]
@@ -464,19 +462,20 @@ class CommonPoint:
                 )
             if (weights < -_ROUNDING).any() or not (self.cones or abs(weights.sum() - 1) <= _ROUNDING):
                 raise InputError(f"Weights must be positive and have sum 1, got {weights.tolist()}.")
-        first, second = (combination(data.rows, rows, weights) for rows, weights in sides)
+        first, second = (combination(all_rows, rows, weights) for rows, weights in sides)
         return float(np.linalg.norm(first - second))
 
 
-def _codes(data: LabelledRows, classes: tuple[Any, Any]) -> Array:
-    """0 for rows of the first class, 1 for rows of the second, -1 for others."""
+def _rows_and_codes(X: Any, y: Any, classes: tuple[Any, Any]) -> tuple[Rows, Array]:
+    """The rows, and 0 for those of the first class, 1 for those of the second, -1 for others."""
+    data = labelled_rows(X, y)
     known = data.classes.tolist()
     missing = [label for label in classes if label not in known]
     if missing:
         raise InputError(f"y has no class {shown(missing[0])}, of which this is a witness; it has {known}.")
     codes = np.full(len(known), -1)
     codes[[known.index(label) for label in classes]] = 0, 1
-    return codes[data.codes]
+    return data.rows, codes[data.codes]
 
 
 def combination(rows: Rows, chosen: Array, weights: Array) -> Array:
