@@ -200,21 +200,18 @@ def title_of(data: ReportData) -> str:
 
 def answer_section(data: ReportData) -> dict[str, Any]:
     """The one-paragraph answer and the numbers it rests on."""
-    errors, most = 100 * data.evaluation["error_rate"].value, confusions(data)
-    sentences = [
-        _question(data),
-        *_result(data),
-        f"Of 100 rows it misjudges about {errors:.1f}; most often {most[0]}."
-        if most
-        else "On the rows it was judged by it made no error at all.",
-        _costs(data),
-    ]
+    errors, most = "On the rows it was judged by it made no error at all.", confusions(data)
+    if most:
+        rate = data.evaluation["error_rate"].value
+        errors = f"Of 100 rows it misjudges about {100 * rate:.1f}; most often {most[0]}."
+    sentences = [_question(data), *_result(data), errors, _costs(data)]
     return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
 
 def _question(data: ReportData) -> str:
     names = [quoted(label) for label in data.classes]
-    classes = f"{len(names)} classes" if len(names) > 4 else f"{', '.join(names[:-1])} or {names[-1]}"
+    either = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    classes = either if len(names) <= 4 else f"{len(names)} classes"
     if data.rows is None:
         return f"The question is how well {data.target} ({classes}) is predicted."
     columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
