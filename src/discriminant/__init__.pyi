@@ -9,8 +9,7 @@ from .estimators.coefficients import coefficient_table, contributions, nomogram
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
-from .estimators.logistic import LogisticRegression
-from .estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath
+from .estimators.logistic import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.perceptron import Perceptron

@@ -420,10 +420,6 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         if isinstance(self.rule_, LinearRule):
             self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
-    def _seen_codes(self) -> Array:
-        """The codes of the classes seen so far."""
-        return np.flatnonzero(whole_of(self.moments_).present)
-
     def _forget_rule(self) -> None:
         """Drop what was read from the moments, keep what goes on with them."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in self._lasting]:
@@ -522,6 +518,13 @@ def finite_rows(data: LabelledRows) -> Iterator[None]:
     except (ValueError, ArithmeticError):
         data.rows.refuse_nonfinite()
         raise
+
+
+def check_finite(result: Any, data: LabelledRows) -> None:
+    """Blame the rows for a result that is not finite: NaN and infinity in them, or values that are too large."""
+    if not np.isfinite(result).all():
+        data.rows.refuse_nonfinite()
+        raise InputError("X has values too large to score: they overflow when multiplied. Use larger units.")
 
 
 def whole_of(moments: Any) -> ClassMoments:

@@ -1,27 +1,31 @@
-"""Logistic regression, two classes and many, with the inference that belongs to it."""
+"""Logistic regression, two classes and many: at a given strength of the penalty, along a path, and cross-validated."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import LabelledRows
-from ..data.checks import check_integer, check_number, check_offset
+from ..data.checks import check_choice, check_integer, check_number, check_offset
 from ..data.rows import dense_rows
-from ..engine import quiet_blas
-from ..errors import CollinearityWarning, InputError, Message, Model, ParameterError, SeparationWarning, Setting, warn
+from ..engine import quiet_blas, side_by_side
+from ..errors import CollinearityWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax
+from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
+from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
-from .base import StreamingMixin, all_or_nothing, by_class_or_difference, finite_rows, refuse_weightless
+from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, finite_rows, refuse_weightless
 from .logistic_inference import LogisticInference, firth_data
 
 Array = np.ndarray[Any, Any]
@@ -30,6 +34,8 @@ Array = np.ndarray[Any, Any]
 _FLAT, _LARGE_SCORE = 1e-3, 8.0
 #: Beyond the first a Hessian costs too much to be looked at unasked, beyond the second to be looked at at all.
 _MANY, _MOST_PARAMETERS = 600, 2_000
+#: A pure ridge has no strength at which all coefficients are 0: its grid starts where that of this lasso share would.
+_LEAST_L1_SHARE = 1e-3
 
 
 class LogisticClassifier(LogisticInference, StreamingMixin):
@@ -77,7 +83,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
         stream = Stream.start(self._objective(data, None)) if first else self.stream_
         self.stream_: Stream = stream.after(data, self.random_state)
-        self._refuse_nonfinite(self.stream_.theta, data)
+        check_finite(self.stream_.theta, data)
         self._set_rule(self.stream_.objective.standardised.centre, *self.stream_.objective.linear(self.stream_.average))
 
     def _check_parameters(self) -> None:
@@ -94,8 +100,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         self._reference_code(None)
 
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
-        loss = Logistic() if len(data.classes) == 2 else Softmax()
-        penalty = ElasticNet(self.alpha, self.l1_ratio)
+        loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), ElasticNet(self.alpha, self.l1_ratio)
         return Objective(data, loss, penalty, self.fit_intercept, offset=offset, n_jobs=self.n_jobs)
 
     @property
@@ -113,13 +118,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             objective, options["held_out"] = split_rows(objective, share, self.random_state)
         with finite_rows(data):
             solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
-        self._refuse_nonfinite(solution.objective, data)
+        check_finite(solution.objective, data)
         return solution
-
-    def _refuse_nonfinite(self, result: Any, data: LabelledRows) -> None:
-        if not np.isfinite(result).all():
-            data.rows.refuse_nonfinite()
-            raise InputError("X has values too large to score: they overflow when multiplied. Use larger units.")
 
     def _keep(self, objective: Objective, solution: Solution) -> None:
         if len(solution.theta) > objective.n_functions and objective.penalty.l1 == 0:
@@ -128,12 +128,12 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             solution = self._looked_into(objective, solution)
         self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
         self._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
-        if self.separation_ is not None:
-            return
         weight = objective.data.weight
         least = 1.0 if weight is None else float(weight[weight > 0].min())
         # A row whose own class has more than half of the probability adds less than log 2 to the loss.
         separated = solution.objective * objective.total_weight < np.log(2) * least
+        if self.separation_ is not None:
+            return
         if self.alpha == 0 and objective.offset is None and separated:
             told = (
                 "The classes are separated (complete): the model puts every row on its own side, and the larger its "
@@ -142,14 +142,12 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             works = (Setting("alpha"), " > 0, or ", Model("SupportVectorClassifier"), ".")
             warn(Message(told, *works), SeparationWarning)
         elif not solution.converged and solution.reason != "early stopping":
-            warn(
-                Message(
-                    f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at "
-                    f"an estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise ",
-                    Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".",
-                ),
-                ConvergenceWarning,
-            )  # fmt: skip
+            told = (
+                f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at "
+                f"an estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise "
+            )
+            more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
+            warn(Message(told, *more), ConvergenceWarning)
 
     def _set_rule(self, centre: Array, coef: Array, intercept: Array) -> None:
         """Classify by these scores of all classes, or of the second of two against the first."""
@@ -328,3 +326,250 @@ def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[in
     theta = theta - np.linalg.solve(null[aliased], theta[:, aliased].T).T @ null.T
     theta[:, aliased] = 0.0
     return theta, tuple(int(j) for j in aliased if j < p)
+
+
+def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -> list[Solution]:
+    """The solutions at decreasing strengths, each started from the one before."""
+    if objective.penalty.l1_ratio > 0:
+        return regularisation_path(objective, alphas, tol, max_iter)
+    solutions: list[Solution] = []
+    for alpha in alphas:
+        here = replace(objective, penalty=ElasticNet(float(alpha)), passes=[0.0])
+        start = solutions[-1].theta if solutions else np.zeros(here.shape)
+        solutions.append(named_solver("auto", here)(here, start, tol, max_iter))
+    return solutions
+
+
+@dataclass(eq=False, repr=False)
+class PathParameters:
+    """The parameters of a regularisation path."""
+
+    alphas: Any = None
+    _: KW_ONLY
+    n_alphas: int = 50
+    ratio: float = 1e-3
+    l1_ratio: float = 1.0
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 500
+    n_jobs: int | None = None
+
+    def _strengths(self, objective: Objective) -> Array:
+        """The strengths of the path, decreasing: those given, or evenly spaced (in logarithms) below the largest."""
+        if self.alphas is None:
+            least = max(objective.penalty.l1_ratio, _LEAST_L1_SHARE)
+            grid = alpha_grid(replace(objective, penalty=ElasticNet(1.0, least)), self.n_alphas, self.ratio)
+        else:
+            grid = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
+        if grid.size == 0 or not np.isfinite(grid).all() or not (grid > 0).all():
+            raise ParameterError(Setting("alphas"), " must be positive numbers, the strengths of the path.")
+        return grid
+
+
+@dataclass(eq=False, repr=False)
+class LogisticRegressionPath(PathParameters, BaseEstimator):
+    """Logistic regression at a whole sequence of penalty strengths.
+
+    Parameters
+    ----------
+    alphas : array-like, default=None
+        Strengths. Default: ``n_alphas`` of them, from the smallest at which all coefficients are 0 down to ``ratio``
+        times that.
+    n_alphas : int, default=50
+        Number of strengths, where none are given.
+    ratio : float, default=0.001
+        The least of them over the largest.
+    l1_ratio : float, default=1.0
+        Share of the L1 penalty.
+    fit_intercept : bool, default=True
+        Whether the scores have a constant, which is not penalised.
+    tol : float, default=1e-08
+        Relative distance of the objective from its minimum to stop at, at each strength.
+    max_iter : int, default=500
+        Most iterations at each strength.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    alphas_ : array of shape (A,), decreasing
+    coefs_ : array of shape (A, 1, p), or (A, K, p) for more than two classes
+    intercepts_ : array of shape (A, 1) or (A, K)
+    solutions_ : list of Solution
+
+    See Also
+    --------
+    LogisticRegressionCV : one of the strengths, chosen by cross-validation.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010). Regularization paths for generalized linear models via coordinate
+    descent. J. Statistical Software 33.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
+    >>> [int((coef != 0).sum()) for coef in path.coefs_]
+    [0, 1, 1, 2, 4]
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model at every strength."""
+        with all_or_nothing(self):
+            given = {name: getattr(self, name) for name in ("l1_ratio", "fit_intercept", "n_jobs")}
+            model = LogisticRegression(1.0, **given)
+            model._check_parameters()
+            data = model._labelled(X, y, sample_weight)
+            objective = model._objective(data, None)
+            refuse_weightless(objective.class_weights, data.classes)
+            with finite_rows(data):
+                self.alphas_ = self._strengths(objective)
+                self.solutions_ = solve_path(objective, self.alphas_, self.tol, self.max_iter)
+            check_finite([solution.objective for solution in self.solutions_], data)
+            found = []
+            for solution in self.solutions_:
+                model._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
+                found.append((model.coef_, model.intercept_))
+            self.coefs_, self.intercepts_ = (np.stack(part) for part in zip(*found, strict=True))
+            shared = ("classes_", "n_features_in_", "feature_names_in_")
+            self.__dict__.update({name: getattr(model, name) for name in shared if hasattr(model, name)})
+        return self
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LogisticRegressionCV(PathParameters, LogisticClassifier):
+    """Logistic regression whose penalty strength is chosen by cross-validation.
+
+    The folds run side by side, each along the whole path. A fold's training part is the same rows with weight 0 for the
+    fold: nothing is copied.
+
+    Parameters
+    ----------
+    alphas : array-like, default=None
+        Strengths to choose from. Default: those of `LogisticRegressionPath`.
+    n_alphas, ratio : int, default=50, and float, default=0.001
+        Number of strengths and the least over the largest, where none are given.
+    l1_ratio : float, default=1.0
+        Share of the L1 penalty: 0 ridge, 1 lasso.
+    fit_intercept : bool, default=True
+        Whether the log-odds have a constant.
+    tol : float, default=1e-08
+        Relative distance of the objective from its minimum to stop at.
+    max_iter : int, default=500
+        Most iterations of a fit.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+    cv : int or splitter, default=10
+        Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``.
+    rule : {"one-se", "min"}, default="one-se"
+        Take the strongest penalty whose held-out loss is within one standard error of the least, or the least itself.
+    reference : a class, default=None
+        The class `log_odds` and `summary` compare with.
+    random_state : int, default=None
+        For the folds.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength chosen.
+    alphas_ : array of shape (A,), decreasing
+    losses_, loss_std_errors_ : arrays of shape (A,)
+        Held-out mean log-loss, and its standard error over the folds.
+    n_splits_ : int
+        Number of folds.
+    coef_, intercept_, classes_, solution_
+        As in `LogisticRegression`, fitted to all rows at ``alpha_``.
+
+    See Also
+    --------
+    LogisticRegression : at a given strength.
+    LogisticRegressionPath : all strengths.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010). Regularization paths for generalized linear models via coordinate
+    descent. J. Statistical Software 33.
+    Breiman, L., Friedman, J., Olshen, R. & Stone, C. (1984). Classification and Regression Trees (one standard error).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegressionCV(n_alphas=10, cv=5, random_state=0).fit(X / X.std(axis=0), y)
+    >>> model.score(X / X.std(axis=0), y) > 0.95
+    True
+    """
+
+    cv: Any = 10
+    rule: Literal["one-se", "min"] = "one-se"
+    reference: Any = None
+    random_state: Any = None
+
+    @property
+    def alpha(self) -> float:  # type: ignore[override]
+        """The strength chosen (1 before there is one)."""
+        return float(getattr(self, "alpha_", 1.0))
+
+    def _learn(self, data: LabelledRows, offset: Any = None) -> None:
+        objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        refuse_weightless(objective.class_weights, data.classes)
+        objective = replace(objective, standard=objective.standardised)
+        with finite_rows(data):
+            self.alphas_ = self._strengths(objective)
+            self.losses_, self.loss_std_errors_ = self._held_out(objective)
+        check_finite(self.losses_, data)
+        self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
+        super()._learn(data, offset)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.cv, Real):
+            check_integer("cv", self.cv, 2)
+        check_choice("rule", self.rule, ("one-se", "min"))
+
+    def _held_out(self, objective: Objective) -> tuple[Array, Array]:
+        """Mean and standard error over the folds of the held-out loss, at every strength."""
+        data, splits = objective.data, self._splits(objective.data)
+        self.n_splits_ = len(splits)
+
+        def part(rows: Array) -> Objective:
+            """The objective of the chosen rows: the others have weight 0."""
+            weight = np.zeros(data.n_rows)
+            weight[rows] = 1.0 if data.weight is None else data.weight[rows]
+            return replace(objective, data=replace(data, weight=weight), passes=[0.0], n_jobs=1)
+
+        def losses_of(split: tuple[Array, Array]) -> Array:
+            train, held = map(part, split)
+            path = solve_path(train, self.alphas_, self.tol, self.max_iter)
+            return np.array([held.mean_loss(solution.theta) for solution in path])
+
+        losses = np.stack(side_by_side(losses_of, splits, self.n_jobs))
+        return losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(self.n_splits_)
+
+    def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
+        """The rows to train on and those held out, for each fold."""
+        from sklearn.model_selection import StratifiedKFold, check_cv  # slow to load
+
+        splitter: Any = check_cv(self.cv, data.codes, classifier=True)
+        if isinstance(self.cv, Real):
+            counts = np.bincount(data.codes)
+            if counts.min() < self.cv:
+                label, fewest = shown(data.classes[int(np.argmin(counts))]), counts.min()
+                raise LabelError(f"Class {label} has {fewest} rows, fewer than the {self.cv} folds. Use fewer folds.")
+            splitter = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
+        return list(splitter.split(data.codes, data.codes))
+
+
+def chosen_strength(losses: Array, errors: Array, rule: str) -> int:
+    """The place of the least loss, or of the strongest penalty within one standard error of it."""
+    best = int(np.argmin(losses))
+    return best if rule == "min" else int(np.argmax(losses <= losses[best] + errors[best]))

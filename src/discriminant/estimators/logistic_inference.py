@@ -102,16 +102,13 @@ class Reported:
     @cached_property
     def matrix(self) -> Array:
         """(outcomes x terms, parameters): the intercept first, then the columns."""
-        standard, fit_intercept = self.objective.standardised, self.objective.fit_intercept
-        p = self.objective.n_columns
-        terms = np.zeros((p + fit_intercept, p + fit_intercept))
-        terms[fit_intercept:, :p] = np.diag(1 / standard.scale)
-        if fit_intercept:
-            terms[0, :p], terms[0, p] = -standard.centre / standard.scale, 1.0
-        contrasts = self.objective.contrasts
+        standard, contrasts = self.objective.standardised, self.objective.contrasts
+        terms = np.diag(1 / standard.scale)
+        if self.objective.fit_intercept:
+            first = np.append(-standard.centre / standard.scale, 1.0)
+            terms = np.vstack((first, np.pad(terms, ((0, 0), (0, 1)))))
         if contrasts.shape == (1, 1):
-            sign = 1.0 if self.reference == 0 else -1.0
-            return sign * terms
+            return terms if self.reference == 0 else -terms
         return np.concatenate([np.kron(contrasts[:, k] - contrasts[:, self.reference], terms) for k in self.outcomes])
 
 
@@ -132,7 +129,6 @@ class LogisticInference(PosteriorClassifier):
     tol: float
     reference: Any
     _training: Objective
-    _order: Array  #: columns of a fit to the rows left by separation, the infinite ones last
 
     def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
         """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
@@ -211,15 +207,12 @@ class LogisticInference(PosteriorClassifier):
             raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")
         check_is_fitted(self, "rule_")
         self._refuse_l1()
-        rows: list[tuple[Any, str, float, float]]
         if method == "wald":
-            found = self.summary(reference=reference, level=level).rows
-            rows = [(row.outcome, row.term, row.low, row.high) for row in found]
-        else:
-            reported = self._reported(reference)
-            limits = zip(self._terms(reported), self._profile(reported, level), strict=True)
-            rows = [(*term, low, high) for term, (low, high) in limits]
-        return CoefficientIntervals(rows, level, method)
+            rows = self.summary(reference=reference, level=level).rows
+            return CoefficientIntervals([(row.outcome, row.term, row.low, row.high) for row in rows], level, method)
+        reported = self._reported(reference)
+        limits = zip(self._terms(reported), self._profile(reported, level), strict=True)
+        return CoefficientIntervals([(*term, low, high) for term, (low, high) in limits], level, method)
 
     def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatioTest:
         """The test of this model against one with fewer columns, fitted to the same rows."""
@@ -254,12 +247,9 @@ class LogisticInference(PosteriorClassifier):
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:
-            advice = (Setting("alpha", 0), " on other rows, or use ", Setting("l1_ratio", 0), ".")
-            raise ParameterError(
-                "Standard errors and p-values are not defined after selection by an L1 penalty: the same rows chose "
-                "the terms. Refit the chosen columns with ",
-                *advice,
-            )
+            reason = "Standard errors and p-values are not defined after selection by an L1 penalty: "
+            advice = ("Refit the chosen columns with ", Setting("alpha", 0), " on other rows, or use ")
+            raise ParameterError(reason, "the same rows chose the terms. ", *advice, Setting("l1_ratio", 0), ".")
 
     def _refuse_penalty(self, what: str) -> None:
         if self.alpha > 0 or self.firth:
@@ -302,7 +292,12 @@ class LogisticInference(PosteriorClassifier):
         if self.firth:
             return self._firth_estimates(reported)
         objective, theta, matrix = reported.objective, self.solution_.theta, reported.matrix
-        groups = check_clusters(kind, clusters, objective.data.n_rows)
+        check_choice("covariance", kind, ("model", "robust", "clustered"))
+        if (kind == "clustered") != (clusters is not None):
+            raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
+        groups, n = None if clusters is None else np.asarray(clusters), objective.data.n_rows
+        if groups is not None and groups.shape != (n,):
+            raise ParameterError(f"clusters must have one label for each of the {n} rows, got shape {groups.shape}.")
         if kind != "model" or weights == "importance":
             whole = sandwich_covariance(objective, theta, groups, weights == "importance")
             note = f"covariance: sandwich, {'by cluster' if groups is not None else 'robust'}"
@@ -329,10 +324,10 @@ class LogisticInference(PosteriorClassifier):
         """Inverse information of the parameters that are not aliased."""
         kept = np.ones(objective.shape, dtype=bool)
         kept[:, list(self.aliased_)] = False
-        free = kept.ravel()
+        free = np.ix_(kept.ravel(), kept.ravel())
         whole = np.zeros((objective.n_parameters, objective.n_parameters))
         with np.errstate(over="ignore", invalid="ignore"):  # separated classes have next to no information left
-            whole[np.ix_(free, free)] = inverse(information(objective, theta)[np.ix_(free, free)])
+            whole[free] = inverse(information(objective, theta)[free])
         return whole
 
     @property
@@ -358,8 +353,7 @@ class LogisticInference(PosteriorClassifier):
         found = self.separation_
         if found is None or len(self.classes_) > 2:
             return None
-        data = self._rows_again().data
-        left = ~found.rows
+        data, left = self._rows_again().data, ~found.rows
         if len(np.unique(data.codes[left])) < 2:
             return None
         X = dense_rows(data.rows.block(0, data.n_rows))[left]
@@ -369,7 +363,7 @@ class LogisticInference(PosteriorClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X[:, columns], data.classes[data.codes[left]], weight)
-        model._order = columns
+        model._order = columns  # the infinite ones last
         return model
 
     def _firth_estimates(self, reported: Reported) -> tuple[Array, Array, list[str]]:
@@ -447,16 +441,3 @@ def null_log_likelihood(objective: Objective) -> float:
     is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
     columns = np.eye(objective.n_parameters)[is_column]
     return -objective.total_weight * constrained_minimum(plain, start, columns, np.zeros(len(columns)))[1]
-
-
-def check_clusters(kind: str, clusters: Any, n_rows: int) -> Array | None:
-    """The clusters as an array, where they are asked for."""
-    check_choice("covariance", kind, ("model", "robust", "clustered"))
-    if (kind == "clustered") != (clusters is not None):
-        raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
-    if clusters is None:
-        return None
-    labels = np.asarray(clusters)
-    if labels.shape != (n_rows,):
-        raise ParameterError(f"clusters must have one label for each of the {n_rows} rows, got shape {labels.shape}.")
-    return labels

@@ -14,7 +14,7 @@ from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distrib
 from ..errors import Part, Setting
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import Needs, TableMoments, level_log_probabilities
-from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
+from ..rules import LevelRule, LinearRule, MixedRule
 from .base import Reading, constant_columns
 from .discriminant import GenerativeClassifier
 
@@ -205,16 +205,12 @@ class NaiveBayes(GenerativeClassifier):
         kinds = np.array([kind for kind in self.distributions_ if kind != "categorical"], dtype=object)
         normal, linear = np.flatnonzero(kinds == "gaussian"), np.flatnonzero(kinds != "gaussian")
         tables = [LevelRule(*level_log_probabilities(table, moments.weight, self.alpha)) for table in moments.tables]
-        self.rule_ = MixedRule(
-            self._normal_rule(moments, normal), normal, self._linear_rule(reading, kinds, linear), linear, tables
-        )
-
-    def _normal_rule(self, moments: Any, columns: Array) -> DiagonalRule:
-        means, variances = moments.mean[:, columns], smoothed_variances(moments, self.var_smoothing)[:, columns]
-        if columns.size:
-            constant = self._numeric_columns[columns[constant_columns(variances.min(axis=0), means)]]
+        means, variances = moments.mean[:, normal], smoothed_variances(moments, self.var_smoothing)[:, normal]
+        if normal.size:
+            constant = self._numeric_columns[normal[constant_columns(variances.min(axis=0), means)]]
             self._refuse_constant(constant, *_constant_column(self.var_smoothing))
-        return gaussian_diagonal_rule(means, variances, np.zeros(len(means)))
+        gaussian = gaussian_diagonal_rule(means, variances, np.zeros(len(means)))
+        self.rule_ = MixedRule(gaussian, normal, self._linear_rule(reading, kinds, linear), linear, tables)
 
     def _linear_rule(self, reading: Reading, kinds: Array, columns: Array) -> LinearRule:
         """The columns whose log-probabilities are linear in their values."""
@@ -242,8 +238,12 @@ class NaiveBayes(GenerativeClassifier):
         columns: list[Any] = [None] * self.n_features_in_
         places = np.flatnonzero([kind == "categorical" for kind in self.distributions_])
         for j, rule in zip(places, self.rule_.categorical, strict=True):
-            columns[j] = _drawn_levels(rule, codes, rng)
-        for kind in set(self.distributions_) - {"categorical"}:
+            drawn = np.empty(len(codes), dtype=np.int64)
+            for k in np.unique(codes):
+                shares = np.exp(rule.table[:-1, k])
+                drawn[codes == k] = rng.choice(len(shares), size=np.sum(codes == k), p=shares / shares.sum())
+            columns[j] = [rule.levels[i] for i in drawn]
+        for kind in sorted(set(self.distributions_) - {"categorical"}):
             own = np.flatnonzero([k == kind for k in self.distributions_])
             drawn = self._drawn_numbers(kind, np.searchsorted(self._numeric_columns, own), codes, rng)
             for j, values in zip(own, drawn.T, strict=True):
@@ -279,12 +279,3 @@ def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
         return (sums + alpha * (weight @ rates / weight.sum())) / (n + alpha)
     sums += alpha
     return sums / sums.sum(axis=1, keepdims=True)
-
-
-def _drawn_levels(rule: LevelRule, codes: Array, rng: np.random.Generator) -> Any:
-    drawn = np.empty(len(codes), dtype=np.int64)
-    for k in np.unique(codes):
-        own = codes == k
-        shares = np.exp(rule.table[:-1, k])
-        drawn[own] = rng.choice(len(shares), size=int(own.sum()), p=shares / shares.sum())
-    return [rule.levels[i] for i in drawn]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.checks import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
-from ..estimators.logistic_path import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
 from ..results import shown
 from . import theme
 
