@@ -45,15 +45,19 @@ class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
 
         Parameters
         ----------
-        n_samples : int
-        random_state : int, numpy Generator or None
+        n_samples : int, default=1
+            How many rows to draw.
+        random_state : int or numpy Generator, optional
+            Makes the draw repeatable.
         label : a class, optional
             Draw from this class only; otherwise classes are drawn by their priors.
 
         Returns
         -------
         X : array of shape (n_samples, n_columns)
+            The rows; of `NaiveBayes` a frame, if it was fitted with one.
         y : array of shape (n_samples,)
+            The class of each.
         """
         self._ready()
         check_integer("n_samples", n_samples, 1)
@@ -123,8 +127,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     See Also
     --------
-    QuadraticDiscriminantAnalysis : a covariance for each class.
-    FisherDiscriminant : the direction for two classes, with a choice of thresholds.
+    QuadraticDiscriminantAnalysis : A covariance for each class.
+    FisherDiscriminant : The direction for two classes, with a choice of thresholds.
 
     References
     ----------
@@ -155,12 +159,29 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_jobs: int | None = None
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of the rows along the first ``n_components`` discriminant directions."""
+        """Coordinates of the rows along the first ``n_components`` discriminant directions.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows to project.
+
+        Returns
+        -------
+        array of shape (n_rows, n_components)
+            Measured from ``xbar_``.
+        """
         self._ready()
         return self._projected(X, self.scalings_[:, : self.n_components])
 
     def mean_distances(self) -> Array:
-        """The Mahalanobis distances between the class means, of shape (n_classes, n_classes)."""
+        """The Mahalanobis distances between the class means.
+
+        Returns
+        -------
+        array of shape (n_classes, n_classes)
+            In standard deviations within classes.
+        """
         return squareform(pdist(self.sphere(self.means_)))
 
     def sphere(self, X: Any) -> Array:
@@ -168,6 +189,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         With ``S = U D U'`` these are ``D^-1/2 U' (x - m)``: uncorrelated within classes, so that LDA is the nearest
         class mean, corrected by the prior. Directions without variance are left out.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows in the columns of the model.
+
+        Returns
+        -------
+        array of shape (n_rows, rank of S)
+            Their coordinates.
         """
         self._ready()
         within, divisor = self._within(), self._divisor()
@@ -295,12 +326,12 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     Parameters
     ----------
     priors : array-like or dict, default=None
-        Class probabilities, in class order or by label. Default: the shares of the training rows.
+        Probability of each class, as a list or by label; without them, those of the rows it is fitted to.
     shrinkage : None, float in [0, 1], "oas" or "cv", default=None
         How far each S_k moves towards ``(tr S_k / p) I``: one amount for all ("cv": that with the best held-out
         likelihood of 20) or one for each class ("oas").
     folds : int, default=10
-        Folds of ``shrinkage="cv"``.
+        How many folds "cv" has.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -314,8 +345,8 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
 
     See Also
     --------
-    LinearDiscriminantAnalysis : one covariance for all classes.
-    GaussianNB : columns independent within each class.
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    GaussianNB : Columns independent within each class.
 
     References
     ----------

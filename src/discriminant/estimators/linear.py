@@ -62,7 +62,7 @@ class FisherDiscriminant(MomentClassifier):
 
     See Also
     --------
-    LinearDiscriminantAnalysis : more classes, and probabilities.
+    LinearDiscriminantAnalysis : More classes, and probabilities.
 
     References
     ----------
@@ -92,7 +92,24 @@ class FisherDiscriminant(MomentClassifier):
 
     @available_if(_keeps_no_rows)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what the model has seen, see `MomentClassifier.partial_fit`. Not with ``threshold="cv"``."""
+        """Add rows to what the model has seen; not with ``threshold="cv"``, which searches over all of them.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            More rows.
+        y : array-like of shape (n_rows,)
+            Their classes.
+        classes : array-like, optional
+            Both classes, in the first call.
+        sample_weight : array-like of shape (n_rows,), optional
+            Their frequencies.
+
+        Returns
+        -------
+        FisherDiscriminant
+            The model itself.
+        """
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _check_parameters(self) -> None:
@@ -238,7 +255,7 @@ class LeastSquaresClassifier(MomentClassifier):
 
     See Also
     --------
-    LinearDiscriminantAnalysis : does not mask classes.
+    LinearDiscriminantAnalysis : Does not mask classes.
 
     References
     ----------
@@ -315,11 +332,11 @@ class MinimumDistance(MomentClassifier):
 
     See Also
     --------
-    LinearDiscriminantAnalysis : distances in standard deviations within the classes.
+    LinearDiscriminantAnalysis : Distances in standard deviations within the classes.
 
     References
     ----------
-    Richards, J. A. (2013). Remote Sensing Digital Image Analysis, section 8.6.
+    Richards, J. A. (2013). Remote Sensing Digital Image Analysis, chapter 8.
 
     Examples
     --------

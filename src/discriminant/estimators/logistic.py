@@ -55,6 +55,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers, a column for each term; float32, float64 and CSR are read where they stand.
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), optional
@@ -263,8 +264,8 @@ class LogisticRegression(LogisticClassifier):
 
     See Also
     --------
-    LogisticRegressionCV : the strength of the penalty chosen by cross-validation.
-    LogisticRegressionPath : all strengths.
+    LogisticRegressionCV : The strength of the penalty chosen by cross-validation.
+    LogisticRegressionPath : All strengths.
 
     References
     ----------
@@ -400,7 +401,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
 
     See Also
     --------
-    LogisticRegressionCV : one of the strengths, chosen by cross-validation.
+    LogisticRegressionCV : One of the strengths, chosen by cross-validation.
 
     References
     ----------
@@ -423,7 +424,22 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model at every strength."""
+        """Fit the model at every strength.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows to learn from.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequencies of the rows.
+
+        Returns
+        -------
+        LogisticRegressionPath
+            The path itself.
+        """
         with all_or_nothing(self):
             given = {name: getattr(self, name) for name in ("l1_ratio", "fit_intercept", "n_jobs")}
             model = LogisticRegression(1.0, **given)
@@ -491,8 +507,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     See Also
     --------
-    LogisticRegression : at a given strength.
-    LogisticRegressionPath : all strengths.
+    LogisticRegression : At a given strength.
+    LogisticRegressionPath : All strengths.
 
     References
     ----------

@@ -37,7 +37,26 @@ CovarianceKind = Literal["model", "robust", "clustered"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LikelihoodRatioTest(Result):
-    """Twice the difference of two log-likelihoods, its degrees of freedom and p-value (Wilks 1938)."""
+    """The likelihood-ratio test of a model against one with fewer columns.
+
+    Parameters
+    ----------
+    statistic : float
+        Twice the difference of the log-likelihoods.
+    df : int
+        Number of coefficients the smaller model does without.
+    p_value : float
+        Of the chi-square distribution with that many degrees of freedom.
+
+    See Also
+    --------
+    LogisticRegression : Its `likelihood_ratio_test` makes one.
+
+    References
+    ----------
+    Wilks, S. S. (1938). The large-sample distribution of the likelihood ratio for testing composite hypotheses. Annals
+    of Mathematical Statistics 9.
+    """
 
     statistic: float
     df: int
@@ -55,7 +74,17 @@ class LikelihoodRatioTest(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermTests(Result):
-    """The likelihood-ratio test of the model without each of its columns, by the name of the column."""
+    """The likelihood-ratio tests of a model against those without one of its columns.
+
+    Parameters
+    ----------
+    tests : mapping of str to LikelihoodRatioTest
+        By the name of the column left out; ``found[name]`` looks one up.
+
+    See Also
+    --------
+    LogisticRegression : Its `term_tests` makes them.
+    """
 
     tests: Mapping[str, LikelihoodRatioTest]
 
@@ -72,7 +101,28 @@ class TermTests(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientIntervals(Result):
-    """Confidence intervals of coefficients, one ``(outcome, term, low, high)`` after the other."""
+    """Confidence intervals of the coefficients of a logistic regression.
+
+    Parameters
+    ----------
+    intervals : sequence of (outcome, term, low, high)
+        One for each coefficient; iteration goes over them.
+    level : float
+        Their confidence.
+    method : {"wald", "profile"}
+        From standard errors, or from the profile likelihood.
+
+    See Also
+    --------
+    LogisticRegression : Its `conf_int` makes them.
+
+    References
+    ----------
+    Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence intervals.
+    Applied Statistics 37.
+    Heinze, G. & Schemper, M. (2002). A solution to the problem of separation in logistic regression. Statistics in
+    Medicine 21 (profiles of Firth's likelihood).
+    """
 
     intervals: Sequence[tuple[Any, str, float, float]]
     level: float
@@ -131,9 +181,23 @@ class LogisticInference(PosteriorClassifier):
     _training: Objective
 
     def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
-        """The K - 1 log-odds against a reference class: outcomes, coefficients (K-1, p) and intercepts (K-1,).
+        """The K - 1 log-odds against a reference class.
 
         Probabilities are the same whichever class is taken.
+
+        Parameters
+        ----------
+        reference : a class, optional
+            What the others are compared with. Default: the ``reference`` of the model.
+
+        Returns
+        -------
+        outcomes : array of shape (K - 1,)
+            The other classes.
+        coef : array of shape (K - 1, p)
+            Their coefficients minus those of the reference.
+        intercept : array of shape (K - 1,)
+            The same of the intercepts.
         """
         check_is_fitted(self, "rule_")
         r = self._reference_code(reference)
@@ -155,13 +219,20 @@ class LogisticInference(PosteriorClassifier):
         ----------
         reference : a class, optional
             What outcomes are compared with.
-        covariance : {"model", "robust", "clustered"}
-            From the information matrix; from the rows' own scores (sandwich); from sums of scores over ``clusters``.
+        covariance : {"model", "robust", "clustered"}, default="model"
+            From the information matrix; from the rows' own scores (the sandwich of White 1982); from their sums
+            over ``clusters``.
         clusters : array-like of shape (n_rows,), optional
-        weights : {"frequency", "importance"}
+            The cluster of each row, for "clustered".
+        weights : {"frequency", "importance"}, default="frequency"
             Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich).
-        level : float
-            Of the intervals.
+        level : float, default=0.95
+            Confidence of the intervals.
+
+        Returns
+        -------
+        Summary
+            A row for each coefficient, with log-likelihoods and notes.
         """
         check_is_fitted(self, "rule_")
         self._refuse_l1()
@@ -189,13 +260,15 @@ class LogisticInference(PosteriorClassifier):
     def conf_int(
         self, level: float = 0.95, method: Literal["wald", "profile"] = "wald", reference: Any = None
     ) -> CoefficientIntervals:
-        """Intervals of the coefficients as (outcome, term, low, high): from standard errors, or by profile likelihood.
+        """Confidence intervals of the coefficients, from standard errors or by profile likelihood.
 
         Parameters
         ----------
         level : float, default=0.95
+            Confidence of the intervals.
         method : {"wald", "profile"}, default="wald"
-        reference : a class, default=None
+            Estimate and standard error, or the values that a likelihood-ratio test does not reject.
+        reference : a class, optional
             What outcomes are compared with.
 
         Returns
@@ -215,7 +288,18 @@ class LogisticInference(PosteriorClassifier):
         return CoefficientIntervals([(*term, low, high) for term, (low, high) in limits], level, method)
 
     def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatioTest:
-        """The test of this model against one with fewer columns, fitted to the same rows."""
+        """The test of this model against one with fewer columns, fitted to the same rows.
+
+        Parameters
+        ----------
+        smaller : LogisticRegression
+            Fitted to the same rows, with some of the columns.
+
+        Returns
+        -------
+        LikelihoodRatioTest
+            Twice the difference of the log-likelihoods, and its p-value.
+        """
         own, other = self._rows_again(), smaller._rows_again()
         same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
         columns, fewer = own.shape[1] - len(self.aliased_), other.shape[1] - len(smaller.aliased_)
@@ -228,7 +312,13 @@ class LogisticInference(PosteriorClassifier):
         return LikelihoodRatioTest.of(smaller._log_likelihood(), self._log_likelihood(), df)
 
     def term_tests(self) -> TermTests:
-        """For each column, the likelihood-ratio test of the model without it."""
+        """For each column, the likelihood-ratio test of the model without it.
+
+        Returns
+        -------
+        TermTests
+            A test for each column, by its name.
+        """
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
         objective, theta = self._rows_again(), self.solution_.theta

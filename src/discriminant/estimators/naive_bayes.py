@@ -63,8 +63,8 @@ class GaussianNB(GenerativeClassifier):
 
     See Also
     --------
-    NaiveBayes : other distributions, mixed in one table.
-    QuadraticDiscriminantAnalysis : columns that depend on each other.
+    NaiveBayes : Other distributions, mixed in one table.
+    QuadraticDiscriminantAnalysis : Columns that depend on each other.
 
     References
     ----------
@@ -138,7 +138,7 @@ class NaiveBayes(GenerativeClassifier):
 
     See Also
     --------
-    GaussianNB : numbers only.
+    GaussianNB : Numbers only.
 
     References
     ----------
