@@ -376,7 +376,7 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities.
+            Class probabilities of the rows to decide.
 
         Returns
         -------
@@ -394,7 +394,7 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities.
+            What is known of each row.
 
         Returns
         -------
@@ -427,7 +427,7 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities.
+            Class probabilities, of the rows that ``y`` labels if it is given.
         y : array-like of shape (n_rows,), optional
             True classes.
         sample_weight : array-like of shape (n_rows,), optional
@@ -478,7 +478,7 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            Class probabilities.
+            Probabilities as a model gave them.
 
         Returns
         -------

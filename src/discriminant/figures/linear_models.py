@@ -40,6 +40,7 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     Returns
     -------
     plotly.graph_objects.Figure
+        Dots and intervals, one row for each column.
 
     See Also
     --------
@@ -151,6 +152,7 @@ def regularisation_path(
     Returns
     -------
     plotly.graph_objects.Figure
+        Panels that share the axis of strengths.
 
     See Also
     --------

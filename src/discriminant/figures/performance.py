@@ -72,6 +72,7 @@ def roc_curve(curve: Roc | Rocs, level: float = 0.95) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        One line for each class, and that of chance.
 
     See Also
     --------
@@ -147,6 +148,7 @@ def precision_recall_curve(curve: PrecisionRecall | PrecisionRecalls, level: flo
     Returns
     -------
     plotly.graph_objects.Figure
+        One line for each class, and one for its share.
 
     See Also
     --------
@@ -210,6 +212,7 @@ def calibration_curve(
     Returns
     -------
     plotly.graph_objects.Figure
+        Observed shares above, numbers of rows below.
 
     See Also
     --------
@@ -439,6 +442,7 @@ def confusion(matrix: ConfusionMatrix) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        A heat map.
 
     See Also
     --------
@@ -513,6 +517,7 @@ def learning_curve(curve: LearningCurve) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        Errors with bands, and the fitted law.
 
     See Also
     --------
@@ -586,6 +591,7 @@ def comparison(result: Comparison, sentence: bool = True) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        A line for each model.
 
     See Also
     --------
@@ -658,6 +664,7 @@ def error_sources(sources: ErrorSources) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        A bar for each source that is known.
 
     See Also
     --------

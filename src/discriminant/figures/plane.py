@@ -187,6 +187,7 @@ def decision_regions(
     Returns
     -------
     plotly.graph_objects.Figure
+        Regions, rows, and rings around what is wrong.
 
     See Also
     --------
@@ -442,6 +443,7 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        A plane with the line in it.
 
     See Also
     --------
@@ -559,6 +561,7 @@ def projected_histograms(model: Any, X: Any, y: Any) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        Overlaid, one for each class.
 
     See Also
     --------

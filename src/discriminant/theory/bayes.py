@@ -117,7 +117,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows; a single column may come flat.
+            As for `log_joint`.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows; a single column may come flat.
+            Rows to give probabilities of.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows; a single column may come flat.
+            Rows.
 
         Returns
         -------

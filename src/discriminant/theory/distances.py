@@ -60,9 +60,9 @@ def kl_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     Parameters
     ----------
     p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
-        Two distributions of one kind.
+        The true distribution, and the one that stands in for it; both of one kind.
     base : float, optional
-        Of the logarithm; nats by default.
+        Of the logarithm. Default: e, which gives nats.
 
     Returns
     -------
@@ -132,9 +132,9 @@ def js_divergence(p: Any, q: Any, base: float | None = None) -> Any:
     Parameters
     ----------
     p, q : array-like of shape (..., n_values), dict of probabilities, or Gaussian
-        Two distributions of one kind.
+        Both of one kind: tables over the same values, or normal distributions.
     base : float, optional
-        Of the logarithm; nats by default.
+        With 2 it is in bits and at most 1.
 
     Returns
     -------
