@@ -25,17 +25,52 @@ class GradientDescent:
 
     Parameters
     ----------
-    steps : {"line-search", "constant", "decaying"}
+    steps : {"line-search", "constant", "decaying"}, default="line-search"
         ``rate_t``: as far as the objective falls enough; ``rate``; or ``rate / (1 + t / 10)``.
-    rate : float
+    rate : float, default=1.0
         First step length (in standardised columns; 1 is safe for the logistic loss of a few columns).
+
+    See Also
+    --------
+    StochasticGradient : Steps from a few rows at a time.
+
+    References
+    ----------
+    Barzilai & Borwein (1988), Two-point step size gradient methods.
+
+    Examples
+    --------
+    >>> from discriminant import LogisticRegression
+    >>> from discriminant.solvers import GradientDescent
+    >>> model = LogisticRegression(solver=GradientDescent("constant", rate=0.5), alpha=0.1)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).solution_.solver
+    'gradient'
     """
 
     steps: Literal["line-search", "constant", "decaying"] = "line-search"
     rate: float = 1.0
 
     def minimise(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
-        """Minimise a smooth objective."""
+        """Minimise a smooth objective.
+
+        Parameters
+        ----------
+        objective : Objective
+            Loss plus penalty.
+        theta : array
+            Where to start.
+        tol : float
+            Relative excess of the objective to stop at.
+        max_iter : int
+            Steps at most.
+        trace : bool, default=False
+            Keep the way there.
+
+        Returns
+        -------
+        Solution
+            The point reached.
+        """
         run, length = Descent(objective, theta, tol, max_iter, trace, "gradient"), self.rate
         precondition = moment_preconditioner(objective, theta)
         while not run.ends(float(np.vdot(run.gradient, precondition(run.gradient)))):
@@ -58,21 +93,37 @@ class StochasticGradient:
 
     Parameters
     ----------
-    batch : int
+    batch : int, default=64
         Rows of a mini-batch (B).
-    rate : float
+    rate : float, default=0.5
         First step length.
-    schedule : {"constant", "decaying", "square-root"}
+    schedule : {"constant", "decaying", "square-root"}, default="constant"
         ``rate``, ``rate / (1 + t / n_batches)`` or ``rate / sqrt(1 + t / n_batches)`` for the t-th step.
-    corrected : bool
+    corrected : bool, default=True
         Correct each estimate by that of the epoch's starting point, where the full gradient is known (Johnson & Zhang
         2013). The steps then converge to the optimum itself; without, they end in a cloud around it.
-    epochs : int or None
-        At most this many (None: the solver's ``max_iter``).
-    validation : float
+    epochs : int, optional
+        At most this many; by default the estimator's ``max_iter``.
+    validation : float, default=0.1
         Share of the rows held out when stopping early.
-    patience : int
+    patience : int, default=5
         Stop early after this many epochs without a better loss on the held-out rows.
+
+    See Also
+    --------
+    GradientDescent : Steps from all rows.
+
+    References
+    ----------
+    Johnson & Zhang (2013), Accelerating stochastic gradient descent using predictive variance reduction.
+
+    Examples
+    --------
+    >>> from discriminant import LogisticRegression
+    >>> from discriminant.solvers import StochasticGradient
+    >>> model = LogisticRegression(solver=StochasticGradient(batch=2), alpha=0.1, random_state=0)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).solution_.converged
+    True
     """
 
     batch: int = 64
@@ -87,7 +138,30 @@ class StochasticGradient:
         self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False, rng: Any = None,
         held_out: Objective | None = None,
     ) -> Solution:  # fmt: skip
-        """Minimise a smooth objective; with ``held_out``, stop when its loss stops falling and return the best."""
+        """Minimise a smooth objective, or stop early where the loss of held-out rows stops falling.
+
+        Parameters
+        ----------
+        objective : Objective
+            What is minimised.
+        theta : array
+            First point.
+        tol : float
+            Stop when the estimated relative excess is at most this.
+        max_iter : int
+            Number of epochs at most, unless ``epochs`` says another.
+        trace : bool, default=False
+            Keep the point after each epoch.
+        rng : int or numpy.random.Generator, optional
+            For the order of the rows.
+        held_out : Objective, optional
+            That of the rows held out; the point where it was least is returned.
+
+        Returns
+        -------
+        Solution
+            The last point, or the best if stopped early.
+        """
         rng, n_batches = np.random.default_rng(rng), -(-objective.data.n_rows // self.batch)
         run = Descent(objective, theta, tol, self.epochs or max_iter, trace, "sgd")
         precondition = moment_preconditioner(objective, theta)

@@ -65,7 +65,28 @@ _MOST_NEWTON_PARAMETERS = 600
 
 @dataclass(frozen=True)
 class TracePoint:
-    """One iteration, for pictures of the way to the optimum."""
+    """One iteration, for pictures of the way to the optimum.
+
+    Parameters
+    ----------
+    theta : array
+        Parameters in standardised columns.
+    value : float
+        The objective there.
+    gradient_norm : float
+        Its largest derivative.
+
+    See Also
+    --------
+    Solution : Where the way ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant.solvers import TracePoint
+    >>> TracePoint(np.zeros((1, 2)), 0.69, 0.5).value
+    0.69
+    """
 
     theta: Array
     value: float
@@ -101,6 +122,10 @@ class Solution(Result):
         large data the last step, which gains less than the tolerance, is taken without a pass to look at it again.
     trace : list of TracePoint
         The way there, if asked for.
+
+    See Also
+    --------
+    TracePoint : One iteration.
     """
 
     theta: Array
