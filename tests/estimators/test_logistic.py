@@ -325,6 +325,8 @@ def test_early_stopping_stops_early():
     assert model.solution_.reason == "early stopping"
     with pytest.raises(ParameterError, match="sgd"):
         LogisticRegression(early_stopping=True, solver="newton").fit(X, y)
+    with pytest.raises(ParameterError, match="cannot do the penalty 'l1'"):
+        LogisticRegression(0.1, l1_ratio=1.0, early_stopping=True).fit(X, y)
 
 
 def test_streams_learn():

@@ -333,7 +333,7 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     folds : int, default=10
         How many folds "cv" has.
     n_jobs : int, default=None
-        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+        Threads, which do not change the result: -1 all cores, None as many as BLAS uses.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ class FisherDiscriminant(MomentClassifier):
     folds : int, default=10
         Folds of ``threshold="cv"``.
     n_jobs : int, default=None
-        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+        Threads of the pass over the rows: -1 all cores, None as many as BLAS uses.
 
     Attributes
     ----------
