@@ -105,21 +105,21 @@ class TrainingSource(AreaOptions):
         str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
     ] = None
 
-    def trained(self, image: str | list[str]) -> TrainedModel:
+    def trained(self, images: list[str]) -> TrainedModel:
         """The model, fitted where it has to be."""
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             count = f"{given or 'none'} {'was' if not given else 'were'} given"
             raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
-        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
+        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(images)
 
-    def _fitted(self, image: str | list[str]) -> TrainedModel:
+    def _fitted(self, images: list[str]) -> TrainedModel:
         from ..data.rows import as_rows
         from ..raster import draw_samples, image_model, load_samples
 
         if self.samples is None:
             assert self.areas is not None
-            samples = draw_samples(image, self.open(self.areas), n_jobs=-1)
+            samples = draw_samples(images, self.open(self.areas), n_jobs=-1)
         elif self.given:
             raise ParameterError(
                 "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
@@ -260,19 +260,15 @@ def samples(
 
     for path in (output, report):
         check_output(path, overwrite)
-    drawn = draw_samples(_image(images), reading.open(areas), n_jobs=-1)
+    drawn = draw_samples(images, reading.open(areas), n_jobs=-1)
     found = _separability(drawn)
     _tell_findings(drawn, found)
     if output is not None:
         save_samples(drawn, output)
     if report is not None:
-        _write_report(report, _image(images), samples=drawn, separability=found)
-    values = {**drawn.statistics.to_dict(), "separability": found}
-    show(
-        {**values, "image": images, "areas": areas, "file": output, "report": report},
-        lambda _: _samples_page(drawn, found, output, report),
-        json,
-    )
+        _write_report(report, images, samples=drawn, separability=found)
+    values = {"separability": found, "image": images, "areas": areas, "file": output, "report": report}
+    show({**drawn.statistics.to_dict(), **values}, lambda _: _samples_page(drawn, found, output, report), json)
 
 
 @app.command()
@@ -305,19 +301,18 @@ def classify(
 
     for path in (save_model, report):
         check_output(path, overwrite)
-    image = _image(images)
-    trained = source.trained(image)
+    trained = source.trained(images)
     _tell_findings(trained.samples)
     decision = trained.decision(making.costs, making.reject_cost)
     settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
-    made = classify_image(trained.model, image, output, trained_on=trained.bands, **settings)
+    made = classify_image(trained.model, images, output, trained_on=trained.bands, **settings)
     held_out = trained.held_out(decision, making.reject) if validate else None
     if save_model is not None:
         trained.save(save_model)
     if report is not None:
         found = None if trained.samples is None else _separability(trained.samples)
         _write_report(
-            report, image, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
+            report, images, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
             held_out=held_out,
         )  # fmt: skip
     values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
@@ -368,11 +363,8 @@ def accuracy(
     if report is not None:
         _write_report(report, None, class_map=class_map, accuracy=found.accuracy, adjusted=adjusted, area_unit=unit)
     told = [_BY_HAND] if adjusted is None else [f"{adjusted}\nareas in {unit}"]
-    show(
-        {**found.accuracy.to_dict(), "area_adjusted": adjusted, "area_unit": unit, "report": report},
-        lambda _: [str(found.accuracy), *told, *_report_line(report)],
-        json,
-    )
+    values = {**found.accuracy.to_dict(), "area_adjusted": adjusted, "area_unit": unit, "report": report}
+    show(values, lambda _: [str(found.accuracy), *told, *_report_line(report)], json)
 
 
 @app.command()
@@ -415,18 +407,9 @@ def sample_design(
     design = draw_design(class_map, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)
     design.save(output)
     then = shlex.join(["discriminant", "raster", "accuracy", class_map, output])
-    show(
-        {"map": class_map, "strata": design.to_dict()["strata"], "file": output},
-        lambda _: [
-            str(design),
-            f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified",
-        ],
-        json,
-    )
-
-
-def _image(images: list[str]) -> str | list[str]:
-    return images[0] if len(images) == 1 else images
+    words = f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified"
+    values = {"map": class_map, "strata": design.to_dict()["strata"], "file": output}
+    show(values, lambda _: [str(design), words], json)
 
 
 def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:

@@ -287,9 +287,8 @@ class AreaAdjusted(Result):
         value, width = getattr(self, measure, None), self.halfwidth(measure)
         if measure != "overall_accuracy":
             if of not in self.classes:
-                raise ParameterError(
-                    Setting("of"), f" must be a class ({', '.join(map(str, self.classes))}), got {of!r}."
-                )
+                known = ", ".join(map(str, self.classes))
+                raise ParameterError(Setting("of"), f" must be a class ({known}), got {of!r}.")
             k = self.classes.index(of)
             value, width = float(getattr(self, measure)[k]), float(width[k])
         if np.isnan(width):
@@ -630,8 +629,12 @@ def assess_map(
         mapped = labels_of_codes(values[:, 0], names, image)
         known = {*mapped.tolist(), *(plain(label) for label in (names or {}).values())} - {*others}
         truth = _as_on_map(pixels.labels, known)[pixels.area]
-        _refuse_no_common_class(truth, mapped, reference.source, image)
         seen = {*truth.tolist(), *mapped.tolist()}
+        if not set(truth.tolist()) & set(mapped.tolist()):
+            marked, drawn = (", ".join(sorted(map(shown, {*labels.tolist()}))) for labels in (truth, mapped))
+            words = f"{reference.source} has the classes {marked}, and the map {image.label} shows {drawn}: none is in "
+            words += "both. Use the same names, or say what the codes of the map stand for ("
+            raise LabelError(words, Setting("names"), ").")
         classes = sorted(seen - {*others}, key=lambda label: (isinstance(label, str), label))
         accuracy = map_accuracy(truth, mapped, classes, [label for label in others if label in seen])
         return MapAssessment(accuracy, class_pixels(image, names, n_jobs), image.pixel_hectares, pixels.findings)
@@ -645,15 +648,3 @@ def _as_on_map(labels: Array, classes: set[Any]) -> Array:
     if all(isinstance(label, int) for label in classes) and all(_WHOLE.fullmatch(text) for text in texts):
         return np.array([int(text) for text in texts])
     return labels
-
-
-def _refuse_no_common_class(truth: Array, mapped: Array, source: str, image: Image) -> None:
-    known, drawn = (sorted({plain(label) for label in labels}, key=str) for labels in (truth, mapped))
-    if not set(known) & set(drawn):
-        raise LabelError(
-            f"{source} has the classes {', '.join(map(shown, known))}, and the map {image.label} shows "
-            f"{', '.join(map(shown, drawn))}: none is in both. Use the same names, or say what the codes of the map "
-            "stand for (",
-            Setting("names"),
-            ").",
-        )

@@ -548,8 +548,7 @@ def _read_label_image(path: str, names: dict[Any, str] | None, unlabelled: Any, 
         coloured = image.n_bands == 3 or (image.palette is not None and Path(path).suffix.lower() in _PAINTED)
         if coloured and image.dtype != np.uint8:
             raise InputError(f"{source} holds {image.dtype}. Expected colours from 0 to 255 in each band.")
-        silent = not image.masked
-    if unlabelled is None and silent:
+    if unlabelled is None and not image.masked:
         unlabelled = "#000000" if coloured else 0
     legend = written_legend(path)
     if unlabelled is None and legend is not None and legend.rejected is not None:
@@ -592,10 +591,6 @@ def _refuse_other_size(source: str, own: Image, image: Image) -> None:
         )
 
 
-#: Areas, however they came.
-TrainingAreas = Areas | LabelImage
-
-
 def open_areas(
     path: str | os.PathLike[str],
     class_field: str | None = None,
@@ -603,7 +598,7 @@ def open_areas(
     crs: Any = None,
     names: dict[Any, str] | None = None,
     unlabelled: Any = None,
-) -> TrainingAreas:
+) -> Areas | LabelImage:
     """The areas in a file: polygons or points with a class each, or an image that is painted with classes.
 
     Parameters
@@ -654,7 +649,7 @@ def open_areas(
     return _read_shapes(source, class_field, layer, crs)
 
 
-def as_areas(areas: Any, class_field: str | None) -> TrainingAreas:
+def as_areas(areas: Any, class_field: str | None) -> Areas | LabelImage:
     """Areas that are open already, or those of a path."""
     if isinstance(areas, (str, os.PathLike)):
         return open_areas(areas, class_field)

@@ -202,8 +202,7 @@ def default_colour(k: int) -> str:
     if k < len(COLOURS):
         return COLOURS[k]
     turn = k - len(COLOURS)
-    value = (0.55, 0.9, 0.72)[turn % 3]
-    parts = colorsys.hsv_to_rgb((0.08 + turn * _GOLDEN) % 1, 0.65, value)
+    parts = colorsys.hsv_to_rgb((0.08 + turn * _GOLDEN) % 1, 0.65, (0.55, 0.9, 0.72)[turn % 3])
     return _hex_colour([round(255 * part) for part in parts])
 
 
@@ -224,12 +223,8 @@ def written_legend(path: str | os.PathLike[str]) -> Legend | None:
     if CLASSES_TAG not in tags:
         return None
     labels = {int(code): label for code, label in json.loads(tags[CLASSES_TAG]).items()}
-    rejected = tags.get(REJECTED_TAG)
-    return Legend(
-        _entries(labels, palette),
-        0 if nodata is None else int(nodata),
-        None if rejected is None else _rejected(int(rejected), list(labels.values())),
-    )
+    rejected = _rejected(int(tags[REJECTED_TAG]), list(labels.values())) if REJECTED_TAG in tags else None
+    return Legend(_entries(labels, palette), 0 if nodata is None else int(nodata), rejected)
 
 
 def legend_of_file(path: str | os.PathLike[str]) -> Legend:
@@ -381,11 +376,8 @@ def labels_of_codes(codes: Array, names: Mapping[int, Any] | None, image: Image)
         return np.array(whole)[place]
     unknown = [code for code in whole if code not in names]
     if unknown:
-        raise LabelError(
-            f"The map {image.label} has the code {unknown[0]}, which ",
-            Setting("names"),
-            f" does not know: {dict(names)}.",
-        )
+        words = f"The map {image.label} has the code {unknown[0]}, which "
+        raise LabelError(words, Setting("names"), f" does not know: {dict(names)}.")
     return label_array([names[code] for code in whole])[place]
 
 

@@ -265,7 +265,9 @@ def draw_design(
             codes_of.setdefault(plain(label), []).append(code)
         counts = np.array([[sum(own[code] for code in group) for group in codes_of.values()] for own in by_window])
         strata, pixels = list(codes_of), counts.sum(axis=0)
-        allocation = allocate(_total(total, strata, pixels, at_least, users_accuracy, standard_error), pixels, at_least)
+        if total is None:
+            total = _needed(strata, pixels, at_least, users_accuracy, standard_error)
+        allocation = allocate(total, pixels, at_least)
         rng = np.random.default_rng(random_state)
         ordinals = [np.sort(rng.choice(size, n, replace=False)) for size, n in zip(pixels, allocation, strict=True)]
         places = _located(image, counts, list(codes_of.values()), ordinals, n_jobs)
@@ -275,11 +277,7 @@ def draw_design(
     return SampleDesign(strata, pixels, allocation, rows, columns, label_array(strata)[stratum], centres, crs)
 
 
-def _total(
-    total: int | None, strata: list[Any], pixels: Array, at_least: int, users_accuracy: Any, standard_error: float
-) -> int:
-    if total is not None:
-        return total
+def _needed(strata: list[Any], pixels: Array, at_least: int, users_accuracy: Any, standard_error: float) -> int:
     if isinstance(users_accuracy, Mapping):
         missing = [label for label in strata if label not in users_accuracy]
         if missing:

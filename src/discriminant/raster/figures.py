@@ -43,11 +43,8 @@ def signatures(samples: Samples) -> Figure:
     plotly.graph_objects.Figure
     """
     found = samples.statistics
-    made = theme.figure(
-        "Spectral signatures",
-        f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels.",
-        legend={"title": {"text": "class"}},
-    )
+    words = f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels."
+    made = theme.figure("Spectral signatures", words, legend={"title": {"text": "class"}})
     places = np.arange(len(found.band_names))
     for k, label in enumerate(found.classes):
         text = theme.written(label)
@@ -79,11 +76,8 @@ def histograms(samples: Samples) -> Figure:
     names = [theme.written(band) for band in samples.band_names]
     p = len(names)
     made = make_subplots(rows=p, cols=1, subplot_titles=names, vertical_spacing=min(0.08, 0.35 / p))
-    made.update_layout(
-        theme.layout(
-            "Histograms by band and class", "Share of the pixels of each class.", height=120 + 190 * p, least_lines=3
-        )
-    )
+    words = "Share of the pixels of each class."
+    made.update_layout(theme.layout("Histograms by band and class", words, height=120 + 190 * p, least_lines=3))
     for j in range(p):
         edges = _edges(samples.X[:, j])
         for k, label in enumerate(samples.classes):
@@ -187,12 +181,9 @@ def separability_matrix(found: ClassSeparability) -> Figure:
     values = found.distances.jeffries_matusita.copy()
     np.fill_diagonal(values, np.nan)
     closest = found.pairs[0]
-    made = theme.figure(
-        "Separability of the classes",
-        f"Jeffries-Matusita distance: {SCALE}. Closest: {theme.written(closest.first)} and "
-        f"{theme.written(closest.second)}, {closest.jeffries_matusita:.2f}.",
-        height=max(420, 150 + 46 * len(names)),
-    )
+    nearest = f"{theme.written(closest.first)} and {theme.written(closest.second)}, {closest.jeffries_matusita:.2f}"
+    words = f"Jeffries-Matusita distance: {SCALE}. Closest: {nearest}."
+    made = theme.figure("Separability of the classes", words, height=max(420, 150 + 46 * len(names)))
     places = list(range(len(names)))
     text = [["" if np.isnan(value) else f"{value:.2f}" for value in row] for row in values]
     hover = [[f"{names[i]} and {names[j]}: {text[i][j]}" for j in places] for i in places]
@@ -229,11 +220,8 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     """
     theme.expect(found, (AreaAdjusted,), "area_estimates", "Make one: raster.area_adjusted_accuracy(...).")
     names = [theme.written(label) for label in found.classes]
-    made = theme.figure(
-        "Areas on the map and on the ground",
-        f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals.",
-        height=max(380, 180 + 50 * len(names)),
-    )
+    words = f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals."
+    made = theme.figure("Areas on the map and on the ground", words, height=max(380, 180 + 50 * len(names)))
     places = np.arange(len(names))
     made.add_scatter(
         x=found.class_map_areas.tolist(), y=places, mode="markers", name="counted on the map",

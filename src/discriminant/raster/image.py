@@ -196,8 +196,7 @@ class Image:
         self.tags: dict[str, str] = first.tags()
         coloured = self.n_bands == 1 and first.colorinterp[0].name == "palette"
         self.palette: dict[int, tuple[int, ...]] | None = first.colormap(1) if coloured else None
-        tiles = [dataset.block_shapes[0] for dataset in datasets]
-        self._tile = max(height for height, _ in tiles), max(width for _, width in tiles)
+        self._tile: list[int] = np.max([dataset.block_shapes[0] for dataset in datasets], axis=0).tolist()
 
     @property
     def alpha_bands(self) -> list[str]:

@@ -163,10 +163,9 @@ def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Sc
     gaussians = class_gaussians(model)
     assert legend.rejected is not None
     class_of_code = np.full(1 + int(np.iinfo(legend.dtype).max), -1, dtype=np.int64)
-    codes = {entry.label: entry.code for entry in legend.classes}
-    for k, label in enumerate(gaussians):
-        if label in codes:
-            class_of_code[codes[label]] = k
+    place = {label: k for k, label in enumerate(gaussians)}
+    for entry in legend.classes:
+        class_of_code[entry.code] = place.get(entry.label, -1)
     means = np.stack([gaussian.mean for gaussian in gaussians.values()])
     spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
     limit, rejected = float(chi2.ppf(share, means.shape[1])), np.dtype(legend.dtype).type(legend.rejected.code)

@@ -151,8 +151,7 @@ class Samples(Result):
         Samples
             With the same bands, origin and findings.
         """
-        part = {key: getattr(self, key)[chosen] for key in ("X", "y", "areas", "rows", "columns")}
-        return replace(self, **part)
+        return replace(self, **{key: getattr(self, key)[chosen] for key in ("X", "y", "areas", "rows", "columns")})
 
     def of_classes(self, classes: Any) -> Samples:
         """The pixels of some classes only.
@@ -509,14 +508,8 @@ def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ..
     classes, codes = encode_labels(y, rows.n_rows)
     moments = reduce(LabelledRows(rows, classes, codes), ClassMoments(len(classes), rows.n_columns, "class"))
     divisor = np.where(moments.counts > 1, moments.counts - 1.0, np.nan)
-    own = [X[codes == k] for k in range(len(classes))]
-    return ClassStatistics(
-        classes=classes,
-        band_names=band_names,
-        counts=moments.counts.astype(np.int64),
-        areas=np.array([len(np.unique(areas[codes == k])) for k in range(len(classes))]),
-        means=moments.mean,
-        covariances=moments.scatter / divisor[:, None, None],
-        minima=np.array([part.min(axis=0) for part in own]),
-        maxima=np.array([part.max(axis=0) for part in own]),
-    )
+    counts, covariances = moments.counts.astype(np.int64), moments.scatter / divisor[:, None, None]
+    parts = [(X[own], areas[own]) for own in (codes == k for k in range(len(classes)))]
+    n_areas = np.array([len(np.unique(ids)) for _, ids in parts])
+    minima, maxima = (np.array([extreme(part, axis=0) for part, _ in parts]) for extreme in (np.min, np.max))
+    return ClassStatistics(classes, band_names, counts, n_areas, moments.mean, covariances, minima, maxima)

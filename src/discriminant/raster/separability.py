@@ -248,9 +248,8 @@ def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[i
         return list(range(len(names)))
     unknown = [band for band in bands if band not in names]
     if unknown or not bands or len(set(bands)) < len(bands):
-        raise ColumnError(
-            Setting("bands"), f" must be different bands of the image ({', '.join(names)}), got {list(bands)}."
-        )
+        words = f" must be different bands of the image ({', '.join(names)}), got {list(bands)}."
+        raise ColumnError(Setting("bands"), words)
     return [names.index(band) for band in bands]
 
 
@@ -264,10 +263,8 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
         if reason is not None
     ]
     if len(usable) < 2:
-        why = " ".join(str(finding.message) for finding in findings)
-        raise DegenerateDataError(
-            f"Separability needs two classes with a covariance each, got {len(usable)}. {why}".strip()
-        )
+        words = f"Separability needs two classes with a covariance each, got {len(usable)}."
+        raise DegenerateDataError(" ".join([words, *(str(finding.message) for finding in findings)]))
     return usable, findings
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..raster import figures
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
 from ..raster.class_map import class_pixels, written_classes
-from ..raster.figures import image_picture, map_picture, shown_bands
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
 from ..raster.separability import SCALE, ClassSeparability
@@ -25,18 +25,6 @@ class Block:
 
     kind: str
     content: Any
-
-
-@dataclass(frozen=True)
-class TableBlock:
-    """A table: what it is called, the names of its columns, its rows, and which columns are text."""
-
-    label: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    text_columns: Sequence[int] = (0,)
-    colours: Sequence[str] = ()  #: of the rows, where they are classes of a map
-    style: str = ""
 
 
 Blocks = list[Block | Drawing]
@@ -96,17 +84,24 @@ def write_raster_report(
     Path
     """
     pictured = "The map" if image is None else "The image" if class_map is None else "Image and map"
-    parts = [
+    unseen = "How right the model is on areas it has not seen"
+    parts: list[tuple[str, str, Any]] = [
         ("pictures", pictured, _pictures(image, class_map)),
-        ("samples", "The samples", _samples(samples, separability)),
-        ("separability", "How well the classes can be told apart", _separability(separability)),
-        ("held-out", "How right the model is on areas it has not seen", _agreement(held_out, "", _HELD_OUT)),
-        ("accuracy", "How right the map is", _agreement(accuracy, " on the map", "")),
-        ("adjusted", "What the classes cover, estimated", _adjusted(adjusted, area_unit)),
+        ("samples", "The samples", samples and _samples(samples, separability)),
+        ("separability", "How well the classes can be told apart", separability and _separability(separability)),
+        ("held-out", unseen, held_out and _agreement(held_out, "", _HELD_OUT)),
+        ("accuracy", "How right the map is", accuracy and _agreement(accuracy, " on the map", "")),
+        ("adjusted", "What the classes cover, estimated", adjusted and _adjusted(adjusted, area_unit)),
         ("reproduction", "How to reproduce this", _reproduction(command, model)),
     ]
     sections = [Section(name, heading, {"blocks": blocks}) for name, heading, blocks in parts if blocks]
     return write_page(path, "raster.html", title or _title(image, class_map), [], sections)
+
+
+def _table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> Block:
+    """A table: ``more`` says which columns are text, the colours of rows that are classes, and a style."""
+    form = {"label": label, "head": head, "rows": rows, "text_columns": (0,), "colours": (), "style": ""}
+    return Block("table", {**form, **more})
 
 
 def _title(image: Image | Paths | None, class_map: Any) -> str:
@@ -123,7 +118,7 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> Blocks:
         with opened(image) as source:
             pictures.append(_image_picture(source))
     if class_map is not None:
-        content, legend = map_picture(class_map)
+        content, legend = figures.map_picture(class_map)
         words = f"{several(len(legend.classes), 'class', 'classes')}; pixels without a value are left white."
         pictures.append(_picture(content, f"The map {Path(class_map).name}", words))
         with opened(class_map) as source:
@@ -131,18 +126,18 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> Blocks:
         head, rows = [name.capitalize() for name in columns], list(zip(*columns.values(), strict=True))
         colours = [entry.colour for entry in legend.entries]
         table = [
-            Block("table", TableBlock("Legend of the map", head, rows, colours=colours)),
+            _table("Legend of the map", head, rows, colours=colours),
             Block("remark", "Counted on the map, errors and all."),
         ]
     return [Block("pictures", pictures), *table] if pictures else []
 
 
 def _image_picture(source: Image) -> dict[str, str]:
-    bands = [source.band_names[j] for j in shown_bands(source)]
+    bands = [source.band_names[j] for j in figures.shown_bands(source)]
     height, width = source.shape
     drawn = f"{', '.join(bands)} as red, green and blue" if len(bands) == 3 else f"{bands[0]} in grey"
     words = f"{count(width)} x {count(height)} pixels in {several(source.n_bands, 'band')}; drawn: {drawn}."
-    return _picture(image_picture(source), f"The image {_name(source)}", words)
+    return _picture(figures.image_picture(source), f"The image {_name(source)}", words)
 
 
 def _picture(content: bytes, title: str, explanation: str) -> dict[str, str]:
@@ -156,12 +151,8 @@ def _name(source: Image) -> str:
     return f"{Path(source.paths[0]).name}{more}"
 
 
-def _samples(samples: Samples | None, separability: ClassSeparability | None) -> Blocks:
+def _samples(samples: Samples, separability: ClassSeparability | None) -> Blocks:
     """Counts and spread; the plane that is drawn is that of the two bands that tell most, where that is known."""
-    from ..raster import figures
-
-    if samples is None:
-        return []
     found = samples.statistics
     rows = []
     for k, label in enumerate(found.classes.tolist()):
@@ -171,7 +162,7 @@ def _samples(samples: Samples | None, separability: ClassSeparability | None) ->
     telling = [] if separability is None else [gain.band for gain in separability.bands[:2]]
     head = ["Class", "Pixels", "Areas", *samples.band_names]
     return [
-        Block("table", TableBlock("Table of samples", head, rows, style="bands")),
+        _table("Table of samples", head, rows, style="bands"),
         Block("remark", "Mean ± standard deviation of each class in each band."),
         *([Block("findings", samples.findings)] if samples.findings else []),
         drawing("plot-signatures", figures.signatures, samples),
@@ -181,28 +172,22 @@ def _samples(samples: Samples | None, separability: ClassSeparability | None) ->
     ]
 
 
-def _separability(found: ClassSeparability | None) -> Blocks:
-    from ..raster import figures
-
-    if found is None:
-        return []
+def _separability(found: ClassSeparability) -> Blocks:
     pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
     return [
         *(Block("words", reading) for reading in found.readings),
-        Block("table", TableBlock("Table of distances", pairs, found.written_pairs, (0, 1, 5))),
+        _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 5)),
         Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}."),
         drawing("plot-separability", figures.separability_matrix, found),
         Block("heading", "Which bands help"),
-        Block("table", TableBlock("Table of bands", bands, found.written_bands)),
+        _table("Table of bands", bands, found.written_bands),
         Block("remark", of_all),
     ]
 
 
-def _agreement(found: MapAccuracy | None, where: str, remark: str) -> Blocks:
-    if found is None:
-        return []
+def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
     overall, kappa = percent(found.overall_accuracy), significant(found.kappa, 3)
     *rows, total, users = found.written
     rows += [["Total", *total[1:]], ["User's accuracy", *users[1:]]]
@@ -214,16 +199,12 @@ def _agreement(found: MapAccuracy | None, where: str, remark: str) -> Blocks:
     )
     return [
         Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
-        Block("table", TableBlock("Confusion matrix, rows reference, columns map", head, rows)),
+        _table("Confusion matrix, rows reference, columns map", head, rows),
         Block("remark", told + remark),
     ]
 
 
-def _adjusted(found: AreaAdjusted | None, unit: str) -> Blocks:
-    from ..raster import figures
-
-    if found is None:
-        return []
+def _adjusted(found: AreaAdjusted, unit: str) -> Blocks:
     area = f"Area ({unit})" if unit else "Area"
     head = ["Class", "User's accuracy", "Producer's accuracy", area, "Area on the map"]
     rows = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
@@ -233,7 +214,7 @@ def _adjusted(found: AreaAdjusted | None, unit: str) -> Blocks:
     )
     return [
         Block("lead", f"Overall accuracy {found.written_overall}."),
-        Block("table", TableBlock("Table of adjusted accuracies and areas", head, rows)),
+        _table("Table of adjusted accuracies and areas", head, rows),
         Block("remark", told),
         drawing("plot-areas", figures.area_estimates, found, unit=unit),
         *(Block("remark", note) for note in found.notes),
