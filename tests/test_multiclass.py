@@ -407,11 +407,3 @@ class TestCodebookRule:
         X = rng.normal(size=(3000, 3))
         expected = codebook.decode(rule.scores(X), "votes")
         assert_array_equal(CodebookRule(rule, codebook, "votes").scores(X), expected)
-
-    def test_classes_that_are_not_present_cannot_win(self):
-        X = np.random.default_rng(0).normal(size=(5, 2))
-        coded = CodebookRule(self.rule, one_vs_rest(3), "confidence")
-        spread = coded.spread_over(np.array([True, False, True, True]))
-        assert_array_equal(spread.scores(X)[:, [0, 2, 3]], coded.scores(X))
-        assert_array_equal(spread.scores(X)[:, 1], -np.inf)
-        assert coded.spread_over(np.ones(3, dtype=bool)) is coded

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -44,6 +44,22 @@ class Codebook:
     which would only count twice). Opposite *rows* are welcome: they are as far from each other as rows can be, and the
     only way to code two classes.
 
+    Parameters
+    ----------
+    matrix : array-like of shape (n_classes, n_columns)
+        -1, 0 and +1.
+
+    See Also
+    --------
+    OneVsRest, OneVsOne : The two codes used most.
+    OutputCode : Any other code.
+
+    References
+    ----------
+    Allwein, E. L., Schapire, R. E. & Singer, Y. (2000). Reducing multiclass to binary. J. Machine Learning Research 1.
+
+    Examples
+    --------
     >>> code = Codebook([[-1, -1, 0], [1, 0, -1], [0, 1, 1]])
     >>> code.n_classes, code.n_columns, code.row_distance
     (3, 3, 2.0)
@@ -56,8 +72,26 @@ class Codebook:
 
     def __post_init__(self) -> None:
         matrix = _sides(self.matrix)
-        _refuse_rows(matrix)
-        _refuse_columns(matrix)
+        equal = equal_rows(matrix)
+        if equal is not None:
+            a, b = equal
+            raise ParameterError(f"Rows {a} and {b} of the code are equal: nothing tells these classes apart.")
+        if not matrix.any(axis=1).all():
+            k = int(np.argmin(matrix.any(axis=1)))
+            raise ParameterError(f"Row {k} of the code is all 0: no column learns this class.")
+        both = (matrix > 0).any(axis=0) & (matrix < 0).any(axis=0)
+        if not both.all():
+            raise ParameterError(
+                f"Column {int(np.argmin(both))} of the code does not have both -1 and +1: there is nothing to learn in "
+                "it. 0 leaves a class out; write codes of 0 and 1 as 2 * code - 1."
+            )
+        equal = equal_rows(same_lead(matrix).T)
+        if equal is not None:
+            a, b = equal
+            how = "equal" if np.array_equal(matrix[:, a], matrix[:, b]) else "complementary (one is minus the other)"
+            raise ParameterError(
+                f"Columns {a} and {b} of the code are {how}: they train the same classifier. Drop one."
+            )
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 
@@ -87,11 +121,34 @@ class Codebook:
         return float(self.distances[self.closest_classes])
 
     def encode(self, codes: Array) -> Array:
-        """The sides of each row in each column (n, M), from its class code."""
+        """The sides of each row in each column (n, M), from its class code.
+
+        Parameters
+        ----------
+        codes : array of int of shape (n_rows,)
+            The class of each row, by its number.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+        """
         return self.matrix[codes]
 
     def targets(self, codes: Array, column: int) -> tuple[Array | None, Array]:
-        """The rows that take part in a column (None: all of them), and their sides -1.0 or +1.0."""
+        """The rows that take part in a column (None: all of them), and their sides -1.0 or +1.0.
+
+        Parameters
+        ----------
+        codes : array of int of shape (n_rows,)
+            The class of each row, by its number.
+        column : int
+            Of the codebook.
+
+        Returns
+        -------
+        rows : array of int, or None
+        sides : array of float, one for each of these rows
+        """
         side = self.matrix[:, column].take(codes)
         if self.matrix[:, column].all():
             return None, side.astype(np.float64)
@@ -113,14 +170,28 @@ class Codebook:
 
         Two classes share one column; whatever the decoding, their scores are minus and plus half of the column's. A row
         with a score that is not finite gets NaN for every class.
+
+        Parameters
+        ----------
+        scores : array of shape (n_rows, n_columns)
+            Of the binary problems, above 0 for the side +1.
+        decoding : {"confidence", "votes", "votes+confidence", "hamming", "loss"}
+            How they are read, see the table.
+        loss : {"hinge", "logistic", "exponential"}, default="logistic"
+            For ``decoding="loss"``.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
         """
         if scores.shape[1] != self.n_columns:
             raise InputError(f"The codebook has {self.n_columns} columns, got scores of {scores.shape[1]}.")
-        read = self._reading(decoding, loss)
+        check_choice("decoding", decoding, DECODINGS)
+        check_choice("loss", loss, LOSSES)
         out = np.empty((len(scores), self.n_classes))
         with one_blas_thread(), np.errstate(invalid="ignore", over="ignore"):
             for part in parts_in_cache(len(scores), self.n_columns):
-                out[part] = read(scores[part])
+                out[part] = self._class_scores(scores[part], decoding, loss)
                 out[part][~np.isfinite(scores[part].sum(axis=1))] = np.nan
         return out
 
@@ -142,40 +213,28 @@ class Codebook:
             )
         return own
 
-    def _reading(self, decoding: Decoding, loss: DecodingLoss) -> Callable[[Array], Array]:
-        check_choice("decoding", decoding, DECODINGS)
-        check_choice("loss", loss, LOSSES)
+    def _class_scores(self, scores: Array, decoding: Decoding, loss: DecodingLoss) -> Array:
         if self.n_classes == 2:
-            return lambda scores: 0.5 * scores * self.matrix[:, 0]
-        if decoding == "loss":
-            return lambda scores: -self._losses(scores, loss)
-        return {
-            "confidence": self._confidence,
-            "votes": self._votes,
-            "votes+confidence": self._votes_and_confidence,
-            "hamming": self._agreement,
-        }[decoding]
-
-    def _confidence(self, scores: Array) -> Array:
-        return scores @ self.own.T
+            return 0.5 * scores * self.matrix[:, 0]
+        if decoding == "hamming":
+            return self._agreement(scores)
+        if decoding == "loss":  # Allwein, Schapire & Singer (2000): the loss of the row's scores, were it of class k
+            value, sides = _LOSS_VALUES[loss], self.matrix.T
+            of_sides = value(scores) @ (sides > 0).astype(np.float64) + value(-scores) @ (sides < 0).astype(np.float64)
+            return -(of_sides + value(np.zeros(1)) * (sides == 0).sum(axis=0))
+        if decoding == "votes":
+            return self._votes(scores)
+        confidence = scores @ self.own.T
+        if decoding == "confidence":
+            return confidence
+        return self._votes(scores) + confidence / (3.0 * (np.abs(confidence) + 1.0))
 
     def _votes(self, scores: Array) -> Array:
         columns = np.abs(self.own).sum(axis=1)
         return 0.5 * (_signs(scores) @ self.own.T + columns + (columns == 0))
 
-    def _votes_and_confidence(self, scores: Array) -> Array:
-        confidence = self._confidence(scores)
-        return self._votes(scores) + confidence / (3.0 * (np.abs(confidence) + 1.0))
-
     def _agreement(self, scores: Array) -> Array:
         return 0.5 * (_signs(scores) @ self.matrix.T.astype(np.float64) - self.n_columns)
-
-    def _losses(self, scores: Array, loss: DecodingLoss) -> Array:
-        """Allwein, Schapire & Singer (2000): the loss of the row's scores, were it of class k."""
-        value = _LOSS_VALUES[loss]
-        total = value(scores) @ (self.matrix.T > 0).astype(np.float64)
-        total += value(-scores) @ (self.matrix.T < 0).astype(np.float64)
-        return total + value(np.zeros(1)) * (self.matrix == 0).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,31 +313,6 @@ def _sides(matrix: Any) -> Array:
     return values.astype(np.int8)
 
 
-def _refuse_rows(matrix: Array) -> None:
-    equal = equal_rows(matrix)
-    if equal is not None:
-        raise ParameterError(
-            f"Rows {equal[0]} and {equal[1]} of the code are equal: nothing tells these classes apart."
-        )
-    if not matrix.any(axis=1).all():
-        k = int(np.argmin(matrix.any(axis=1)))
-        raise ParameterError(f"Row {k} of the code is all 0: no column learns this class.")
-
-
-def _refuse_columns(matrix: Array) -> None:
-    both = (matrix > 0).any(axis=0) & (matrix < 0).any(axis=0)
-    if not both.all():
-        raise ParameterError(
-            f"Column {int(np.argmin(both))} of the code does not have both -1 and +1: there is nothing to learn in it. "
-            "0 leaves a class out; write codes of 0 and 1 as 2 * code - 1."
-        )
-    equal = equal_rows(same_lead(matrix).T)
-    if equal is not None:
-        a, b = equal
-        how = "equal" if np.array_equal(matrix[:, a], matrix[:, b]) else "complementary (one is minus the other)"
-        raise ParameterError(f"Columns {a} and {b} of the code are {how}: they train the same classifier. Drop one.")
-
-
 def equal_rows(matrix: Array) -> tuple[int, int] | None:
     """The first two equal rows, if there are any."""
     seen: dict[bytes, int] = {}
@@ -297,10 +331,6 @@ def parts_in_cache(n_rows: int, width: int) -> Iterator[slice]:
 
 def _signs(scores: Array) -> Array:
     return np.where(scores > 0, 1.0, -1.0)
-
-
-def _exponential(margins: Array) -> Array:
-    return np.exp(np.minimum(-margins, _LARGEST_EXPONENT))
 
 
 @lru_cache
@@ -363,9 +393,7 @@ def dense_code(n_classes: int, rng: Any = None, length: int | None = None) -> Co
     (30, 14.0)
     """
     check_integer("n_classes", n_classes, 2)
-    available = _dense_columns(n_classes)
-    length = _length(n_classes, length, 10, available, symbols=2)
-    return _best_of_draws(n_classes, length, available, np.array([-1, 1], dtype=np.int8), rng)
+    return _best_of_draws(n_classes, rng, length, 10, _dense_columns(n_classes), [-1, 1])
 
 
 def sparse_code(n_classes: int, rng: Any = None, length: int | None = None) -> Codebook:
@@ -375,29 +403,25 @@ def sparse_code(n_classes: int, rng: Any = None, length: int | None = None) -> C
     """
     check_integer("n_classes", n_classes, 2)
     available = (3**n_classes - 2 ** (n_classes + 1) + 1) // 2
-    length = _length(n_classes, length, 15, available, symbols=3)
-    return _best_of_draws(n_classes, length, available, np.array([-1, 0, 0, 1], dtype=np.int8), rng)
+    return _best_of_draws(n_classes, rng, length, 15, available, [-1, 0, 0, 1])
 
 
-def _length(n_classes: int, length: int | None, per_bit: int, available: int, symbols: int) -> int:
+def _best_of_draws(
+    n_classes: int, rng: Any, length: int | None, per_bit: int, available: int, symbols: list[int]
+) -> Codebook:
+    """The farthest of many random codes, of ``per_bit`` log2 K columns unless a length is asked for."""
     if length is None:
-        return min(math.ceil(per_bit * math.log2(n_classes)), available)
-    least = next(m for m in range(1, n_classes) if symbols**m >= n_classes)
-    check_integer("length", length, least)
+        length = min(math.ceil(per_bit * math.log2(n_classes)), available)
+    check_integer("length", length, next(m for m in range(1, n_classes) if len(set(symbols)) ** m >= n_classes))
     if length > available:
         raise ParameterError(
             f"length={length} is more than the {available:,} different columns that {n_classes} classes allow. "
             "Leave it out, or ask for fewer."
         )
-    return int(length)
-
-
-def _best_of_draws(n_classes: int, length: int, available: int, symbols: Array, rng: Any) -> Codebook:
-    rng = np.random.default_rng(rng)
-    best, farthest = None, -1.0
+    rng, best, farthest = np.random.default_rng(rng), None, -1.0
     with one_blas_thread():
         for _ in range(_DRAWS if length < available else 1):  # all columns there are can be had in one way only
-            matrix = _distinct_columns(n_classes, length, symbols, rng)
+            matrix = _distinct_columns(n_classes, int(length), np.array(symbols, dtype=np.int8), rng)
             distance = row_distances(matrix)[np.triu_indices(n_classes, k=1)].min()
             if distance > farthest and matrix.any(axis=1).all() and equal_rows(matrix) is None:
                 best, farthest = matrix, distance
@@ -424,54 +448,32 @@ def _dense_columns(n_classes: int) -> int:
     return int(2 ** (n_classes - 1) - 1)
 
 
-class Columns(Protocol):
-    """Anything that gives a block of rows one score for each binary problem: a `LinearRule`, or fitted classifiers."""
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """The number of scores of a row, and of its columns."""
-
-    def scores(self, block: Any) -> Array:
-        """The scores of the columns (n, M), above 0 for the side +1."""
-
-
 @dataclass(frozen=True)
 class CodebookRule:
     """The scores of binary problems, read by a codebook as scores of classes."""
 
-    columns: Columns
+    columns: Any  #: a `LinearRule` or fitted classifiers: their scores (n, M) are above 0 for the side +1
     codebook: Codebook
     decoding: Decoding
     loss: DecodingLoss = "logistic"
-    present: Array | None = None  #: (n_classes,) of bool: the codebook's classes among more; None: it has them all
 
     @property
     def sizes(self) -> tuple[int, int]:
         """The number of classes and of columns of the rows."""
-        return self.codebook.n_classes if self.present is None else len(self.present), self.columns.sizes[1]
+        return self.codebook.n_classes, self.columns.sizes[1]
 
     def _check_parts(self) -> None:
         require(hasattr(type(self.columns), "sizes") and isinstance(self.codebook, Codebook), self, "kinds")
         require(self.columns.sizes[0] == self.codebook.n_columns, self, "number of columns")
         require(self.decoding in DECODINGS and self.loss in LOSSES, self, "decoding")
-        present = self.present
-        if present is not None:
-            require(isinstance(present, np.ndarray) and present.dtype == bool and present.ndim == 1, self, "classes")
-            require(np.count_nonzero(present) == self.codebook.n_classes, self, "number of classes")
 
     def scores(self, block: Any) -> Array:
         # Many columns make the scores of a block far larger than the block; parts of them stay in cache.
         linear = isinstance(self.columns, LinearRule)
         parts = [block[part] for part in parts_in_cache(block.shape[0], self.codebook.n_columns)] if linear else [block]
-        decoded = np.concatenate([self._decoded(part) for part in parts])
-        if self.present is None:
-            return decoded
-        out = np.full((len(decoded), len(self.present)), -np.inf)
-        out[:, self.present] = decoded
-        return out
-
-    def _decoded(self, block: Any) -> Array:
-        return self.codebook.decode(self.columns.scores(block), self.decoding, self.loss)
+        return np.concatenate(
+            [self.codebook.decode(self.columns.scores(part), self.decoding, self.loss) for part in parts]
+        )
 
     def simplified(self) -> CodebookRule | LinearRule:
         """The same scores as one linear rule, where the columns are linear and there is one for each class.
@@ -492,16 +494,12 @@ class CodebookRule:
 
         It differs where a score is exactly 0, which speaks for the side -1: that is now the other one.
         """
-        linear: Any = self.columns
-        linear = replace(linear, coef=-linear.coef, constants=-linear.constants)
+        linear = replace(self.columns, coef=-self.columns.coef, constants=-self.columns.constants)
         return replace(self, columns=linear, codebook=Codebook(-self.codebook.matrix))
-
-    def spread_over(self, present: Array) -> CodebookRule:
-        return self if present.all() else replace(self, present=present)
 
 
 _LOSS_VALUES: dict[DecodingLoss, Callable[[Array], Array]] = {
     "hinge": lambda margins: Hinge().value_and_slope(margins)[0],
     "logistic": lambda margins: Logistic().value_and_slope(margins.ravel())[0].reshape(margins.shape),
-    "exponential": _exponential,
+    "exponential": lambda margins: np.exp(np.minimum(-margins, _LARGEST_EXPONENT)),
 }

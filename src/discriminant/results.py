@@ -214,7 +214,12 @@ class Result:
     """
 
     def _columns(self) -> Mapping[str, Any]:
-        """The main table; by default one row of the fields that hold a single value, and the ends of an interval."""
+        """The main table; by default the records of a list ``rows``, else one row of the fields that hold a single value.
+
+        An ``interval`` is two of them, its ends.
+        """
+        if isinstance(records := getattr(self, "rows", None), list):
+            return columns_of(records)
         values = {name: getattr(self, name) for name in _field_names(self)}
         if hasattr(values.get("interval"), "low"):
             values |= {"low": values["interval"].low, "high": values["interval"].high}

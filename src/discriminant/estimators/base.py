@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -56,6 +55,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     #: private attributes that belong to a fit
     _own_state: tuple[str, ...] = ()
+    _learn: Callable[..., None]  #: sets ``rule_`` and the other fitted attributes, from `LabelledRows`
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,16 +88,13 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         return self._labelled(X, y, sample_weight)
 
-    @abstractmethod
-    def _learn(self, data: LabelledRows) -> None:
-        """Set ``rule_`` and the other fitted attributes."""
-
     def decision_function(self, X: Any) -> Array:
         """The score of each class; for two classes, the second's minus the first's.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows to score, with the columns of the training rows.
 
         Returns
         -------
@@ -114,7 +111,17 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return out[:, 1] - out[:, 0] if out.shape[1] == 2 else out
 
     def predict(self, X: Any) -> Array:
-        """The class of the highest score of each row."""
+        """The class of the highest score of each row.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix
+            Rows as `fit` takes them.
+
+        Returns
+        -------
+        array of labels, of shape (n_rows,)
+        """
         rows = self._rows(X)
         if self._last_wins:
             return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
@@ -194,7 +201,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, first: bool = True) -> LabelledRows:
         declared = None if classes is None else sorted_classes(classes)
         if not first:
-            self._refuse_other_classes(declared)
+            if declared is not None and not np.array_equal(declared, self.classes_):
+                raise LabelError(
+                    f"classes= changed between calls of partial_fit: {self.classes_.tolist()} at first, "
+                    f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
+                )
             declared = self.classes_
         data = labelled_rows(self._readable(X, first), y, sample_weight, declared)
         self._accept(data)
@@ -209,25 +220,15 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise LabelError(f"A classifier needs at least two classes, got only {classes.tolist()!r}.")
 
-    def _refuse_other_classes(self, declared: Array | None) -> None:
-        if declared is not None and not np.array_equal(declared, self.classes_):
-            raise LabelError(
-                f"classes= changed between calls of partial_fit: {self.classes_.tolist()} at first, "
-                f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
-            )
-
     def _forget(self) -> None:
         """Drop all fitted attributes."""
         for name in [name for name in vars(self) if name.endswith("_") or name in self._own_state]:
             delattr(self, name)
 
-    def _column(self, j: int) -> str:
-        """How a message calls column ``j``."""
-        names = getattr(self, "feature_names_in_", None)
-        return f"column {j}" if names is None else f"column {names[j]!r}"
-
     def _columns(self, chosen: Any) -> str:
-        listed = ", ".join(self._column(int(j)) for j in chosen[:5])
+        """How a message calls these columns."""
+        names = getattr(self, "feature_names_in_", None)
+        listed = ", ".join(f"column {j if names is None else repr(names[j])}" for j in chosen[:5])
         return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
 
 
@@ -259,30 +260,46 @@ class PosteriorClassifier(RuleClassifier):
     """A classifier whose scores are log-densities plus log-priors, up to a constant for each row."""
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior probability of each class, columns in the order of ``classes_``."""
+        """The posterior probability of each class, columns in the order of ``classes_``.
 
-        def keep(scores: Array, out: Array) -> bool:
-            sound = kernels.subtract_row_maximum(scores)
-            np.exp(scores, out=out)
-            kernels.divide_rows_by_sum(out)
-            return bool(sound)
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix
+            Rows to classify.
 
-        return self._posterior(X, keep)
+        Returns
+        -------
+        array of shape (n_rows, n_classes), whose rows add up to 1
+        """
+        return self._posterior(X, log=False)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of the posterior probability, exact where the probability itself would round to 0."""
+        """The logarithm of the posterior probability, exact where the probability itself would round to 0.
 
-        def keep(scores: Array, out: Array) -> bool:
-            sound = kernels.subtract_row_maximum(scores)
-            np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out)
-            return bool(sound)
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix
+            Rows, as in `predict_proba`.
 
-        return self._posterior(X, keep)
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        return self._posterior(X, log=True)
 
-    def _posterior(self, X: Any, keep: Callable[[Array, Array], bool]) -> Array:
+    def _posterior(self, X: Any, log: bool) -> Array:
         rows = self._rows(X)
         out = np.empty((rows.n_rows, len(self.classes_)))
-        self._score(rows, lambda scores, where: keep(scores, out[where]))
+
+        def keep(scores: Array, where: slice) -> bool:
+            sound = kernels.subtract_row_maximum(scores)
+            if log:
+                np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out[where])
+            else:
+                kernels.divide_rows_by_sum(np.exp(scores, out=out[where]))
+            return bool(sound)
+
+        self._score(rows, keep)
         return out
 
 
@@ -294,7 +311,12 @@ class MetaClassifierMixin(MetaEstimatorMixin):
     estimator: Any
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What is handed on to which method, see scikit-learn's guide to metadata routing."""
+        """What is handed on to which method, see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
         methods = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
         return MetadataRouter(owner=self).add(estimator=self._routed_to(), method_mapping=methods)
 
@@ -320,16 +342,21 @@ class StreamingMixin:
     _check_parameters: Callable[[], None]
     _labelled: Callable[..., LabelledRows]
     _stream_state: ClassVar[str]  #: the fitted attribute that learning goes on from
+    _learn_more: Callable[[LabelledRows, bool], None]  #: learns from these rows after those before, or the first ones
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning from more rows, as the description of the class says.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            More rows, with the same columns every time.
+        y : array-like of shape (n_rows,)
+            Their labels.
         classes : array-like, default=None
             All classes that will ever come, in the first call. Without it they are those of the first ``y``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Frequencies, as in `fit`.
 
         Returns
         -------
@@ -340,10 +367,6 @@ class StreamingMixin:
             first = not hasattr(self, self._stream_state)
             self._learn_more(self._labelled(X, y, sample_weight, classes, first), first)
         return self
-
-    @abstractmethod
-    def _learn_more(self, data: LabelledRows, first: bool) -> None:
-        """Learn from these rows after those before; ``first`` if there were none."""
 
 
 class MomentClassifier(StreamingMixin, RuleClassifier):
@@ -356,6 +379,8 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
     moments_: Any
     _stream_state = "moments_"
     _reads_class_moments = True  #: not, where columns need statistics of their own
+    _needs: Callable[[], Needs]  #: what has to be summed up to read this model
+    _read: Callable[[Reading], None]  #: sets ``rule_`` and the other fitted attributes from the moments
     _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
 
     def _learn(self, data: LabelledRows) -> None:
@@ -363,19 +388,16 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         self._refine(data)
 
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
-        if first:
-            moments = self._pass_over(data)
-        else:
-            moments = merged(self.moments_, self._pass_over(data, first_row=self.moments_.n_rows))
-        self._adopt_or_wait(moments)
-
-    @abstractmethod
-    def _needs(self) -> Needs:
-        """What has to be summed up to read this model."""
-
-    @abstractmethod
-    def _read(self, reading: Reading) -> None:
-        """Set ``rule_`` and the other fitted attributes from the moments."""
+        moments = self._pass_over(data, 0 if first else self.moments_.n_rows)
+        if not first:
+            moments = merged(self.moments_, moments)
+        self._forget_rule()
+        self.moments_ = moments
+        try:
+            self._read_present(whole_of(moments))
+        except DegenerateDataError as error:  # more rows are needed to read the model
+            self._forget_rule()
+            self.not_ready_ = str(error)
 
     def _refine(self, data: LabelledRows) -> None:
         """Look at the rows once more, for what moments do not tell."""
@@ -392,16 +414,6 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         refuse_weightless(whole.weight, self.classes_)
         self.moments_ = moments
         self._read_present(whole)
-
-    def _adopt_or_wait(self, moments: Any) -> None:
-        """Keep the moments; where more rows are needed to read the model, remember why."""
-        self._forget_rule()
-        self.moments_ = moments
-        try:
-            self._read_present(whole_of(moments))
-        except DegenerateDataError as error:
-            self._forget_rule()
-            self.not_ready_ = str(error)
 
     def _read_present(self, whole: ClassMoments) -> None:
         """Read the model of the classes seen so far; the others cannot win yet."""
@@ -438,21 +450,19 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         moments, within = reading.moments, reading.moments.within()
         constant = constant_columns(within.diagonal() / divisor, moments.mean)
         if constant.size:
-            self._refuse_constant_everywhere(constant, moments.mean[:, constant])
+            means = moments.mean[:, constant]
+            everywhere = np.ptp(means, axis=0) <= _CONSTANT * np.abs(means).max(axis=0)
+            self._refuse_constant(constant[everywhere], "over all rows", "It tells the classes nothing: remove it.")
+            warn(
+                f"Constant within every class, and left out: {self._columns(constant)}. It tells classes apart by "
+                "itself, but cannot be weighed against the others. Check whether it leaks the label; shrinkage makes "
+                "use of it.",
+                CollinearityWarning,
+            )
             within = within.without(constant)
         covariance = within.covariance(divisor)
         self._warn_if_aliased([j for j in covariance.aliased if j not in constant])
         return covariance
-
-    def _refuse_constant_everywhere(self, constant: Array, means: Array) -> None:
-        """Refuse columns that do not vary at all, warn of those that vary between classes only."""
-        everywhere = np.ptp(means, axis=0) <= _CONSTANT * np.abs(means).max(axis=0)
-        self._refuse_constant(constant[everywhere], "over all rows", "It tells the classes nothing: remove it.")
-        warn(
-            f"Constant within every class, and left out: {self._columns(constant)}. It tells classes apart by itself, "
-            "but cannot be weighed against the others. Check whether it leaks the label; shrinkage makes use of it.",
-            CollinearityWarning,
-        )
 
     def _warn_if_aliased(self, aliased: Sequence[int]) -> None:
         """Name the columns that add nothing, because they are linear functions of others within the classes."""
@@ -563,15 +573,24 @@ def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jo
 
     Parameters
     ----------
-    models : estimators read from class moments, or a dict of them
-    X, y, sample_weight
-        As in ``fit``.
+    models : iterable or dict of estimators
+        Discriminant analyses, naive Bayes and others that are read from class moments.
+    X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+        Training rows.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
     n_jobs : int, optional
         Threads of the pass: None as many as BLAS uses, -1 all cores.
 
     Returns
     -------
     list of the same estimators, fitted
+
+    See Also
+    --------
+    compare : Cross-validates such models, also with one pass over the rows.
 
     Examples
     --------
@@ -582,7 +601,13 @@ def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jo
     [0.98, 0.96]
     """
     chosen = list(models.values()) if isinstance(models, Mapping) else list(models)
-    _refuse_other_models(chosen)
+    if not chosen:
+        raise ParameterError("fit_all needs at least one model.")
+    for model in chosen:
+        if not isinstance(model, MomentClassifier) or not model._reads_class_moments:
+            raise ParameterError(
+                f"{type(model).__name__} is not read from class moments and cannot share a pass. Fit it on its own."
+            )
     with ExitStack() as stack:
         for model in chosen:
             stack.enter_context(all_or_nothing(model))
@@ -598,16 +623,6 @@ def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jo
             model._adopt(narrowed(moments, model._needs()))
             model._refine(data)
     return chosen
-
-
-def _refuse_other_models(models: list[Any]) -> None:
-    if not models:
-        raise ParameterError("fit_all needs at least one model.")
-    for model in models:
-        if not isinstance(model, MomentClassifier) or not model._reads_class_moments:
-            raise ParameterError(
-                f"{type(model).__name__} is not read from class moments and cannot share a pass. Fit it on its own."
-            )
 
 
 M = TypeVar("M", bound=MomentClassifier)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.rows import MixedBlock
 from ..errors import DegenerateDataError, DiscriminantError, Message, ParameterError, Setting
 from ..inference.likelihood import Coefficient, Summary, coefficient_lines
-from ..results import Result, aligned, columns_of, jsonable, number, plain
+from ..results import Result, aligned, jsonable, number, plain
 from ..rules import MixedRule
 from .base import PosteriorClassifier
 
@@ -96,9 +96,6 @@ class CoefficientTable(Result):
         ]
         return {**super().to_dict(), "rows": rows, "reason": None if self.reason is None else str(self.reason)}
 
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return columns_of(self.rows)
-
     def __str__(self) -> str:
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
@@ -113,10 +110,11 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
 
     Parameters
     ----------
-    model : fitted classifier with ``coef_``
+    model : classifier
+        Fitted, with ``coef_``.
     names : sequence of str, optional
         What its columns are called, if the model does not know.
-    level : float
+    level : float, default=0.95
         Of the intervals.
 
     Returns
@@ -235,9 +233,6 @@ class Contributions(Result):
     lead_at_means: float
     rows: list[Contribution]
 
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return columns_of(self.rows)
-
     def __str__(self) -> str:
         head = f"What speaks for {self.label} against {self.against}, compared with an average row"
         cells = [
@@ -258,8 +253,10 @@ def contributions(
 
     Parameters
     ----------
-    model : fitted classifier with ``decision_function``
+    model : classifier
+        Fitted, with ``decision_function``.
     row : array-like or sparse row of n_columns numbers
+        The row to explain.
     means : array-like of n_columns numbers
         The row to compare with.
     columns : sequence of str, optional
@@ -357,9 +354,6 @@ class Nomogram(Result):
     probabilities: dict[float, float]
     threshold: float
 
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return columns_of(self.rows)
-
     def __str__(self) -> str:
         cells = [[row.column, row.value, f"{row.points:.1f}"] for row in self.rows]
         totals = [[number(p), f"{points:.1f}"] for p, points in self.probabilities.items()]
@@ -373,7 +367,8 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
 
     Parameters
     ----------
-    model : fitted linear classifier of two classes
+    model : classifier
+        Fitted, linear, of two classes.
     low, high : array-like of n_columns numbers
         The range of each column of the model.
     schema : Schema, optional
@@ -386,6 +381,11 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
     See Also
     --------
     coefficient_table : The coefficients of the model.
+
+    References
+    ----------
+    Lubsen, J., Pool, J. & van der Does, E. (1978). A practical device for the application of a diagnostic or prognostic
+    function. Methods of Information in Medicine 17.
 
     Examples
     --------

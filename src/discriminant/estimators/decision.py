@@ -53,7 +53,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    Decision : costs, thresholds and rejection for any probabilities.
+    Decision : Costs, thresholds and rejection for any probabilities.
 
     References
     ----------
@@ -110,8 +110,10 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows as the classifier takes them
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Rows as the classifier takes them.
         y : array-like of shape (n_rows,)
+            The classes of the rows, by name.
         sample_weight : array-like of shape (n_rows,), default=None
             Handed on to the classifier, which must take it.
         **params : dict
@@ -137,22 +139,62 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def posterior(self, X: Any) -> Posterior:
-        """The classifier's posterior of each row, with the priors it rests on."""
+        """The classifier's posterior of each row, with the priors it rests on.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix
+            Rows as the classifier takes them.
+
+        Returns
+        -------
+        Posterior
+        """
         check_is_fitted(self)
         return Posterior(self.estimator_.predict_proba(X), self.classes_, self.training_priors_)
 
     def predict(self, X: Any) -> Array:
-        """The action for each row."""
+        """The action for each row.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix
+            Rows to decide about.
+
+        Returns
+        -------
+        array of actions, of shape (n_rows,)
+        """
         found = self.posterior(X)
         return self.decision_.decide(found)
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class under the priors of the decision, columns in the order of ``classes_``."""
+        """The probability of each class under the priors of the decision, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
         found = self.posterior(X)
         return self.decision_.posterior_used(found).probabilities
 
     def risk(self, X: Any) -> Array:
-        """The expected cost of every action for each row, columns in the order of ``actions_``."""
+        """The expected cost of every action for each row, columns in the order of ``actions_``.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix
+            Rows to decide about, as in `predict`.
+
+        Returns
+        -------
+        array of shape (n_rows, n_actions)
+        """
         found = self.posterior(X)
         return self.decision_.risk(found)
 
@@ -161,15 +203,34 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        x : a single row, or rows
-        row : int
+        x : array-like
+            A single row, or rows.
+        row : int, default=0
             Which of several rows.
+
+        Returns
+        -------
+        Explanation
         """
         found = self.posterior(np.reshape(np.asarray(x), (1, -1)) if np.ndim(x) == 1 else x)
         return self.decision_.explain(found, row)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Minus the mean cost of the actions; without costs 1 minus it, which is the accuracy (less abstentions)."""
+        """Minus the mean cost of the actions; without costs 1 minus it, which is the accuracy (less abstentions).
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix
+            Held-out rows.
+        y : array-like of shape (n_rows,)
+            Their true classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How often each counts.
+
+        Returns
+        -------
+        float
+        """
         found = self.posterior(X)
         cost = self.decision_.total_risk(found, y, sample_weight)
         return 1 - cost if self.decision_.costs is None else -cost

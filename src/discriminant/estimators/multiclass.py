@@ -9,9 +9,7 @@ all problems over the same rows. A meta-estimator of one of the latter lets it s
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -71,13 +69,8 @@ class CodebookClassifier(RuleClassifier):
     #: by what candidates are counted before ties are broken
     _counted_by: ClassVar[Literal["votes", "hamming"]] = "votes"
 
-    @abstractmethod
-    def _make_codebook(self, n_classes: int) -> Codebook:
-        """The code of this scheme for so many classes."""
-
-    @abstractmethod
-    def _decoding(self) -> tuple[Decoding, DecodingLoss]:
-        """How the columns' scores are read."""
+    _make_codebook: Callable[[int], Codebook]  #: the code of this scheme for so many classes
+    _decoding: Callable[[], tuple[Decoding, DecodingLoss]]  #: how the columns' scores are read
 
     @property
     def code_distance_(self) -> float:
@@ -89,7 +82,8 @@ class CodebookClassifier(RuleClassifier):
 
         Parameters
         ----------
-        X : as in `fit`
+        X : array-like, frame or CSR matrix
+            Rows to classify.
 
         Returns
         -------
@@ -150,21 +144,10 @@ class BinaryLearner(CodebookClassifier):
     _training: LabelledRows
     _solves_apart: Any = True  #: not, where a model of a binary problem needs more than its solution
 
-    @abstractmethod
-    def _solutions(self, data: LabelledRows) -> list[Any]:
-        """The solutions of all binary problems of ``codebook_``."""
-
-    @abstractmethod
-    def _columns_of(self, solutions: list[Any]) -> LinearRule:
-        """The scores of the binary problems."""
-
-    @abstractmethod
-    def _keep(self, solutions: list[Any], codes: Array) -> None:
-        """Set the fitted attributes but those of the rule."""
-
-    @abstractmethod
-    def _warn_unsolved(self, solutions: list[Any]) -> None:
-        """Warn of binary problems that were not solved."""
+    _solutions: Callable[[LabelledRows], list[Any]]  #: the solutions of all binary problems of ``codebook_``
+    _columns_of: Callable[[list[Any]], LinearRule]  #: the scores of solved problems
+    _keep: Callable[[list[Any], Array], None]  #: sets the fitted attributes but those of the rule, of rows so coded
+    _warn_unsolved: Callable[[list[Any]], None]  #: warns of binary problems that were not solved
 
     def _learn(self, data: LabelledRows) -> None:
         self._training = data
@@ -184,9 +167,7 @@ class BinaryLearner(CodebookClassifier):
         solutions = self._solutions(data)
         self._warn_unsolved(solutions)
         unfitted = copies_of(scheme.estimator)
-        columns = {
-            name: value for name, value in vars(scheme).items() if name in ("n_features_in_", "feature_names_in_")
-        }
+        columns = {name: vars(scheme)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(scheme)}
         models = []
         for column, solution in enumerate(solutions):
             rows, side = self.codebook_.targets(data.codes, column)
@@ -228,6 +209,7 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
     sides_: Array
     class_count_: Array
     not_ready_: str
+    _compares_scores: ClassVar[tuple[str, Any]]  #: the parameter, and its value, that decisions are not enough for
 
     @property
     def _zero_is_second(self) -> bool:
@@ -262,20 +244,15 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
         """
         with all_or_nothing(self):
             self._forget()
-            self._check_parameters()
-            routed = self._routed("fit", sample_weight, params)
-            training = self._labelled(X, y, routed.pop("sample_weight", None))
-            self.class_count_ = class_weights(training)
+            training, routed = self._begun("fit", X, y, None, sample_weight, params)
             refuse_weightless(self.class_count_, self.classes_)  # binary classifiers would name a side instead
-            self.codebook_ = self._make_codebook(len(self.classes_))
-            self.sides_ = self._side_labels()
             if isinstance(self.estimator, BinaryLearner) and self.estimator._solves_apart and not routed:
                 data = replace(training, rows=as_rows(training.rows.table))  # type: ignore[attr-defined]
                 self.estimators_, columns = clone(self.estimator)._solved_apart(data, self)
                 self._set_rule(columns)
             else:
                 unfitted = copies_of(self.estimator)
-                self.estimators_ = self._on_threads(lambda m: self._fitted(training, m, unfitted(), routed))
+                self._learn_columns("fit", training, routed, lambda _: unfitted())
                 self._set_rule(self._scored_columns())
         return self
 
@@ -285,27 +262,77 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, **params
-            As in `fit`.
+        X : whatever ``estimator`` reads, of shape (n_rows, n_columns)
+            The next rows.
+        y : array-like of shape (n_rows,)
+            The labels of these rows.
         classes : array-like, default=None
-            All classes that will ever come, in the first call; without it, those of the first ``y``.
+            Every class there will be, in the first call; without it, those of the first ``y``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Like ``params`` handed on.
+        **params : dict
+            As in `fit`.
 
         Returns
         -------
         self
         """
         with all_or_nothing(self):
-            self._check_parameters()
-            first = not hasattr(self, "estimators_")
-            routed = self._routed("partial_fit", sample_weight, params)
-            training = self._labelled(X, y, routed.pop("sample_weight", None), classes, first)
-            if first:
-                self.codebook_ = self._make_codebook(len(self.classes_))
-                self.sides_ = self._side_labels()
-            self.class_count_ = (0 if first else self.class_count_) + class_weights(training)
-            self.estimators_ = self._on_threads(lambda m: self._updated(training, m, first, routed))
-            self._set_rule_or_wait()
+            known = getattr(self, "estimators_", None)
+            training, routed = self._begun("partial_fit", X, y, classes, sample_weight, params)
+            before = (lambda _: clone(self.estimator)) if known is None else lambda column: deepcopy(known[column])
+            self._learn_columns("partial_fit", training, routed, before)
+            for name in {"rule_", "coef_", "intercept_", "not_ready_"} & set(vars(self)):
+                delattr(self, name)
+            if self.class_count_.all():
+                self._set_rule(self._scored_columns())
+            else:  # classes that have not come yet could neither win nor lose
+                label = shown(self.classes_[int(np.argmin(self.class_count_))])
+                self.not_ready_ = f"no rows of class {label} have come yet."
         return self
+
+    def _begun(
+        self, method: str, X: Any, y: Any, classes: Any, sample_weight: Any, params: dict[str, Any]
+    ) -> tuple[LabelledRows, dict[str, Any]]:
+        """The rows to learn from, and what is handed on with them; the first time also the code."""
+        self._check_parameters()
+        first = not hasattr(self, "estimators_")
+        routed = self._routed(method, sample_weight, params)
+        training = self._labelled(X, y, routed.pop("sample_weight", None), classes, first)
+        if first:
+            self.codebook_ = self._make_codebook(len(self.classes_))
+            self.sides_ = self._side_labels()
+        self.class_count_ = (0 if first else self.class_count_) + class_weights(training)
+        return training, routed
+
+    def _learn_columns(
+        self, method: str, training: LabelledRows, params: dict[str, Any], before: Callable[[int], Any]
+    ) -> None:
+        """Have every column's classifier, as it was ``before``, learn the rows of its two sides, if there are any."""
+        table: Any = training.rows
+        if training.weight is not None:
+            params = {**params, "sample_weight": training.weight}
+
+        def learned(column: int) -> Any:
+            rows, side = self.codebook_.targets(training.codes, column)
+            labels, binary = self.sides_[column][(side > 0).astype(np.intp)], before(column)
+            X, own = table.table, params
+            if rows is not None:
+                X, own = table.take(rows), _check_method_params(table.table, params, indices=rows) if params else {}
+            try:
+                if method == "fit":
+                    binary.fit(X, labels, **own)
+                elif len(labels):
+                    binary.partial_fit(X, labels, classes=self.sides_[column], **own)
+            except Exception as error:
+                error.add_note(f"This happened in {type(self).__name__}, learning {self._named(column)}.")
+                raise
+            if method == "fit" and rows is not None and isinstance(binary, RuleClassifier):
+                for name in set(binary._own_state) & set(vars(binary)):  # a copy of rows that nobody else holds
+                    delattr(binary, name)
+            return binary
+
+        self.estimators_ = on_threads(learned, list(range(self.codebook_.n_columns)), self.n_jobs)
 
     def _check_parameters(self) -> None:
         binary = self.estimator
@@ -316,70 +343,18 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
             raise ParameterError(f"estimator must be a classifier, and {name} is for regression.")
         if get_tags(binary).input_tags.pairwise:
             raise ParameterError(f"estimator {name} wants a matrix of pairs of rows as X; give it the rows themselves.")
-        asking = self._asks_for_scores()
-        if asking and not (hasattr(binary, "decision_function") or hasattr(binary, "predict_proba")):
+        parameter, value = self._compares_scores
+        if getattr(self, parameter) == value and not (
+            hasattr(binary, "decision_function") or hasattr(binary, "predict_proba")
+        ):
             raise ParameterError(
-                f"{asking} compares scores, and {name} has neither decision_function nor predict_proba. Use a scheme "
-                "that counts votes: OneVsRest(vote=True), OneVsOne(decision='votes') or OutputCode(decoding='hamming')."
+                f"{type(self).__name__}({parameter}={value!r}) compares scores, and {name} has neither "
+                "decision_function nor predict_proba. Use a scheme that counts votes: OneVsRest(vote=True), "
+                "OneVsOne(decision='votes') or OutputCode(decoding='hamming')."
             )
-
-    @abstractmethod
-    def _asks_for_scores(self) -> str:
-        """The parameter that needs more than decisions of the binary classifiers; empty if decisions are enough."""
-
-    def _on_threads(self, column_estimator: Callable[[int], Any]) -> list[Any]:
-        return side_by_side(in_same_config(column_estimator), list(range(self.codebook_.n_columns)), self.n_jobs)
-
-    def _fitted(self, training: LabelledRows, column: int, binary: Any, params: dict[str, Any]) -> Any:
-        X, labels, params = self._binary(training, column, params)
-        with self._naming(column):
-            binary = binary.fit(X, labels, **params)
-        if len(labels) < training.n_rows and isinstance(binary, RuleClassifier):  # a copy that nobody else holds
-            for name in set(binary._own_state) & set(vars(binary)):
-                delattr(binary, name)
-        return binary
-
-    def _updated(self, training: LabelledRows, column: int, first: bool, params: dict[str, Any]) -> Any:
-        """A copy of the column's classifier that has learned the rows of its two sides, if there are any."""
-        X, labels, params = self._binary(training, column, params)
-        binary = clone(self.estimator) if first else deepcopy(self.estimators_[column])
-        if len(labels):
-            with self._naming(column):
-                binary.partial_fit(X, labels, classes=self.sides_[column], **params)
-        return binary
-
-    def _binary(self, training: LabelledRows, column: int, params: dict[str, Any]) -> tuple[Any, Array, dict[str, Any]]:
-        """The rows of a column, the labels of their sides, and what else is handed on."""
-        rows, side = self.codebook_.targets(training.codes, column)
-        labels = self.sides_[column][(side > 0).astype(np.intp)]
-        table: Any = training.rows
-        if training.weight is not None:
-            params = {**params, "sample_weight": training.weight}
-        if rows is None:
-            return table.table, labels, params
-        return table.take(rows), labels, _check_method_params(table.table, params, indices=rows) if params else {}
-
-    @contextmanager
-    def _naming(self, column: int) -> Iterator[None]:
-        """Say of an error in which binary problem it arose."""
-        try:
-            yield
-        except Exception as error:
-            error.add_note(f"This happened in {type(self).__name__}, learning {self._named(column)}.")
-            raise
 
     def _scored_columns(self) -> LinearRule | BinaryClassifiers:
         return linear_columns(self.estimators_) or BinaryClassifiers(self.estimators_, self.sides_[:, 1], self.n_jobs)
-
-    def _set_rule_or_wait(self) -> None:
-        """Predict only when every class has been seen; the others could neither win nor lose."""
-        for name in {"rule_", "coef_", "intercept_", "not_ready_"} & set(vars(self)):
-            delattr(self, name)
-        if self.class_count_.all():
-            self._set_rule(self._scored_columns())
-        else:
-            label = shown(self.classes_[int(np.argmin(self.class_count_))])
-            self.not_ready_ = f"no rows of class {label} have come yet."
 
     def _rows(self, X: Any) -> Rows:
         self._ready()
@@ -428,7 +403,8 @@ class OneVsRest(CodebookMetaClassifier):
 
     See Also
     --------
-    OneVsOne, OutputCode : other codes.
+    OneVsOne : Each pair of classes instead.
+    OutputCode : Codes with columns to spare, which correct errors.
 
     References
     ----------
@@ -452,13 +428,26 @@ class OneVsRest(CodebookMetaClassifier):
     vote: bool = False
     n_jobs: int | None = None
 
+    _compares_scores = ("vote", False)
+
     @available_if(lambda self: not self.vote and hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
-        """The probabilities that the binary classifiers give their classes, divided by their sum."""
+        """The probabilities that the binary classifiers give their classes, divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix
+            Rows that ``estimator`` can read.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
         self._ready()
         table = self._readable(X, first=False).table
-        of_column = in_same_config(lambda binary: np.asarray(binary.predict_proba(table), dtype=np.float64)[:, 1])
-        claims = np.column_stack(side_by_side(of_column, self.estimators_, self.n_jobs))
+        claims = np.column_stack(
+            on_threads(lambda binary: np.asarray(binary.predict_proba(table))[:, 1], self.estimators_, self.n_jobs)
+        ).astype(np.float64, copy=False)
         if len(self.classes_) == 2:
             return np.column_stack((1.0 - claims, claims))
         total = claims.sum(axis=1, keepdims=True)
@@ -470,9 +459,6 @@ class OneVsRest(CodebookMetaClassifier):
 
     def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.vote else "confidence"), "logistic"
-
-    def _asks_for_scores(self) -> str:
-        return "" if self.vote else "OneVsRest(vote=False)"
 
     def _check_parameters(self) -> None:
         check_choice("vote", self.vote, (True, False))
@@ -511,7 +497,8 @@ class OneVsOne(CodebookMetaClassifier):
 
     See Also
     --------
-    OneVsRest, OutputCode : other codes.
+    OneVsRest : Fewer classifiers, on more rows each.
+    OutputCode : Codes of any length.
 
     References
     ----------
@@ -534,14 +521,13 @@ class OneVsOne(CodebookMetaClassifier):
     decision: Literal["votes", "confidence"] = "votes"
     n_jobs: int | None = None
 
+    _compares_scores = ("decision", "confidence")
+
     def _make_codebook(self, n_classes: int) -> Codebook:
         return one_vs_one(n_classes)
 
     def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.decision == "votes" else "confidence"), "logistic"
-
-    def _asks_for_scores(self) -> str:
-        return "" if self.decision == "votes" else "OneVsOne(decision='confidence')"
 
     def _check_parameters(self) -> None:
         check_choice("decision", self.decision, ("votes", "confidence"))
@@ -592,7 +578,7 @@ class OutputCode(CodebookMetaClassifier):
 
     See Also
     --------
-    OneVsRest, OneVsOne : the codes most used.
+    OneVsRest, OneVsOne : The codes used most.
 
     References
     ----------
@@ -620,6 +606,7 @@ class OutputCode(CodebookMetaClassifier):
     n_jobs: int | None = None
 
     _counted_by = "hamming"
+    _compares_scores = ("decoding", "loss")
 
     def _make_codebook(self, n_classes: int) -> Codebook:
         if isinstance(self.code, str):
@@ -637,9 +624,6 @@ class OutputCode(CodebookMetaClassifier):
 
     def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return self.decoding, self.loss
-
-    def _asks_for_scores(self) -> str:
-        return "" if self.decoding == "hamming" else "OutputCode(decoding='loss')"
 
     def _check_parameters(self) -> None:
         if isinstance(self.code, str) and self.code not in ("dense", "sparse", "exhaustive"):
@@ -708,8 +692,8 @@ class BinaryClassifiers:
         require(isinstance(self.sides, np.ndarray) and len(self.sides) == len(own), self, "sides")
 
     def scores(self, block: Any) -> Array:
-        of_column = in_same_config(lambda m: binary_scores(self.estimators[m], self.sides[m], block))
-        return np.column_stack(side_by_side(of_column, list(range(len(self.estimators))), self.n_jobs))
+        tasks = list(zip(self.estimators, self.sides, strict=True))
+        return np.column_stack(on_threads(lambda task: binary_scores(task[0], task[1], block), tasks, self.n_jobs))
 
 
 def binary_scores(estimator: Any, side: Any, X: Any) -> Array:
@@ -717,22 +701,18 @@ def binary_scores(estimator: Any, side: Any, X: Any) -> Array:
 
     A score of exactly 0 that the classifier itself takes for the side +1 becomes the smallest one above 0.
     """
-    scores = _scores(estimator, side, X)
+    if hasattr(estimator, "decision_function"):
+        scores = np.array(estimator.decision_function(X), dtype=np.float64).ravel()
+    elif hasattr(estimator, "predict_proba"):
+        p = np.clip(np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1], 1.0 - _SURE, _SURE)
+        scores = np.log(p) - np.log1p(-p)
+    else:
+        return np.where(np.asarray(estimator.predict(X)) == side, 1.0, -1.0)
     even = np.flatnonzero(scores == 0)
     if even.size:
         claimed = np.asarray(estimator.predict(_safe_indexing(X, even))) == side
         scores[even[claimed]] = _ABOVE_0
     return scores
-
-
-def _scores(estimator: Any, side: Any, X: Any) -> Array:
-    if hasattr(estimator, "decision_function"):
-        return np.array(estimator.decision_function(X), dtype=np.float64).ravel()
-    if hasattr(estimator, "predict_proba"):
-        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
-        p = np.clip(p, 1.0 - _SURE, _SURE)
-        return np.log(p) - np.log1p(-p)
-    return np.where(np.asarray(estimator.predict(X)) == side, 1.0, -1.0)
 
 
 def copies_of(estimator: Any) -> Callable[[], Any]:
@@ -774,12 +754,12 @@ def _linear(estimator: Any) -> tuple[Array, Array, float] | None:
     return None
 
 
-def in_same_config(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function under the caller's scikit-learn settings, which belong to one thread, on whatever thread it runs."""
+def on_threads(function: Callable[[Any], Any], tasks: list[Any], n_jobs: int | None) -> list[Any]:
+    """As `side_by_side`, under the caller's scikit-learn settings, which belong to one thread."""
     settings = get_config()
 
     def run(task: Any) -> Any:
         with config_context(**settings):
             return function(task)
 
-    return run
+    return side_by_side(run, tasks, n_jobs)

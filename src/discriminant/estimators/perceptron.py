@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -116,7 +116,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
 
     See Also
     --------
-    SupportVectorClassifier : the separating hyperplane with the widest margin, also for classes that overlap.
+    SupportVectorClassifier : The separating hyperplane with the widest margin, also for classes that overlap.
 
     References
     ----------
@@ -159,8 +159,9 @@ class Perceptron(StreamingMixin, BinaryLearner):
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows, in the order of training.
         y : array-like of shape (n_rows,)
-            Class labels.
+            The class of each row.
 
         Returns
         -------
@@ -178,10 +179,12 @@ class Perceptron(StreamingMixin, BinaryLearner):
 
         Parameters
         ----------
-        X, y
-            As in `fit`.
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows, each visited once.
+        y : array-like of shape (n_rows,)
+            Labels, as in `fit`.
         classes : array-like, default=None
-            All classes that will ever come, in the first call; without it, those of the first ``y``.
+            What labels there will ever be, in the first call; without it, those of the first ``y``.
 
         Returns
         -------
@@ -192,7 +195,20 @@ class Perceptron(StreamingMixin, BinaryLearner):
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
         if first:
             self.codebook_ = self._make_codebook(len(self.classes_))
-        passed = self._passed(data, [None] * self.codebook_.n_columns if first else self.walks_)
+        table, settings = RowBlocks(data.rows), self._settings()
+
+        def one_more_pass(task: tuple[int, PerceptronState | None]) -> tuple[PerceptronState, list[PerceptronUpdate]]:
+            column, walk = task
+            epoch = 1 if walk is None else walk.epochs + 1
+            form = PrimalPerceptron(table, self._problem(data, column), settings, walk)
+            form.pass_over(epoch)
+            return form.reached(epoch), form.trace
+
+        before = [None] * self.codebook_.n_columns if first else self.walks_
+        passed = side_by_side(one_more_pass, list(enumerate(before)), self.n_jobs)
+        finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)
+        if not finite.all():
+            table.refuse_column(int(np.argmin(finite)))
         for name in {"_training", "mistakes_", "converged_", "alpha_", "trace_"} & set(vars(self)):
             delattr(self, name)  # only training to the end can tell
         self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
@@ -202,6 +218,10 @@ class Perceptron(StreamingMixin, BinaryLearner):
         """The bound on the number of updates beside those made; one for each binary problem of more than two classes.
 
         Needs the rows of `fit`, and computes the widest margin between the classes from them.
+
+        Returns
+        -------
+        PerceptronCertificate, or list with one for each binary problem
         """
         check_is_fitted(self, "rule_")
         if not hasattr(self, "_training"):
@@ -267,25 +287,6 @@ class Perceptron(StreamingMixin, BinaryLearner):
             )
         gram = gram_matrix(table, settings.fit_intercept)
         return lambda problem: DualPerceptron(table, problem, settings, gram)
-
-    def _passed(
-        self, data: LabelledRows, walks: Sequence[PerceptronState | None]
-    ) -> list[tuple[PerceptronState, list[PerceptronUpdate]]]:
-        """Each binary problem after one more pass."""
-        table, settings = RowBlocks(data.rows), self._settings()
-
-        def go_on(task: tuple[int, PerceptronState | None]) -> tuple[PerceptronState, list[PerceptronUpdate]]:
-            column, walk = task
-            epoch = 1 if walk is None else walk.epochs + 1
-            form = PrimalPerceptron(table, self._problem(data, column), settings, walk)
-            form.pass_over(epoch)
-            return form.reached(epoch), form.trace
-
-        passed = side_by_side(go_on, list(enumerate(walks)), self.n_jobs)
-        finite = np.isfinite([walk.weights for walk, _ in passed]).all(axis=0)
-        if not finite.all():
-            table.refuse_column(int(np.argmin(finite)))
-        return passed
 
     def _keep(self, solutions: list[PerceptronRun], codes: Array) -> None:  # noqa: ARG002
         self._keep_walks([one.reached for one in solutions], [one.trace for one in solutions])

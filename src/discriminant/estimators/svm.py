@@ -114,8 +114,8 @@ class SupportVectorClassifier(BinaryLearner):
 
     See Also
     --------
-    OneVsOne : the machines of the pairs as models of their own.
-    Perceptron : some separating hyperplane instead of the one with the widest margin.
+    OneVsOne : The machines of the pairs as models of their own.
+    Perceptron : Some separating hyperplane instead of the one with the widest margin.
 
     References
     ----------
@@ -149,13 +149,26 @@ class SupportVectorClassifier(BinaryLearner):
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the hyperplane of each binary problem, and learn the calibration if there is to be one.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Numbers. Columns of like size make for quick and exact solutions.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Multiplies C: weight 3 counts like three such rows.
+
+        Returns
+        -------
+        self
+        """
         with all_or_nothing(self):
             super().fit(X, y, sample_weight)
             if self.calibration is not None:
                 self.calibrated_ = self._calibrated(X, self._training)
         return self
-
-    fit.__doc__ = BinaryLearner.fit.__doc__
 
     @property
     def _solves_apart(self) -> bool:
@@ -163,7 +176,17 @@ class SupportVectorClassifier(BinaryLearner):
 
     @available_if(_calibrated)
     def predict_proba(self, X: Any) -> Array:
-        """Calibrated probabilities of the classes, columns in the order of ``classes_``."""
+        """Calibrated probabilities of the classes, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
         self._ready()
         if not hasattr(self, "calibrated_"):
             raise NotReadyError(
@@ -280,9 +303,8 @@ class SupportVectorClassifier(BinaryLearner):
     def _solved(self, data: LabelledRows, column: int) -> MarginFit:
         """The solution of a binary problem; rows of weight 0 take no part in finding it."""
         chosen, side = self.codebook_.targets(data.codes, column)
-        rows = np.arange(data.n_rows) if chosen is None else chosen
-        part = data if chosen is None else data.take(rows)
-        part = LabelledRows(part.rows, data.classes[:2], (side > 0).astype(part.codes.dtype), part.weight)
+        rows, part = (np.arange(data.n_rows), data) if chosen is None else (chosen, data.take(chosen))
+        part = replace(part, classes=data.classes[:2], codes=(side > 0).astype(part.codes.dtype))
         counted = np.flatnonzero(np.ones(len(rows)) if part.weight is None else part.weight)
         if len(counted) == len(rows):
             return self._fitted(part, rows, column)
@@ -292,12 +314,10 @@ class SupportVectorClassifier(BinaryLearner):
         """The solution of a binary problem with these ``rows`` of the table."""
         if self.margin == "hard":
             return self._hard(data, rows, column)
-        squared, fit_intercept = self.loss == "squared_hinge", bool(self.fit_intercept)
-        problem = MarginProblem(data, float(self.C), squared, fit_intercept, self.n_jobs)
+        squared, seed = self.loss == "squared_hinge", 0 if self.random_state is None else self._seed()
+        problem = MarginProblem(data, float(self.C), squared, bool(self.fit_intercept), self.n_jobs)
         with np.errstate(all="ignore"):  # what overflows shows in the result
-            return soft_margin(
-                problem, self.solver, self.tol, self.max_iter, 0 if self.random_state is None else self._seed()
-            )
+            return soft_margin(problem, self.solver, self.tol, self.max_iter, seed)
 
     def _hard(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
         try:

@@ -6,7 +6,7 @@ linear function of ``theta``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import factorised
 from ..objective import Objective, Pass
-from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value
+from ..results import Result, aligned, count, decimal, jsonable, number, p_value
 from ..solvers.smooth import line_search
 
 Array = np.ndarray[Any, Any]
@@ -247,9 +247,6 @@ class Summary(Result):
     def pseudo_r2(self) -> float:
         """McFadden's share of the log-likelihood that the columns explain."""
         return 1 - self.log_likelihood / self.null_log_likelihood
-
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return columns_of(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         fit = {name: getattr(self, name) for name in ("deviance", "null_deviance", "aic", "bic", "pseudo_r2")}

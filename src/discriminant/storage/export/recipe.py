@@ -183,7 +183,7 @@ def _coded_parts(rule: CodebookRule, model: Any) -> tuple[tuple[RulePart, ...], 
         )
     own = 0.5 * book.matrix if book.n_classes == 2 else book.own
     linear = LinearRule(columns.centre, own @ columns.coef, own @ columns.constants)
-    return _one_part(linear if rule.present is None else linear.spread_over(rule.present), model)
+    return _one_part(linear, model)
 
 
 _PARTS: dict[type, Callable[[Any, Any], tuple[tuple[RulePart, ...], list[str]]]] = {
