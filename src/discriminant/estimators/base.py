@@ -9,14 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils.metadata_routing import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
@@ -236,10 +229,10 @@ def check_learned(model: Any) -> None:
     """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
     learned = vars(model)
     classes, count, names = (learned.get(name) for name in ("classes_", "n_features_in_", "feature_names_in_"))
-    if classes is not None:
-        require(isinstance(classes, np.ndarray) and classes.ndim == 1, model, "classes_ is no list of classes")
-    if "n_features_in_" in learned:
-        require(type(count) is int and count > 0, model, "n_features_in_ is no number of columns")
+    one_list = classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)
+    require(one_list, model, "classes_ is no list of classes")
+    counted = "n_features_in_" not in learned or (type(count) is int and count > 0)
+    require(counted, model, "n_features_in_ is no number of columns")
     if names is not None:
         named = isinstance(names, np.ndarray) and names.shape == (count,) and all(isinstance(n, str) for n in names)
         require(named, model, "feature_names_in_ does not name each column")
@@ -306,19 +299,23 @@ class PosteriorClassifier(RuleClassifier):
 class MetaClassifierMixin(MetaEstimatorMixin):
     """A classifier that hands what its ``fit`` is given on to the classifier it wraps, by scikit-learn's routing."""
 
-    __metadata_request__fit: ClassVar = {"sample_weight": UNUSED}  # not for itself: the wrapped classifier requests it
-    __metadata_request__partial_fit: ClassVar = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar = {
+        "sample_weight": routing.UNUSED
+    }  # not for itself: the wrapped classifier requests it
+    __metadata_request__partial_fit: ClassVar = {"sample_weight": routing.UNUSED}
     estimator: Any
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> routing.MetadataRouter:
         """What is handed on to which method, see scikit-learn's guide to metadata routing.
 
         Returns
         -------
         MetadataRouter
         """
-        methods = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
-        return MetadataRouter(owner=self).add(estimator=self._routed_to(), method_mapping=methods)
+        methods = (
+            routing.MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
+        )
+        return routing.MetadataRouter(owner=self).add(estimator=self._routed_to(), method_mapping=methods)
 
     def _routed_to(self) -> Any:
         """The classifier that is given the metadata."""
@@ -327,9 +324,9 @@ class MetaClassifierMixin(MetaEstimatorMixin):
     def _routed(self, method: str, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """What the wrapped classifier is given: what it requests, or the weights where routing is not enabled."""
         given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
-        if _routing_enabled():
-            return dict(process_routing(self, method, **given).estimator[method])
-        _raise_for_params(params, self, method)
+        if routing._routing_enabled():
+            return dict(routing.process_routing(self, method, **given).estimator[method])
+        routing._raise_for_params(params, self, method)
         if given and not has_fit_parameter(self.estimator, "sample_weight"):
             raise WeightError(f"{type(self.estimator).__name__} does not take sample_weight: leave the weights out.")
         return given

@@ -293,7 +293,7 @@ def contributions(
     changed = np.where(own == np.asarray(sources)[:, None], at_means, x)
     scores = _class_scores(model, np.vstack((x, at_means, changed)))
     labels = [plain(label) for label in model.classes_]
-    best = labels.index(plain(model.predict(x[None] if not sp.issparse(row) else row)[0]))
+    best = labels.index(plain(model.predict(row if sp.issparse(row) else x[None])[0]))
     rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
     lead = scores[:, best] - scores[:, rival]
     given = dict(zip(own.tolist(), x.tolist(), strict=True)) if values is None else values

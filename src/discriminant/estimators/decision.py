@@ -260,14 +260,9 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
             kept = kept_priors(self.estimator_)
             if kept is not None:
                 return check_priors(kept, self.classes_)
-            share = _reweighted(share, self.classes_, getattr(innermost(self.estimator_), "class_weight", None))
+            class_weight = getattr(innermost(self.estimator_), "class_weight", None)
+            if isinstance(class_weight, str):  # by name they are all balanced
+                share = np.ones(len(share))
+            elif class_weight is not None:
+                share *= [class_weight.get(label, 1.0) for label in self.classes_.tolist()]
         return share / share.sum()
-
-
-def _reweighted(share: Array, classes: Array, class_weight: Any) -> Array:
-    """Shares of the classes as a classifier with this ``class_weight`` sees them; by name they are all balanced."""
-    if class_weight is None:
-        return share
-    if isinstance(class_weight, str):
-        return np.ones(len(share))
-    return share * [class_weight.get(label, 1.0) for label in classes.tolist()]

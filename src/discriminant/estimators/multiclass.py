@@ -23,26 +23,13 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from .. import multiclass as codebooks
 from ..data import LabelledRows, Rows, as_rows
 from ..data.checks import check_choice, require
 from ..data.rows import array_from, as_frame
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting
-from ..multiclass import (
-    LOSSES,
-    Ambiguity,
-    Codebook,
-    CodebookRule,
-    Decoding,
-    DecodingLoss,
-    ambiguous,
-    dense_code,
-    exhaustive_code,
-    one_vs_one,
-    one_vs_rest,
-    one_vs_rest_default,
-    sparse_code,
-)
+from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss
 from ..results import shown
 from ..rules import LinearRule
 from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, class_weights, refuse_weightless
@@ -53,8 +40,8 @@ _SURE = 1.0 - float(np.finfo(np.float64).epsneg)
 #: Nothing but a sign, which half of it still has.
 _ABOVE_0 = float(np.finfo(np.float64).tiny)
 _SCHEMES: dict[str, tuple[Callable[[int], Codebook], Decoding]] = {
-    "one-vs-rest": (one_vs_rest, "confidence"),
-    "one-vs-one": (one_vs_one, "votes+confidence"),
+    "one-vs-rest": (codebooks.one_vs_rest, "confidence"),
+    "one-vs-one": (codebooks.one_vs_one, "votes+confidence"),
 }
 
 
@@ -96,7 +83,8 @@ class CodebookClassifier(RuleClassifier):
         candidates = np.empty((rows.n_rows, len(self.classes_)), dtype=bool)
 
         def write(block: Any, where: slice) -> None:
-            candidates[where] = ambiguous(read.columns.scores(block), read.codebook, self._counted_by).candidates
+            scores = read.columns.scores(block)
+            candidates[where] = codebooks.ambiguous(scores, read.codebook, self._counted_by).candidates
 
         try:
             map_rows(rows, write, self.n_jobs)
@@ -455,7 +443,7 @@ class OneVsRest(CodebookMetaClassifier):
         return np.divide(claims, total, out=equal, where=total > 0)
 
     def _make_codebook(self, n_classes: int) -> Codebook:
-        return one_vs_rest_default(n_classes) if self.vote else one_vs_rest(n_classes)
+        return codebooks.one_vs_rest_default(n_classes) if self.vote else codebooks.one_vs_rest(n_classes)
 
     def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.vote else "confidence"), "logistic"
@@ -524,7 +512,7 @@ class OneVsOne(CodebookMetaClassifier):
     _compares_scores = ("decision", "confidence")
 
     def _make_codebook(self, n_classes: int) -> Codebook:
-        return one_vs_one(n_classes)
+        return codebooks.one_vs_one(n_classes)
 
     def _decoding(self) -> tuple[Decoding, DecodingLoss]:
         return ("votes+confidence" if self.decision == "votes" else "confidence"), "logistic"
@@ -611,8 +599,8 @@ class OutputCode(CodebookMetaClassifier):
     def _make_codebook(self, n_classes: int) -> Codebook:
         if isinstance(self.code, str):
             if self.code == "exhaustive":
-                return exhaustive_code(n_classes)
-            maker = dense_code if self.code == "dense" else sparse_code
+                return codebooks.exhaustive_code(n_classes)
+            maker = codebooks.dense_code if self.code == "dense" else codebooks.sparse_code
             return maker(n_classes, self.random_state, self.length)
         codebook = self.code if isinstance(self.code, Codebook) else Codebook(self.code)
         if codebook.n_classes != n_classes:
@@ -629,7 +617,7 @@ class OutputCode(CodebookMetaClassifier):
         if isinstance(self.code, str) and self.code not in ("dense", "sparse", "exhaustive"):
             raise ParameterError(f"code must be 'dense', 'sparse', 'exhaustive' or a table, got {self.code!r}.")
         check_choice("decoding", self.decoding, ("hamming", "loss"))
-        check_choice("loss", self.loss, LOSSES)
+        check_choice("loss", self.loss, codebooks.LOSSES)
         if self.length is not None and not (isinstance(self.code, str) and self.code in ("dense", "sparse")):
             raise ParameterError("length is for dense and sparse codes; this one has a length of its own.")
         super()._check_parameters()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -15,20 +14,7 @@ from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
-from ..margins.perceptron import (
-    DualPerceptron,
-    PerceptronCertificate,
-    PerceptronRun,
-    PerceptronSettings,
-    PerceptronState,
-    PerceptronUpdate,
-    PrimalPerceptron,
-    RowBlocks,
-    TwoSides,
-    certified,
-    gram_matrix,
-    train,
-)
+from ..margins import perceptron as training
 from ..results import shown
 from ..rules import LinearRule
 from .base import StreamingMixin
@@ -195,12 +181,14 @@ class Perceptron(StreamingMixin, BinaryLearner):
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
         if first:
             self.codebook_ = self._make_codebook(len(self.classes_))
-        table, settings = RowBlocks(data.rows), self._settings()
+        table, settings = training.RowBlocks(data.rows), self._settings()
 
-        def one_more_pass(task: tuple[int, PerceptronState | None]) -> tuple[PerceptronState, list[PerceptronUpdate]]:
+        def one_more_pass(
+            task: tuple[int, training.PerceptronState | None],
+        ) -> tuple[training.PerceptronState, list[training.PerceptronUpdate]]:
             column, walk = task
             epoch = 1 if walk is None else walk.epochs + 1
-            form = PrimalPerceptron(table, self._problem(data, column), settings, walk)
+            form = training.PrimalPerceptron(table, self._problem(data, column), settings, walk)
             form.pass_over(epoch)
             return form.reached(epoch), form.trace
 
@@ -214,7 +202,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
         self._keep_walks([walk for walk, _ in passed], [steps for _, steps in passed])
         self._set_rule(self._linear([walk.read(self.average) for walk in self.walks_]))
 
-    def certificate(self) -> PerceptronCertificate | list[PerceptronCertificate]:
+    def certificate(self) -> training.PerceptronCertificate | list[training.PerceptronCertificate]:
         """The bound on the number of updates beside those made; one for each binary problem of more than two classes.
 
         Needs the rows of `fit`, and computes the widest margin between the classes from them.
@@ -243,8 +231,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
         check_number("eta", self.eta, 0, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
 
-    def _settings(self) -> PerceptronSettings:
-        return PerceptronSettings(
+    def _settings(self) -> training.PerceptronSettings:
+        return training.PerceptronSettings(
             nonpositive=self.rule == "nonpositive",
             eta=float(self.eta),
             fit_intercept=bool(self.fit_intercept),
@@ -255,48 +243,48 @@ class Perceptron(StreamingMixin, BinaryLearner):
             seed=self._seed() if self.shuffle else 0,
         )
 
-    def _problem(self, data: LabelledRows, column: int) -> TwoSides:
+    def _problem(self, data: LabelledRows, column: int) -> training.TwoSides:
         """The binary problem of a column of the codebook."""
         chosen, sides = self.codebook_.targets(data.codes, column)
-        return TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
+        return training.TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
 
-    def _solutions(self, data: LabelledRows) -> list[PerceptronRun]:
-        form = self._form(RowBlocks(data.rows))
-        columns = list(range(self.codebook_.n_columns))
-        return side_by_side(lambda column: train(form(self._problem(data, column))), columns, self.n_jobs)
+    def _solutions(self, data: LabelledRows) -> list[training.PerceptronRun]:
+        table, settings, gram = training.RowBlocks(data.rows), self._settings(), None
+        if self.form == "dual":
+            if data.n_rows > _MOST_DUAL_ROWS:
+                raise InputError(
+                    Setting("form", "dual"),
+                    f" keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
+                    f"{data.n_rows:,}. Use ",
+                    Setting("form", "primal"),
+                    ", which makes the same updates.",
+                )
+            gram = training.gram_matrix(table, settings.fit_intercept)
 
-    def _columns_of(self, solutions: list[PerceptronRun]) -> LinearRule:
+        def trained(column: int) -> training.PerceptronRun:
+            task = table, self._problem(data, column), settings
+            return training.train(
+                training.PrimalPerceptron(*task) if gram is None else training.DualPerceptron(*task, gram)
+            )
+
+        return side_by_side(trained, list(range(self.codebook_.n_columns)), self.n_jobs)
+
+    def _columns_of(self, solutions: list[training.PerceptronRun]) -> LinearRule:
         return self._linear([one.weights for one in solutions])
 
     def _linear(self, weights: list[Array]) -> LinearRule:
         coef = np.array([one[:-1] for one in weights])
         return LinearRule(np.zeros(coef.shape[1]), coef, np.array([one[-1] for one in weights]))
 
-    def _form(self, table: RowBlocks) -> Callable[[TwoSides], PrimalPerceptron]:
-        """What makes the form in which a binary problem is trained."""
-        settings = self._settings()
-        if self.form == "primal":
-            return lambda problem: PrimalPerceptron(table, problem, settings)
-        if table.rows.n_rows > _MOST_DUAL_ROWS:
-            raise InputError(
-                Setting("form", "dual"),
-                f" keeps the products of every two rows, and is for at most {_MOST_DUAL_ROWS:,} rows; X has "
-                f"{table.rows.n_rows:,}. Use ",
-                Setting("form", "primal"),
-                ", which makes the same updates.",
-            )
-        gram = gram_matrix(table, settings.fit_intercept)
-        return lambda problem: DualPerceptron(table, problem, settings, gram)
-
-    def _keep(self, solutions: list[PerceptronRun], codes: Array) -> None:  # noqa: ARG002
+    def _keep(self, solutions: list[training.PerceptronRun], codes: Array) -> None:  # noqa: ARG002
         self._keep_walks([one.reached for one in solutions], [one.trace for one in solutions])
         self.mistakes_ = self._one_or_each([one.mistakes for one in solutions])
         self.converged_ = all(one.converged for one in solutions)
         if self.form == "dual":
             self.alpha_ = self._one_or_each([one.alpha for one in solutions])
 
-    def _keep_walks(self, walks: list[PerceptronState], traces: list[list[PerceptronUpdate]]) -> None:
-        self.walks_: list[PerceptronState] = walks
+    def _keep_walks(self, walks: list[training.PerceptronState], traces: list[list[training.PerceptronUpdate]]) -> None:
+        self.walks_: list[training.PerceptronState] = walks
         self.n_iter_ = max(walk.epochs for walk in walks)
         self.updates_ = self._one_or_each([walk.updates for walk in walks])
         if self.trace:
@@ -308,7 +296,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
             return "linear_separability(X, y)"
         return f"linear_separability(X, y == {shown(self.classes_[column])})"
 
-    def _warn_unsolved(self, solutions: list[PerceptronRun]) -> None:
+    def _warn_unsolved(self, solutions: list[training.PerceptronRun]) -> None:
         failed = [column for column, one in enumerate(solutions) if not one.converged]
         if not failed or self.average:
             return
@@ -329,11 +317,11 @@ class Perceptron(StreamingMixin, BinaryLearner):
             ConvergenceWarning,
         )  # fmt: skip
 
-    def _certificate(self, data: LabelledRows, column: int) -> PerceptronCertificate:
+    def _certificate(self, data: LabelledRows, column: int) -> training.PerceptronCertificate:
         problem, walk = self._problem(data, column), self.walks_[column]
         block = data.rows.take(problem.chosen)
         try:
-            return certified(block, problem.sides, walk.weights, walk.updates, bool(self.fit_intercept))
+            return training.certified(block, problem.sides, walk.weights, walk.updates, bool(self.fit_intercept))
         except DegenerateDataError as error:
             plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
             raise DegenerateDataError(

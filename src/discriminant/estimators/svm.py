@@ -197,23 +197,20 @@ class SupportVectorClassifier(BinaryLearner):
     @property
     def support_(self) -> Array:
         """The rows with a multiplier above 0 in some binary problem, in ascending order."""
-        check_is_fitted(self, "_codes_")
-        supporting = np.zeros(len(self._codes_), dtype=bool)
-        for _, rows, _, where in self._problems():
-            supporting[rows] |= self._alpha_[where] > 0
-        return np.flatnonzero(supporting)
+        return np.unique(self._multipliers().indices)
 
     @property
     def dual_coef_(self) -> Array:
         """The multipliers of the support vectors times y, a row for each binary problem."""
-        support = self.support_
-        place = np.zeros(len(self._codes_), dtype=np.intp)
-        place[support] = np.arange(len(support))
-        coef = np.zeros((self.codebook_.n_columns, len(support)))
-        for column, rows, side, where in self._problems():
-            used = self._alpha_[where] > 0
-            coef[column, place[rows][used]] = (self._alpha_[where] * side)[used]
-        return coef
+        multipliers = self._multipliers()
+        return multipliers[:, np.unique(multipliers.indices)].toarray()
+
+    def _multipliers(self) -> sp.csr_array:
+        """The multipliers above 0 times y, of each row in each binary problem."""
+        check_is_fitted(self, "_codes_")
+        used, (column, row, side) = self._alpha_ > 0, self._places()
+        shape = self.codebook_.n_columns, len(self._codes_)
+        return sp.csr_array(((self._alpha_ * side)[used], (column[used], row[used])), shape)
 
     @property
     def n_support_(self) -> Array:
@@ -226,17 +223,15 @@ class SupportVectorClassifier(BinaryLearner):
         """The slack of each row; of many classes, in each binary problem, NaN where it takes no part."""
         check_is_fitted(self, "_codes_")
         slacks = np.full((self.codebook_.n_columns, len(self._codes_)), np.nan)
-        for column, rows, _, where in self._problems():
-            slacks[column, rows] = self._slack_[where]
+        column, row, _ = self._places()
+        slacks[column, row] = self._slack_
         return slacks[0] if len(self.classes_) == 2 else slacks
 
-    def _problems(self) -> Iterator[tuple[int, Any, Array, slice]]:
-        """Of each binary problem: its number, rows and sides, and where its rows are in ``_alpha_``."""
-        start = 0
-        for column in range(self.codebook_.n_columns):
-            rows, side = self.codebook_.targets(self._codes_, column)
-            yield column, slice(None) if rows is None else rows, side, slice(start, start + len(side))
-            start += len(side)
+    def _places(self) -> tuple[Array, Array, Array]:
+        """Binary problem, row and side of each entry of ``_alpha_``."""
+        sides = self.codebook_.matrix.T[:, self._codes_]
+        column, row = np.nonzero(sides)
+        return column, row, sides[column, row]
 
     @property
     def support_vectors_(self) -> Any:
