@@ -214,7 +214,7 @@ class Result:
     """
 
     def _columns(self) -> Mapping[str, Any]:
-        """The main table; by default the records of a list ``rows``, else one row of the fields that hold a single value.
+        """The main table; by default the records of a list ``rows``, else one row of the fields with a single value.
 
         An ``interval`` is two of them, its ends.
         """
