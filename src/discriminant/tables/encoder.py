@@ -27,16 +27,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    missing : {"indicator", "refuse"}
+    missing : {"indicator", "refuse"}, default="indicator"
         Missing numbers become the mean, and a column more marks them; missing categories are a level of their own. Or
         refuse them.
     drop : list of str, optional
         Columns to leave out.
     types : dict, optional
         What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
-    max_levels : int
+    max_levels : int, default=50
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
-    rare : int
+    rare : int, default=5
         What fewer rows than this have is not learned from, see `read_training`; 1 keeps everything.
 
     Attributes
@@ -47,6 +47,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns that were left out, and what else is worth knowing.
     n_features_in_, feature_names_in_
         The columns of the table.
+
+    See Also
+    --------
+    read_training : Reads and codes a labelled table in one call.
+    Schema : What was learned, with a method that codes rows in batches.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : frame or array-like of shape (n_rows, n_columns)
+            The training table.
         y : array-like of shape (n_rows,), optional
             Class labels; with them, columns that give the label away are found.
 
@@ -119,6 +125,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : frame or array-like of shape (n_rows, n_columns)
+            Rows with the columns of the training table.
 
         Returns
         -------
@@ -133,7 +140,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return coded
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the coded columns."""
+        """The names of the coded columns.
+
+        Parameters
+        ----------
+        input_features : list of str, optional
+            If given, the names of the training columns in their order.
+
+        Returns
+        -------
+        array of str
+        """
         check_is_fitted(self)
         if input_features is not None:
             known = [column.name for column in self.schema_.columns]

@@ -279,19 +279,25 @@ class EncodingReport:
 class Schema:
     """How the rows of a table become rows of numbers, the same way in training and in prediction.
 
-    Attributes
+    Parameters
     ----------
     columns : tuple of Column
         Every column but the target, weights and groups, used or not.
-    target : Target or None
-    missing : {"indicator", "drop", "refuse"}
+    target : Target, optional
+        The column of classes and the classes of the training rows.
+    missing : {"indicator", "drop", "refuse"}, default="indicator"
         What is done about missing values.
-    missing_codes : tuple of str
+    missing_codes : tuple of str, default=MISSING_CODES
         Texts that count as missing unless they are levels.
-    width : int or None
+    width : int, optional
         The number of columns of a sparse (SVMlight) table, which has no named columns.
-    first : int
+    first : int, default=0
         The number of the first of them: 1 where no row has a column 0.
+
+    See Also
+    --------
+    read_training : Learns the schema of a table.
+    TableEncoder : The same as a transformer of scikit-learn.
 
     Examples
     --------
@@ -353,9 +359,10 @@ class Schema:
         Parameters
         ----------
         batch : pyarrow table or record batch, pandas or polars frame, or SparseBatch
-        absent : {"refuse", "missing"}
+            Rows under the names of the training columns, in any order.
+        absent : {"refuse", "missing"}, default="refuse"
             What to do about columns the batch has not got: an error, or take all their values as missing.
-        first_row : int
+        first_row : int, default=0
             The number of the first row, for messages.
 
         Returns
@@ -386,11 +393,32 @@ class Schema:
         return out, report
 
     def rows(self, X: Any) -> Rows:
-        """Coded rows with the names of their columns, for a model that knows its columns by name."""
+        """Coded rows with the names of their columns, for a model that knows its columns by name.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_rows, len(names))
+            What `encode_batch` gave.
+
+        Returns
+        -------
+        Rows
+        """
         return as_rows(X, self.names)
 
     def labels(self, batch: Any) -> tuple[Any, Any]:
-        """The class of each row of a batch, and which rows have one; classes that the training lacked are an error."""
+        """The class of each row of a batch, and which rows have one; classes that the training lacked are an error.
+
+        Parameters
+        ----------
+        batch : pyarrow table or record batch, frame, or SparseBatch
+            Rows with the column of classes.
+
+        Returns
+        -------
+        labels : array of shape (n_labelled,)
+        present : array of bool of shape (n_rows,)
+        """
         if self.target is None:
             raise InputError("The table this schema was learned from had no target.")
         target = self.target
@@ -411,12 +439,27 @@ class Schema:
         return labels, present
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema as plain values that JSON can hold."""
+        """The schema as plain values that JSON can hold.
+
+        Returns
+        -------
+        dict
+        """
         return {"version": _VERSION, **asdict(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
-        """The schema of which `to_dict` gave these values."""
+        """The schema of which `to_dict` gave these values.
+
+        Parameters
+        ----------
+        values : dict
+            Lists may stand for tuples, as JSON has them.
+
+        Returns
+        -------
+        Schema
+        """
         try:
             if values["version"] != _VERSION:
                 raise InputError(
@@ -432,7 +475,12 @@ class Schema:
             raise InputError(f"These values are not those of a schema: {error!r}. Use Schema.to_dict().") from error
 
     def describe(self) -> str:
-        """One line for each column, and one for the target."""
+        """One line for each column, and one for the target.
+
+        Returns
+        -------
+        str
+        """
         lines = [column.describe() for column in self.columns]
         if self.width is not None:
             lines.append(f"{self.width:,} numbered columns")

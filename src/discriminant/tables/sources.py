@@ -576,13 +576,17 @@ def open_table(
         Read only these, and the target.
     types : dict, optional
         What columns are, where it should not be found out: ``"number"``, ``"category"`` or ``"boolean"``.
-    on_ragged : {"refuse", "skip"}
+    on_ragged : {"refuse", "skip"}, default="refuse"
         What to do with lines that have another number of values: an error, or leave them out and count them.
 
     Returns
     -------
     TableReader
         With ``read()``, ``batches(rows)``, ``columns``, ``dialect`` and ``fingerprint``.
+
+    See Also
+    --------
+    read_training : Opens a table and codes its rows as numbers.
 
     Examples
     --------

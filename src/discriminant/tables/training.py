@@ -515,18 +515,18 @@ def read_training(
         A table opened before, with its dialect put right, or a file or frame.
     target : str, optional
         The column of classes; not needed if the table was opened with it.
-    missing : {"indicator", "drop", "refuse"}
+    missing : {"indicator", "drop", "refuse"}, default="indicator"
         Missing numbers become the mean, and a column more marks them; missing categories are a level of their own. Or
         leave out incomplete rows, or refuse them.
-    drop : list of str
+    drop : list of str, default=()
         Columns to leave out.
     types : dict, optional
         What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
     weights, groups : str, optional
         Columns of row weights, and of groups that belong together in validation.
-    max_levels : int
+    max_levels : int, default=50
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
-    rare : int
+    rare : int, default=5
         Levels of fewer rows than this count as ``(other)``, or as the reference level where all of them together have
         fewer; numbers that differ from their most frequent value in fewer rows are left out, and so are marks of fewer
         missing values. A twentieth of the rows is never rare; 1 keeps everything.
@@ -534,6 +534,12 @@ def read_training(
     Returns
     -------
     TrainingTable
+        With rows ``X``, labels ``y``, ``schema`` and ``findings``.
+
+    See Also
+    --------
+    open_table : Opens a table with its dialect put right.
+    TableEncoder : Codes frames as a step of a scikit-learn pipeline.
 
     Examples
     --------
