@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, LabelError, ParameterError, Part, Setting, WeightError
-from ..results import plain, quoted, shown
+from ..results import plain, shown
 
 Array = np.ndarray[Any, Any]
 
@@ -54,7 +54,10 @@ def sorted_classes(classes: Any) -> Array:
 def _checked_labels(y: Any, n_rows: int) -> Array:
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
-    labels = _array_of(y)
+    labels = np.asarray(y)
+    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):  # text is not made of what is not text
+        objects = np.asarray(y, dtype=object)
+        labels = labels if all(isinstance(label, (str, bytes)) for label in objects.ravel()) else objects
     if labels.ndim != 1:
         try:
             from sklearn.utils.validation import column_or_1d  # slow to load
@@ -71,16 +74,6 @@ def _checked_labels(y: Any, n_rows: int) -> Array:
         _refuse_continuous(labels)
     elif labels.dtype.kind not in "iubUSO":
         raise LabelError(f"Unknown label type: {labels.dtype}. Labels may be strings, integers or booleans.")
-    return labels
-
-
-def _array_of(y: Any) -> Array:
-    """The labels as an array; text is not made of what is not text."""
-    labels = np.asarray(y)
-    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        objects = np.asarray(y, dtype=object)
-        if not all(isinstance(label, (str, bytes)) for label in objects.ravel()):
-            return objects
     return labels
 
 
@@ -140,21 +133,16 @@ def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
     values = labels.tolist()
     distinct = set(values)
     if labels.dtype == object and any(map(is_missing, distinct)):
-        _refuse_missing(values)
+        row = next(row for row, value in enumerate(values) if is_missing(value))
+        raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
     try:
         ordered = sorted(distinct)
     except TypeError as error:
         kinds = sorted({type(v).__name__ for v in distinct})
         raise LabelError(f"Labels mix types that have no common order ({', '.join(kinds)}): use one type.") from error
-    position = {value: code for code, value in enumerate(ordered)}
+    position = position_of(ordered)
     codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
     return np.array(ordered, dtype=labels.dtype), codes
-
-
-def _refuse_missing(values: list[Any]) -> None:
-    for row, value in enumerate(values):
-        if is_missing(value):
-            raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
 
 
 def is_missing(value: Any) -> bool:
@@ -164,12 +152,12 @@ def is_missing(value: Any) -> bool:
 
 
 def _positions(found: Array, classes: Array) -> Array:
-    position = {value: code for code, value in enumerate(classes.tolist())}
+    position = position_of(classes.tolist())
     unknown = [value for value in found.tolist() if value not in position]
     if unknown:
         raise LabelError(
-            f"Label {unknown[0]!r} is not among the classes of this model ({quoted(classes, 8)}). Classes must be "
-            "declared in the first call: partial_fit(X, y, classes=[...])."
+            f"Label {unknown[0]!r} is not among the classes of this model ({_listed(classes.tolist())}). Classes must "
+            "be declared in the first call: partial_fit(X, y, classes=[...])."
         )
     return np.array([position[value] for value in found.tolist()], dtype=np.int32)
 
@@ -208,7 +196,13 @@ def same_length(**columns: Any) -> None:
 def encoded(labels: Array) -> tuple[list[Any], Array]:
     """The labels that occur, and the number of each row's label among them."""
     if labels.dtype == object and len({type(label) for label in labels.tolist()}) > 1:
-        return _encoded_mixture(labels.tolist())
+        # Labels of several types, such as numbers beside the word "abstain", in the order they come.
+        position: dict[Any, int] = {}
+        codes = np.array([position.setdefault(label, len(position)) for label in labels.tolist()], np.int32)
+        missing = [row for row, label in enumerate(labels.tolist()) if is_missing(label)]
+        if missing:
+            raise LabelError(f"A label is missing (None or NaN): row {missing[0]}. Drop the rows without a label.")
+        return list(position), codes
     found, codes = encode_labels(labels, len(labels))
     return found.tolist(), codes
 
@@ -224,11 +218,14 @@ def codes_among(name: str, labels: Any, classes: Array, *remedy: Part) -> Array:
     return np.array([position[label] for label in found], dtype=np.int32)[codes]
 
 
+def _listed(classes: list[Any]) -> str:
+    return ", ".join(map(repr, classes[:8])) + (", ..." if len(classes) > 8 else "")
+
+
 def unknown_label(name: str, label: Any, classes: list[Any], *more: Part) -> LabelError:
     """The error that names a label which is not among the classes."""
-    listed = ", ".join(map(repr, classes[:8])) + (", ..." if len(classes) > 8 else "")
-    where = (" (", *more, ")") if more else ()
-    return LabelError(f"{name} has the label {shown(label)}, which is not among the classes {listed}", *where, ".")
+    where = (" (", *more, ").") if more else (".",)
+    return LabelError(f"{name} has the label {shown(label)}, which is not among the classes {_listed(classes)}", *where)
 
 
 def ordered(*groups: list[Any]) -> list[Any]:
@@ -248,24 +245,14 @@ def position_of(labels: list[Any]) -> dict[Any, int]:
     return {label: place for place, label in enumerate(labels)}
 
 
-def _encoded_mixture(values: list[Any]) -> tuple[list[Any], Array]:
-    """Labels of several types, such as numbers beside the word "abstain", in the order they come."""
-    position: dict[Any, int] = {}
-    codes = np.fromiter((position.setdefault(value, len(position)) for value in values), np.int32, len(values))
-    missing = [row for row, value in enumerate(values) if is_missing(value)]
-    if missing:
-        raise LabelError(f"A label is missing (None or NaN): row {missing[0]}. Drop the rows without a label.")
-    return list(position), codes
-
-
 def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:
     """Known parts of the scores as float64: one for each row, or one for each row and class."""
     if offset is None:
         return None
     values = np.asarray(offset, dtype=np.float64)
-    wanted = [(n_rows,)] if n_classes == 2 else [(n_rows, n_classes)]
-    if values.shape not in wanted:
-        raise InputError(f"offset must have shape {wanted[0]}, got {values.shape}.")
+    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+    if values.shape != shape:
+        raise InputError(f"offset must have shape {shape}, got {values.shape}.")
     if not np.isfinite(values).all():
         raise InputError(f"offset contains NaN or infinity: row {int(np.argwhere(~np.isfinite(values))[0][0])}.")
     return values

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, Literal, Self, get_args
 
 import narwhals.stable.v2 as nw
@@ -256,7 +256,10 @@ def as_rows(X: Any, names: Sequence[str] | None = None) -> Rows:
         rows = FrameRows(frame)
     else:
         rows = DenseRows(_numeric_table(array_from(X)), names)
-    _refuse_empty(rows)
+    if 0 in rows.shape:
+        what = "feature(s)" if rows.n_columns == 0 else "sample(s)"
+        empty = "" if rows.n_columns == 0 else ": X is empty"
+        raise InputError(f"Found array with 0 {what} (shape={rows.shape}) while a minimum of 1 is required{empty}.")
     return rows
 
 
@@ -324,14 +327,6 @@ def _holds_numbers(frame: Any, name: str, dtype: Any) -> bool:
         return False
     values = frame[name].to_numpy()
     return all(isinstance(v, (int, float, np.number, np.bool_)) or is_missing(v) for v in values)
-
-
-def _refuse_empty(rows: Rows) -> None:
-    shape = (rows.n_rows, rows.n_columns)
-    if rows.n_columns == 0:
-        raise InputError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-    if rows.n_rows == 0:
-        raise InputError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required: X is empty.")
 
 
 Distribution = Literal["gaussian", "categorical", "bernoulli", "counts", "multinomial"]
@@ -413,26 +408,20 @@ class MixedRows(Rows):
             if places:
                 part = numbers if len(places) == numbers.shape[1] else numbers[:, places]
                 wrong = ~allowed(part.data if sp.issparse(part) else part)
-                if wrong.any():
-                    self._raise_wrong_value(part, wrong, places, start, kind, wanted)
-
-    def _raise_wrong_value(
-        self, part: Any, wrong: Array, places: list[int], start: int, kind: str, wanted: str
-    ) -> None:
-        if sp.issparse(part):
-            part = part.tocoo()
-            e = int(np.argmax(wrong))
-            row, place, value = int(part.row[e]), int(part.col[e]), part.data[e]
-        else:
-            row, place = (int(v) for v in np.argwhere(wrong)[0])
-            value = part[row, place]
-        if not np.isfinite(value):
-            self.refuse_nonfinite()
-        j = self.numeric_columns[places[place]]
-        raise InputError(
-            f"{self.column_label(j).capitalize()} is read as {kind}, whose values are {wanted}; "
-            f"row {start + row} has {value:g}. Give the column another distribution."
-        )
+                if not wrong.any():
+                    continue
+                if sp.issparse(part):
+                    entries, e = part.tocoo(), int(np.argmax(wrong))
+                    row, place, value = entries.row[e], entries.col[e], entries.data[e]
+                else:
+                    row, place = np.argwhere(wrong)[0]
+                    value = part[row, place]
+                if not np.isfinite(value):
+                    self.refuse_nonfinite()
+                raise InputError(
+                    f"{self.column_label(self.numeric_columns[places[place]]).capitalize()} is read as {kind}, whose "
+                    f"values are {wanted}; row {start + row} has {value:g}. Give the column another distribution."
+                )
 
 
 def column_distributions(
@@ -486,27 +475,17 @@ def as_table(X: Any) -> Any:
 def _by_type(table: Any) -> Iterator[Distribution]:
     if isinstance(table, nw.DataFrame):
         for name, dtype in table.schema.items():
-            yield _by_frame_type(name, dtype)
+            if dtype.is_temporal():
+                said = f"Column {name!r} holds dates or times ({dtype}). Turn it into numbers or categories first."
+                raise ColumnError(said)
+            yield "bernoulli" if dtype == nw.Boolean else "gaussian" if dtype.is_numeric() else "categorical"
     elif not sp.issparse(table) and table.dtype.kind in "OUS":
         for j in range(table.shape[1]):
-            yield "gaussian" if all(_is_number(v) for v in table[:, j].tolist()) else "categorical"
+            kinds = set(map(type, table[:, j].tolist()))
+            numbers = all(issubclass(kind, (int, float, np.number)) and kind is not bool for kind in kinds)
+            yield "gaussian" if numbers else "categorical"
     else:
-        for _ in range(table.shape[1]):
-            yield "gaussian"
-
-
-def _by_frame_type(name: str, dtype: Any) -> Distribution:
-    if dtype == nw.Boolean:
-        return "bernoulli"
-    if dtype.is_numeric():
-        return "gaussian"
-    if dtype.is_temporal():
-        raise ColumnError(f"Column {name!r} holds dates or times ({dtype}). Turn it into numbers or categories first.")
-    return "categorical"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        yield from repeat("gaussian", table.shape[1])
 
 
 @dataclass(frozen=True)
@@ -559,14 +538,11 @@ class LabelledRows:
     def spans(self) -> list[range]:
         return self.rows.spans
 
-    @cached_property
-    def _ones(self) -> Array:
-        return np.ones(min(self.rows.block_rows, self.n_rows))
-
     def blocks(self, span: range) -> Iterator[Block]:
         """The blocks of one span, in order."""
+        ones = np.ones(min(self.rows.block_rows, self.n_rows))
         for start, stop in self.rows.edges(span):
-            weight = self._ones[: stop - start] if self.weight is None else self.weight[start:stop]
+            weight = ones[: stop - start] if self.weight is None else self.weight[start:stop]
             yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start)
 
 

@@ -232,10 +232,8 @@ class DelimitedReader(TableReader):
 
     def _read(self) -> Any:
         self._begin()
-        try:
+        with suppress(CannotSplit):  # else it is read as a whole
             return joined(list(self._parsed_chunks()))
-        except CannotSplit:
-            pass  # it is read as a whole
         while True:
             try:
                 data = self._attempt(arrow_csv.read_csv)
@@ -253,13 +251,11 @@ class DelimitedReader(TableReader):
         """Batches; after a contradiction the file is read anew and the rows that are out already are left out."""
         self._begin()
         out = 0
-        try:
+        with suppress(CannotSplit):  # else the rest is read as Arrow reads it
             for piece in self._parsed_chunks(alike=True):
                 out += piece.num_rows
                 yield piece
             return
-        except CannotSplit:
-            pass  # the rest is read as Arrow reads it
         self._settings = replace(self._settings, line_breaks=self.dialect.quote is not None)
         while True:
             skip = out

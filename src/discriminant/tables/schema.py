@@ -344,9 +344,7 @@ class Schema:
     @cached_property
     def sparse(self) -> bool:
         """Whether rows are coded as a CSR matrix."""
-        if self.width is not None:
-            return True
-        return len(self.names) > _WIDE and len(self.used) <= _THIN * len(self.names)
+        return self.width is not None or (len(self.names) > _WIDE and len(self.used) <= _THIN * len(self.names))
 
     @property
     def types(self) -> dict[str, str]:

@@ -129,18 +129,16 @@ class InputFile:
             raise InputError(
                 f"{self.label} is {self.found}, which is not read here. Save the table as CSV or Parquet first."
             )
-        ending = _BY_ENDING.get(self.path.suffix.lower(), "any")
-        binary = ending not in ("text", "svmlight", "any")
-        if (binary and ending != self.found) or (ending in ("text", "svmlight") and self.found is not None):
+        ending = _BY_ENDING.get(self.path.suffix.lower())
+        promised = None if ending in ("text", "svmlight") else ending
+        if ending is not None and promised != self.found:
             raise InputError(
                 f"{self.label} is not what its name says: the name ends in {self.path.suffix}, the content "
                 f"{'is ' + self.found if self.found else 'looks like text'}. Rename the file by its content."
             )
-        if self.found is None:
-            return "text" if ending == "any" else ending
-        if self.found in COMPRESSIONS:
+        if self.compression:
             return _BY_ENDING.get(Path(self.path.stem).suffix.lower(), "text")
-        return self.found
+        return self.found or ending or "text"
 
 
 def open_source(source: Any) -> InputFile:
@@ -424,9 +422,8 @@ class _HashSink(io.RawIOBase):
 
 def is_text(kind: Any) -> bool:
     """Whether an arrow type is text, as it is or by codes."""
-    if pa.types.is_dictionary(kind):
-        return True
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    plain = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(plain or pa.types.is_dictionary(kind))
 
 
 def as_arrow(frame: Any) -> Any:

@@ -614,13 +614,11 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     )
 
 
-def _weights(values: Any, name: str) -> Array:
+def _weights(values: Any, name: str) -> Array | None:
     try:
-        weight = check_weights(np.asarray(values.to_numpy()), len(values))
+        return check_weights(np.asarray(values.to_numpy()), len(values))
     except WeightError as error:
         raise WeightError(f"Weights in column {name!r}: {error}") from error
-    assert weight is not None
-    return weight
 
 
 def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
@@ -642,7 +640,5 @@ def _sparse_training(table: SvmlightReader, target: Any, weights: Any, groups: A
     if rows.X.shape[1] == first:
         raise InputError(f"No column is left to learn from in {table.label}: its rows have labels only.")
     schema = Schema((), found, width=rows.X.shape[1] - first, first=first)
-    X, _ = schema.encode_batch(rows)
-    everything = np.arange(rows.num_rows)
-    y = np.array(found.classes)[classes]
-    return TrainingTable(X, y, classes, schema, tuple(findings), None, None, everything, 0)
+    X, y = schema.encode_batch(rows)[0], np.array(found.classes)[classes]
+    return TrainingTable(X, y, classes, schema, tuple(findings), None, None, np.arange(rows.num_rows), 0)
