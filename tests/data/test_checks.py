@@ -98,7 +98,7 @@ def test_codes_follow_the_declared_classes():
 
 
 def test_a_label_that_was_not_declared_is_named():
-    with pytest.raises(LabelError, match=r"'z' is not among the classes.*'a' and 'b'"):
+    with pytest.raises(LabelError, match=r"'z' is not among the classes.*'a', 'b'"):
         encode_labels(["a", "z"], 2, classes=np.array(["a", "b"]))
 
 
