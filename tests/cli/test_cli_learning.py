@@ -87,8 +87,7 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
 
 
 @pytest.mark.parametrize(
-    "model",
-    ["lda", "qda", "logistic", "svm", "naive-bayes", "gaussian-nb", "perceptron", "least-squares", "fisher"],
+    "model", ["lda", "qda", "logistic", "svm", "naive-bayes", "gaussian-nb", "perceptron", "least-squares", "fisher"]
 )
 def test_every_model_is_fitted_stored_used_and_explained(run, titanic, new_passengers, tmp_path, model):
     drop = [word for name in ("deck", "port", "name", "id") for word in ("--drop", name)]

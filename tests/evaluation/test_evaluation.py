@@ -190,11 +190,7 @@ def test_perfect_predictions_have_intervals_where_that_is_possible():
 
 @pytest.mark.parametrize(
     "model",
-    [
-        LinearDiscriminantAnalysis(),
-        GaussianNB(),
-        make_pipeline(StandardScaler(), OtherLogistic()),
-    ],
+    [LinearDiscriminantAnalysis(), GaussianNB(), make_pipeline(StandardScaler(), OtherLogistic())],
     ids=["ours", "naive Bayes", "pipeline"],
 )
 def test_models_with_probabilities(model):

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from discriminant.moments.covariance import (
-    CholeskyCovariance,
-    Scatter,
-    SpectralCovariance,
-    ThinScatter,
-    factorised,
-)
+from discriminant.moments.covariance import CholeskyCovariance, Scatter, SpectralCovariance, ThinScatter, factorised
 
 RNG = np.random.default_rng(0)
 ROOT = RNG.normal(size=(12, 20))

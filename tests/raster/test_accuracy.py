@@ -17,14 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation.confusion import ConfusionMatrix
-from discriminant.raster import (
-    area_adjusted_accuracy,
-    assess_map,
-    class_pixels,
-    map_accuracy,
-    open_areas,
-    open_image,
-)
+from discriminant.raster import area_adjusted_accuracy, assess_map, class_pixels, map_accuracy, open_areas, open_image
 from discriminant.raster.figures import area_estimates
 from helpers import REFERENCE, assert_reference, reference
 

@@ -173,9 +173,7 @@ def squared_distances(model, X, y, rows, chosen):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [*GAUSSIAN, LinearDiscriminantAnalysis(rank=1), SklearnQDA(store_covariance=True)],
-    ids=repr,
+    "model", [*GAUSSIAN, LinearDiscriminantAnalysis(rank=1), SklearnQDA(store_covariance=True)], ids=repr
 )
 @pytest.mark.parametrize("share", [0.5, 0.95])
 def test_pixels_far_from_their_class_are_rejected(tmp_path, model, share):

@@ -16,13 +16,7 @@ from report_cases import COSTS, HOSTILE, HOSTILE_COLUMN, KINDS, cancer, compared
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import ShuffleSplit
 
-from discriminant import (
-    DecisionClassifier,
-    GaussianNB,
-    LinearDiscriminantAnalysis,
-    LogisticRegression,
-    compare,
-)
+from discriminant import DecisionClassifier, GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
 from discriminant.errors import InputError, ParameterError
 from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.curves import rank

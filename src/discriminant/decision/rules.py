@@ -328,8 +328,8 @@ class Decision:
 
     See Also
     --------
-    DecisionClassifier : A model that decides so.
-    Posterior : What decisions rest on.
+    DecisionClassifier : Puts it behind a model.
+    Posterior : The probabilities that it takes.
 
     References
     ----------
@@ -394,7 +394,7 @@ class Decision:
         Parameters
         ----------
         posterior : Posterior, or array or frame of shape (n_rows, K)
-            What is known of each row.
+            What is known of each row, before priors are changed.
 
         Returns
         -------

@@ -124,7 +124,7 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
     See Also
     --------
     LogisticRegression.summary : The same of a logistic regression, with other references and covariances.
-    figures.coefficients : The table as a figure.
+    figures.coefficients : Draws this table.
 
     Examples
     --------
@@ -243,11 +243,7 @@ class Contributions(Result):
 
 
 def contributions(
-    model: Any,
-    row: Any,
-    means: Any,
-    columns: Sequence[str] | None = None,
-    values: Mapping[str, Any] | None = None,
+    model: Any, row: Any, means: Any, columns: Sequence[str] | None = None, values: Mapping[str, Any] | None = None
 ) -> Contributions:
     """How much the lead of the best class over the next would change if a column had its mean instead.
 
@@ -271,7 +267,7 @@ def contributions(
 
     See Also
     --------
-    coefficient_table : The coefficients of the model.
+    coefficient_table : The same model as a table.
 
     Examples
     --------

@@ -174,7 +174,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, frame or sparse matrix
-            Rows to classify.
+            Rows as the wrapped model takes them.
 
         Returns
         -------

@@ -387,7 +387,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
     tol : float, default=1e-08
         Relative distance of the objective from its minimum to stop at, at each strength.
     max_iter : int, default=500
-        Most iterations at each strength.
+        Most iterations at each of the strengths.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -424,7 +424,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model at every strength.
+        """Fit the model at every strength, the strongest penalty first.
 
         Parameters
         ----------

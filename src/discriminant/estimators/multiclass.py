@@ -70,7 +70,7 @@ class CodebookClassifier(RuleClassifier):
         Parameters
         ----------
         X : array-like, frame or CSR matrix
-            Rows to classify.
+            Rows to look at.
 
         Returns
         -------

@@ -74,7 +74,8 @@ class GaussianNB(GenerativeClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> GaussianNB().fit(X, y).score(X, y)
+    >>> model = GaussianNB().fit(X, y)
+    >>> model.score(X, y)
     0.96
     """
 

@@ -181,7 +181,7 @@ class SupportVectorClassifier(BinaryLearner):
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Rows to classify.
+            Rows, as many columns as in fit.
 
         Returns
         -------

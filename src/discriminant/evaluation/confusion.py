@@ -332,7 +332,7 @@ class ConfusionMatrix(Mergeable, Result):
         Parameters
         ----------
         other : ConfusionMatrix
-            Counts of other rows.
+            Of other rows, with the same classes or new ones.
 
         Returns
         -------

@@ -573,7 +573,7 @@ class Roc(ScoreCurve):
         Returns
         -------
         BestThreshold
-            With the rates and the cost there.
+            The rates, the cost, and the interval.
         """
         table, ranked = threshold_costs(cost_fp, cost_fn, costs, self.positive), self.ranked
         check_level(level)

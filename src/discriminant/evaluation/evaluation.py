@@ -16,18 +16,7 @@ from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior
 from ..errors import InputError, ParameterError, Setting
-from ..results import (
-    WIDTH,
-    Result,
-    aligned,
-    columns_of,
-    decimal,
-    jsonable,
-    metric_name,
-    plain,
-    shortened,
-    shown,
-)
+from ..results import WIDTH, Result, aligned, columns_of, decimal, jsonable, metric_name, plain, shortened, shown
 from .confusion import AVERAGES, OVERALL, ConfusionMatrix, class_intervals, other_intervals, share_interval
 from .curves import (
     PrecisionRecall,

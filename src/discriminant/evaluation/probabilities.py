@@ -236,7 +236,7 @@ class CalibrationBins(Mergeable, Result):
         Parameters
         ----------
         other : CalibrationBins
-            With the same ends.
+            Made with the same ends, for other rows.
 
         Returns
         -------
@@ -319,7 +319,7 @@ class CalibrationBins(Mergeable, Result):
         Parameters
         ----------
         n_bins : int or None, default=10
-            Coarser bins to take the maximum over.
+            Into how many bins, at most, to bring the rows first.
         by : {"quantile", "width"}, default="quantile"
             How those are made.
 
@@ -598,7 +598,7 @@ def risk_coverage(y: Any, posterior: Any, classes: Any = None, sample_weight: An
     classes : array-like, optional
         What the columns of an array stand for. Default: 0, ..., K - 1.
     sample_weight : array-like of shape (n_rows,), optional
-        How many rows each one counts as.
+        How many rows each one counts as (1 if not given).
 
     Returns
     -------

@@ -48,7 +48,7 @@ class Evaluator(Mergeable):
     See Also
     --------
     evaluate : For rows in memory.
-    ScoreHistogram : What its curves are made of.
+    ScoreHistogram : Where its curves come from.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Evaluator(Mergeable):
         Parameters
         ----------
         other : Evaluator
-            Of the same classes.
+            Of the same classes, perhaps from another process.
 
         Returns
         -------
@@ -147,14 +147,14 @@ class Evaluator(Mergeable):
         Parameters
         ----------
         level : float, default=0.95
-            Confidence of the intervals.
+            Of the intervals.
         random_state : int or Generator, default=0
             Of the bootstrap.
 
         Returns
         -------
         Evaluation
-            Of a copy of what was counted.
+            As of now; more rows may follow.
         """
         check_level(level)
         if self.n_rows == 0:
@@ -278,7 +278,7 @@ class ScoreHistogram(Mergeable):
         Parameters
         ----------
         other : ScoreHistogram
-            With the same bins.
+            With bins that are the same.
 
         Returns
         -------

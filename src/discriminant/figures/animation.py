@@ -65,10 +65,7 @@ def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Fig
     skipping = f" {len(shown)} of {len(trace) + 1:,} steps are shown." if len(shown) <= len(trace) else ""
     moments = [_perceptron_moment(trace, points, edges, int(step), skipping) for step in shown]
     made = theme.figure(
-        "The perceptron, step by step",
-        moments[0].words,
-        least_lines=2,
-        legend={"title": {"text": "class"}},
+        "The perceptron, step by step", moments[0].words, least_lines=2, legend={"title": {"text": "class"}}
     )
     add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
     first = len(made.data)

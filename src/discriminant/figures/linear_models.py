@@ -152,12 +152,12 @@ def regularisation_path(
     Returns
     -------
     plotly.graph_objects.Figure
-        Panels that share the axis of strengths.
+        Panels above each other with one axis of strengths.
 
     See Also
     --------
     discriminant.LogisticRegressionPath : The coefficients at every strength.
-    discriminant.LogisticRegressionCV : The choice of a strength.
+    discriminant.LogisticRegressionCV : Chooses a strength.
 
     Examples
     --------

@@ -212,7 +212,7 @@ def calibration_curve(
     Returns
     -------
     plotly.graph_objects.Figure
-        Observed shares above, numbers of rows below.
+        Two panels: observed shares, and numbers of rows.
 
     See Also
     --------
@@ -302,7 +302,7 @@ def cost_curve(
 
     See Also
     --------
-    roc_curve : The same thresholds without costs.
+    roc_curve : The rates at those thresholds, whatever they cost.
 
     Examples
     --------
@@ -659,7 +659,7 @@ def error_sources(sources: ErrorSources) -> Figure:
     Parameters
     ----------
     sources : ErrorSources
-        Of `discriminant.validation.learning_curve.error_sources`.
+        What `discriminant.error_sources` found.
 
     Returns
     -------

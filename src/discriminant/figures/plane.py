@@ -443,7 +443,7 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        A plane with the line in it.
+        A plane with the line in it, its equation above.
 
     See Also
     --------

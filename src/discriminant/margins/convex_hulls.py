@@ -371,7 +371,7 @@ class Hyperplane:
 
     See Also
     --------
-    CommonPoint : The proof of the contrary.
+    CommonPoint : The opposite.
     """
 
     coef: Array
@@ -421,7 +421,7 @@ class CommonPoint:
 
     See Also
     --------
-    Hyperplane : The proof of the contrary.
+    Hyperplane : Proves that classes are separable.
     """
 
     rows_first: Array

@@ -120,7 +120,7 @@ class MapAccuracy(Result):
         Returns
         -------
         frame
-            A row for each class.
+            A row for each class (users' and producers' accuracy).
         """
         if backend is not None:
             return super().to_frame(backend)
@@ -374,7 +374,7 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
 
     See Also
     --------
-    map_accuracy : Counts taken as they are.
+    map_accuracy : Plain counts.
     draw_design : Draws such a sample.
 
     References
@@ -525,12 +525,12 @@ def _percent(share: float, width: float) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapAssessment(Result):
-    """What a map shows where the truth is known.
+    """A map held against the truth, where that is known.
 
     Attributes
     ----------
     accuracy : MapAccuracy
-        All reference pixels counted alike.
+        With all reference pixels counted alike.
     map_pixels : dict
         How many pixels of the whole map each class has.
     hectares : float or None
@@ -587,7 +587,7 @@ def assess_map(
     Parameters
     ----------
     class_map : path or Image
-        One band of class codes.
+        The map to be judged: one band of class codes.
     reference : path, Areas or LabelImage
         Where the truth is known, see `open_areas`.
     class_field : str, optional

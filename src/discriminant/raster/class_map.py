@@ -35,12 +35,12 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A code of a map, the class it stands for, and the colour it is drawn in.
+    """A code of a map, its class, and the colour it is drawn in.
 
     Parameters
     ----------
     code : int
-        What a pixel holds.
+        In the pixels.
     label : object
         The class, as the model has it: text or a number.
     colour : str
@@ -48,7 +48,7 @@ class LegendEntry:
 
     See Also
     --------
-    Legend : All entries of a map.
+    Legend : Several of them.
 
     Examples
     --------
@@ -156,8 +156,8 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
 
     See Also
     --------
-    legend_of_file : The legend of a map that was written.
-    classify_image : Writes such maps.
+    legend_of_file : What a map says of itself, or its style file.
+    classify_image : Takes one for its map.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def legend_of_file(path: str | os.PathLike[str]) -> Legend:
 
     See Also
     --------
-    make_legend : Of classes that are on no map yet.
+    make_legend : For new maps.
     read_class_map : The codes as well.
 
     Examples

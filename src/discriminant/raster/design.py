@@ -237,7 +237,7 @@ def draw_design(
 
     See Also
     --------
-    area_adjusted_accuracy : The estimates of such a sample.
+    area_adjusted_accuracy : Estimates from it, once labelled.
 
     Examples
     --------

@@ -37,10 +37,12 @@ def signatures(samples: Samples) -> Figure:
     Parameters
     ----------
     samples : Samples
+        Whose statistics are drawn.
 
     Returns
     -------
     plotly.graph_objects.Figure
+        One line for each class.
     """
     found = samples.statistics
     words = f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels."
@@ -66,10 +68,12 @@ def histograms(samples: Samples) -> Figure:
     Parameters
     ----------
     samples : Samples
+        Whose values are counted, band by band.
 
     Returns
     -------
     plotly.graph_objects.Figure
+        A panel for each band, classes overlaid.
     """
     from plotly.subplots import make_subplots
 
@@ -106,12 +110,14 @@ def band_scatter(samples: Samples, first: str | None = None, second: str | None 
     Parameters
     ----------
     samples : Samples
+        Pixels of two bands or more.
     first, second : str, optional
         Bands; None for the first two.
 
     Returns
     -------
     plotly.graph_objects.Figure
+        Points.
     """
     names = samples.band_names
     if len(names) < 2:
@@ -135,6 +141,7 @@ def discriminant_scatter(samples: Samples) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        Points, and the axes in words.
     """
     if min(len(samples.classes) - 1, len(samples.bands)) < 2:
         raise DegenerateDataError(
@@ -175,6 +182,7 @@ def separability_matrix(found: ClassSeparability) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
+        A matrix of cells.
     """
     theme.expect(found, (ClassSeparability,), "separability_matrix", "Make one: raster.class_separability(samples).")
     names = [theme.written(label) for label in found.distances.classes]

@@ -352,7 +352,7 @@ def held_out_accuracy(
 
     See Also
     --------
-    cross_validate_areas : Scores of several models.
+    cross_validate_areas : Compares several models so.
 
     Examples
     --------

@@ -223,7 +223,7 @@ def draw_samples(
 
     See Also
     --------
-    class_separability : How well the classes can be told apart.
+    class_separability : Whether these classes can be told apart, and by which bands.
     split_by_area : Samples to learn from and to test with.
 
     Examples

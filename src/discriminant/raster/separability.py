@@ -48,7 +48,7 @@ class ClassPair:
 
     See Also
     --------
-    class_separability : All pairs of classes of samples.
+    class_separability : All pairs, and the bands that tell them apart.
 
     Examples
     --------

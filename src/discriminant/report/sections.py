@@ -79,10 +79,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "Calibration error",
         "How far predicted probabilities are from the shares that came true, on average over ten groups of rows.",
     ),
-    "fingerprint": (
-        "Fingerprint",
-        "A number made of every value of the data: it differs if a single value does.",
-    ),
+    "fingerprint": ("Fingerprint", "A number made of every value of the data: it differs if a single value does."),
 }
 
 

@@ -65,7 +65,7 @@ _MOST_NEWTON_PARAMETERS = 600
 
 @dataclass(frozen=True)
 class TracePoint:
-    """One iteration, for pictures of the way to the optimum.
+    """One iteration: where it was, and what was known there.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class TracePoint:
 
     See Also
     --------
-    Solution : Where the way ends.
+    Solution : Has them as its ``trace``.
 
     Examples
     --------

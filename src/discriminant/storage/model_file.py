@@ -45,12 +45,7 @@ class ModelFile:
 
 
 def save(
-    model: Any,
-    path: str | os.PathLike[str],
-    schema: Any = None,
-    metrics: Any = None,
-    training: Any = None,
-    **meta: Any,
+    model: Any, path: str | os.PathLike[str], schema: Any = None, metrics: Any = None, training: Any = None, **meta: Any
 ) -> None:
     """Write a fitted model to a file (``.dsc``) that can be read anywhere without trust in who wrote it.
 
@@ -79,7 +74,7 @@ def save(
     See Also
     --------
     load : The model of such a file.
-    export : The model in another language.
+    export : In another language: Python, SQL, JSON, ONNX.
 
     Examples
     --------

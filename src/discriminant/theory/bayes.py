@@ -155,7 +155,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows.
+            Rows to classify, one column or several.
 
         Returns
         -------

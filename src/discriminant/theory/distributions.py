@@ -182,7 +182,7 @@ def class_gaussians(model: Any) -> dict[Any, Gaussian]:
 
     See Also
     --------
-    class_distances : How far apart they are.
+    class_distances : How far apart (Bhattacharyya, divergence).
 
     Examples
     --------
