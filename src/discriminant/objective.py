@@ -28,7 +28,6 @@ Softmax is a function of K scores s: ``log(sum_k e^s_k) - s_y``, with gradient `
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -231,15 +230,15 @@ class Objective:
         n_classes = len(self.data.classes)
         return np.eye(n_classes) if self.symmetric else np.asarray(helmert(n_classes))
 
-    @property
+    @cached_property
     def n_functions(self) -> int:
         return int(self.contrasts.shape[0])
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         return self.data.rows.n_columns
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         return self.n_functions, self.n_columns + self.fit_intercept
 
@@ -263,7 +262,7 @@ class Objective:
         ridge[:, : self.n_columns] = self.penalty.l2 / self.standardised.scale**2
         return ridge
 
-    @property
+    @cached_property
     def parameter_scale(self) -> Array:
         """Scale of the column of each parameter in ``theta.ravel()``; 1 for intercepts."""
         return np.tile(np.append(self.standardised.scale, 1.0)[: self.shape[1]], self.n_functions)
@@ -405,7 +404,8 @@ class Pass:
         self.products, self.sums = np.zeros(self.coef.shape), np.zeros(len(self.coef))
 
     def fresh(self) -> Self:
-        empty = copy.copy(self)
+        empty = object.__new__(type(self))
+        vars(empty).update(vars(self))
         empty.reset()
         return empty
 
