@@ -264,7 +264,9 @@ def test_a_model_of_numbered_sparse_rows(run, tmp_path):
 
 
 def test_the_demo_goes_the_whole_way(run, tmp_path):
-    found = run("demo", tmp_path / "demo", "--json").json
+    ran = run("demo", tmp_path / "demo", "--json")
+    found = ran.json
+    assert "Warning" not in ran.err
     names = {"train", "test", "costs", "report", "model", "predictions"}
     assert set(found["files"]) == names
     assert all((tmp_path / "demo" / path).exists() for path in found["files"].values())

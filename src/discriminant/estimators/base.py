@@ -249,6 +249,12 @@ def check_learned(model: Any) -> None:
         require(count == n_columns, model, f"rule_ takes {n_columns} columns")
 
 
+def with_names(model: Any, values: Any) -> Any:
+    """Numbers as rows with the column names that a classifier of this package was fitted with, if it was."""
+    known = isinstance(model, RuleClassifier) and hasattr(model, "feature_names_in_")
+    return as_rows(values, model.feature_names_in_.tolist()) if known else values
+
+
 class PosteriorClassifier(RuleClassifier):
     """A classifier whose scores are log-densities plus log-priors, up to a constant for each row."""
 

@@ -23,7 +23,7 @@ from ..errors import DegenerateDataError, DiscriminantError, Message, ParameterE
 from ..inference.likelihood import Coefficient, Summary, coefficient_lines
 from ..results import Result, aligned, jsonable, number, plain
 from ..rules import MixedRule
-from .base import PosteriorClassifier
+from .base import PosteriorClassifier, with_names
 
 Array = np.ndarray[Any, Any]
 
@@ -289,7 +289,7 @@ def contributions(
     changed = np.where(own == np.asarray(sources)[:, None], at_means, x)
     scores = _class_scores(model, np.vstack((x, at_means, changed)))
     labels = [plain(label) for label in model.classes_]
-    best = labels.index(plain(model.predict(row if sp.issparse(row) else x[None])[0]))
+    best = labels.index(plain(model.predict(with_names(model, row if sp.issparse(row) else x[None]))[0]))
     rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
     lead = scores[:, best] - scores[:, rival]
     given = dict(zip(own.tolist(), x.tolist(), strict=True)) if values is None else values
@@ -311,7 +311,7 @@ def _class_scores(model: Any, X: Array) -> Array:
     """The score of every class."""
     if isinstance(getattr(model, "rule_", None), MixedRule):  # predicting would refuse shares for what is 0 or 1
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
-    found = np.asarray(model.decision_function(X))
+    found = np.asarray(model.decision_function(with_names(model, X)))
     return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
 
 

@@ -30,7 +30,7 @@ from ..moments.covariance import (
 from ..moments.statistic import ClassMoments, Needs
 from ..results import shown
 from ..rules import LinearRule
-from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of
+from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of, with_names
 
 Array = np.ndarray[Any, Any]
 #: Principal axes with less than this share of the largest variance are known to few digits.
@@ -182,7 +182,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         array of shape (n_classes, n_classes)
             In standard deviations within classes.
         """
-        return squareform(pdist(self.sphere(self.means_)))
+        return squareform(pdist(self.sphere(with_names(self, self.means_))))
 
     def sphere(self, X: Any) -> Array:
         """Rows measured from the centre, turned to the principal axes of the covariance and scaled to variance 1.
