@@ -161,26 +161,27 @@ class Evaluation(Result):
         unique = list(dict.fromkeys([*notes, *told]))
         return cls(classes, n_rows, total_weight, level, estimates, notes=unique, **parts)
 
-    def __getitem__(self, key: Any) -> Estimate:
+    def _found(self, key: Any) -> Estimate | None:
         metric, of = key if isinstance(key, tuple) else (key, None)
         found = {row.of: row for row in self.estimates if row.metric == metric}
-        there = list(found)
-        if of is None and there:
+        if of is None and found:
             # A measure named by itself is that of the whole; a curve of two classes is of one of them.
-            of = next((scope for scope in ("overall", "macro") if scope in found), there[0])
-        if plain(of) in found:
-            return found[plain(of)]
-        if there:
-            raise ParameterError(f"{metric} is not reported of {of!r}, only of {there[:10]}.")
-        known = list(dict.fromkeys(found.metric for found in self.estimates))
-        raise ParameterError(f"{metric!r} is not reported here. Reported: {', '.join(known)}. {' '.join(self.notes)}")
+            of = next((scope for scope in ("overall", "macro") if scope in found), next(iter(found)))
+        return found.get(plain(of))
 
     def __contains__(self, key: Any) -> bool:
-        try:
-            self[key]
-        except ParameterError:
-            return False
-        return True
+        return self._found(key) is not None
+
+    def __getitem__(self, key: Any) -> Estimate:
+        found = self._found(key)
+        if found is not None:
+            return found
+        metric, of = key if isinstance(key, tuple) else (key, None)
+        there = [row.of for row in self.estimates if row.metric == metric]
+        if there:
+            raise ParameterError(f"{metric} is not reported of {of!r}, only of {there[:10]}.")
+        known = list(dict.fromkeys(row.metric for row in self.estimates))
+        raise ParameterError(f"{metric!r} is not reported here. Reported: {', '.join(known)}. {' '.join(self.notes)}")
 
     def of(self, of: Any) -> list[Estimate]:
         """All measures of one class, or of "overall", "macro", "micro" or "weighted".
