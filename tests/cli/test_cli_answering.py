@@ -141,6 +141,27 @@ def test_evaluate_measures_what_the_package_measures(run, titanic_model, new_pas
     assert str(expected) in run("evaluate", titanic_model, new_passengers, "--costs", costs).out
 
 
+def test_evaluate_and_predict_decide_alike_by_costs(run, titanic_model, new_passengers, costs, tmp_path):
+    run("predict", titanic_model, new_passengers, "--costs", costs, "-o", tmp_path / "decided.csv")
+    decided = pd.read_csv(tmp_path / "decided.csv")["prediction"]
+    found = run("evaluate", titanic_model, new_passengers, "--costs", costs, "--json").json
+    counts = np.array(found["confusion"]["counts"])
+    np.testing.assert_array_equal(counts.sum(axis=0), [np.sum(decided == 0), np.sum(decided == 1)])
+    truth = pd.read_csv(new_passengers)["survived"]
+    cost = {row["metric"]: row for row in found["estimates"] if row["of"] == "overall"}["cost"]
+    assert cost["value"] == pytest.approx(np.mean(np.where(truth == decided, 0, np.where(truth == 1, 5, 1))))
+    assert cost["low"] < cost["value"] < cost["high"]
+    assert any("decided by least expected cost" in note for note in found["notes"])
+
+
+def test_a_model_without_probabilities_is_evaluated_as_it_answers(run, titanic, new_passengers, costs, tmp_path):
+    run("fit", titanic, "-t", "survived", "--model", "least-squares", "-o", tmp_path / "model.dsc")
+    found = run("evaluate", tmp_path / "model.dsc", new_passengers, "--costs", costs, "--json").json
+    plain = run("evaluate", tmp_path / "model.dsc", new_passengers, "--json").json
+    assert found["confusion"] == plain["confusion"]
+    assert any("without probabilities are not decided by cost" in note for note in found["notes"])
+
+
 def test_evaluate_warns_of_rows_the_model_has_seen(run, titanic_model, titanic, new_passengers):
     assert "these are the rows the model was fitted to" in run("evaluate", titanic_model, titanic).err
     assert "fitted to" not in run("evaluate", titanic_model, new_passengers).err
@@ -197,7 +218,10 @@ def test_costs_change_the_decision_that_is_explained(run, titanic_model, new_pas
     torn = int(np.argmin(np.abs(model.predict_proba(X)[:, 1] - 0.3)))
     plain = run("explain", titanic_model, new_passengers, "--row", torn, "--json").json
     costly = run("explain", titanic_model, new_passengers, "--row", torn, "--costs", costs, "--json").json
-    assert (plain["decision"], costly["decision"]) == (0, 1)
+    assert (plain["prediction"], plain["own_answer"]) == (0, 0)
+    assert (costly["prediction"], costly["own_answer"]) == (1, 0)
+    told = run("explain", titanic_model, new_passengers, "--row", torn, "--costs", costs).out
+    assert told.startswith("Prediction: 1; the model's own answer is 0\n")
 
 
 def test_points_of_the_nomogram_add_up_to_probabilities(run, titanic_model, new_passengers):

@@ -247,16 +247,42 @@ def test_a_class_without_rows_leaves_the_others_their_curves():
     assert "no row is of class 2" in found["auc"].note
 
 
-def test_costs_are_those_of_the_predictions_and_of_the_best_decisions():
+def test_costs_decide_where_there_are_probabilities():
     y, P, weight = predictions()
     costs = np.array([[0, 1, 5], [2, 0, 1], [1, 4, 0.5]])
     found = evaluation_of(y, posterior=P, costs=costs, sample_weight=weight)
-    made = costs[y, P.argmax(axis=1)]
+    decided = Decision(costs=costs).decide(P)
+    assert np.any(decided != P.argmax(axis=1))
+    np.testing.assert_array_equal(
+        found.confusion.counts, evaluation_of(y, decided, sample_weight=weight).confusion.counts
+    )
+    made = costs[y, decided]
     np.testing.assert_allclose(found["cost"].value, np.average(made, weights=weight), rtol=1e-12)
-    best = Decision(costs=costs).total_risk(P, y, weight)
-    np.testing.assert_allclose(found["cost_least_risk"].value, best, rtol=1e-12)
+    assert any(f"{np.sum(decided != P.argmax(axis=1))} of {len(y)} rows got another answer" in n for n in found.notes)
     spread = np.average((made - found["cost"].value) ** 2, weights=weight) / (weight.sum() - 1)
     assert found["cost"].high - found["cost"].value == pytest.approx(1.963 * np.sqrt(spread), rel=1e-3)
+
+
+def test_predictions_that_are_given_are_not_decided_anew():
+    y, P, _ = predictions()
+    costs = np.array([[0, 1, 5], [2, 0, 1], [1, 4, 0.5]])
+    found = evaluation_of(y, P.argmax(axis=1), P, costs=costs)
+    np.testing.assert_allclose(found["cost"].value, costs[y, P.argmax(axis=1)].mean(), rtol=1e-12)
+
+
+def test_a_model_with_probabilities_decides_by_costs_and_one_that_decides_itself_does_not():
+    X, y = load_iris(return_X_y=True)
+    X, costs = X[:, :2], 1 - np.eye(3)
+    costs[2, 1] = 20
+    plain = LinearDiscriminantAnalysis().fit(X, y)
+    deciding = DecisionClassifier(LinearDiscriminantAnalysis(), costs).fit(X, y)
+    found = evaluate(plain, X, y, costs=costs)
+    np.testing.assert_array_equal(found.confusion.counts, evaluate(deciding, X, y).confusion.counts)
+    assert found["cost"].value < evaluation_of(y, plain.predict(X), costs=costs)["cost"].value
+    likeliest = DecisionClassifier(LinearDiscriminantAnalysis()).fit(X, y)
+    for model in (likeliest, make_pipeline(likeliest)):
+        taken = evaluate(model, X, y, costs=costs)
+        np.testing.assert_array_equal(taken.confusion.counts, evaluate(plain, X, y).confusion.counts)
 
 
 def test_costs_of_abstaining():
@@ -490,18 +516,18 @@ def test_actions_name_the_columns_of_a_cost_array():
     plain = LinearDiscriminantAnalysis().fit(X[:, :2], y)
     for actions in ([0, 1, 2, "ask"], ["ask"]):
         found = evaluate(plain, X[:, :2], y, costs=values, actions=actions)
-        assert found["cost_least_risk"].value == pytest.approx(expected, rel=1e-12)
+        assert found["cost"].value == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ParameterError, match="name them with actions"):
         evaluate(plain, X[:, :2], y, costs=values)
 
 
 def test_actions_that_are_no_classes_name_as_many_columns():
     costs = np.array([[0, 20], [6, 0]])
-    found = evaluation_of(
-        ["ill", "well"], ["treat", "treat"], posterior=[[0.9, 0.1], [0.2, 0.8]], costs=costs, actions=["treat", "wait"]
-    )
-    assert found["cost"].value == 3
-    assert found["cost_least_risk"].value == 0  # waiting costs 0.2 * 20 = 4 in the second row, treating 0.8 * 6 = 4.8
+    given = {"posterior": [[0.9, 0.1], [0.2, 0.8]], "costs": costs, "actions": ["treat", "wait"]}
+    assert evaluation_of(["ill", "well"], ["treat", "treat"], **given)["cost"].value == 3
+    decided = evaluation_of(["ill", "well"], **given)
+    assert decided["cost"].value == 0  # waiting costs 0.2 * 20 = 4 in the second row, treating 0.8 * 6 = 4.8
+    assert decided.confusion.predictions.tolist() == ["ill", "well", "treat", "wait"]
 
 
 def test_a_refused_merge_changes_nothing():

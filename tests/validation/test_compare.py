@@ -15,11 +15,18 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from tests.helpers import normal_classes
 
-from discriminant import GaussianNB, LeastSquaresClassifier, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from discriminant import (
+    DecisionClassifier,
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation import Estimate
 from discriminant.validation import comparison
-from discriminant.validation.comparison import compare, deciding_by_costs, default_models, holm, mcnemar
+from discriminant.validation.comparison import compare, default_models, holm, mcnemar
 from discriminant.validation.cross_validation import corrected_mean, cross_validate
 
 MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
@@ -199,12 +206,20 @@ def test_models_with_probabilities_decide_by_costs():
     X, y = masked_problem()
     X, y = X[y < 2], y[y < 2]
     costs = np.array([[0.0, 1.0], [8.0, 0.0]])
-    deciding = deciding_by_costs({"LDA": LinearDiscriminantAnalysis(), "LS": LeastSquaresClassifier()}, costs)
-    found = compare(deciding, X, y, costs=costs)
-    plain = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, costs=costs)
-    assert found.cross_validation.mean("LDA", "cost") < plain.cross_validation.mean("LDA", "cost")
-    assert isinstance(deciding["LS"], LeastSquaresClassifier)
-    assert deciding_by_costs(MODELS, None) == MODELS
+    lda = LinearDiscriminantAnalysis()
+    models = {"LDA": lda, "logistic": LogisticRegression(alpha=0.01), "LS": LeastSquaresClassifier()}
+    models |= {"itself": DecisionClassifier(lda, costs), "likeliest": DecisionClassifier(lda)}
+    found = compare(models, X, y, costs=costs, holdout=0.2).cross_validation
+    assert found.decided_by_costs == ("LDA", "logistic", "baseline")
+    np.testing.assert_array_equal(found.predictions("LDA"), found.predictions("itself"))
+    assert found.mean("LDA", "cost") < found.mean("likeliest", "cost")
+    assert set(found.predictions("baseline")) == {1}  # the rarer error is the dearer one
+    own = compare({"LS": models["LS"], "LDA": lda}, X, y, holdout=0.2).cross_validation
+    np.testing.assert_array_equal(found.predictions("LS"), own.predictions("LS"))
+    for crossed in (found, own):  # costs that come later decide as well
+        evaluation = crossed.evaluation("LDA", costs)
+        np.testing.assert_array_equal(evaluation.confusion.counts, found.confusion("LDA").counts)
+        assert any("decided by least expected cost" in note.lower() for note in evaluation.notes)
 
 
 def test_exports(found):

@@ -149,6 +149,8 @@ def test_measures_agree_with_scikit_learn(n_classes, weighted):
     result = cross_validate(MOMENTS, X, y, splits, costs=costs, metrics=metrics, sample_weight=weight)
     for name, model in MOMENTS.items():
         for number, (predicted, posterior) in enumerate(plain_fits(model, X, y, splits, weight)):
+            if posterior is not None:
+                predicted = (posterior @ costs).argmin(axis=1)
             truth = y[splits[number][1]]
             own = None if weight is None else weight[splits[number][1]]
             found = {metric: result.scores(name, metric)[number] for metric in metrics}

@@ -72,7 +72,7 @@ def compare(
     made = _models(models, labelled, measure)
     parts = _folds(labelled) if folds is None else folds
     found = comparison.compare(
-        comparison.deciding_by_costs(made, table),
+        made,
         labelled.rows,
         training.y,
         parts,

@@ -28,15 +28,14 @@ def evaluate(
 ) -> None:
     """Measure a model on rows it was not fitted to.
 
-    Every number has an interval; the table needs the column of classes.
+    Every number has an interval; the table needs the column of classes. With --costs a model with probabilities decides
+    by least expected cost, as in predict.
 
     \b
     Examples:
       discriminant evaluate model.dsc test.csv
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
-    from ..evaluation import evaluate as measured
-
     check_output(report, overwrite)
     stored = opened(model)
     costed = options.read_costs(costs, stored.classes)
@@ -44,7 +43,7 @@ def evaluate(
     if stored.training.get("sha256") == table.fingerprint:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
     X, y = labelled_rows(stored, table, absent)
-    evaluation = measured(stored.model, X, y, costs=costed)
+    evaluation = _measured(stored, X, y, costed)
     for message in stored.told_report():
         say(message)
     if report is not None:
@@ -69,6 +68,15 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
         data = data.filter(present)
     X, kept = stored.coded(data, absent)
     return X, (y if kept is None else y[kept])
+
+
+def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
+    """The evaluation of what ``predict`` answers, with the same costs."""
+    from ..evaluation import evaluate, evaluation_of
+
+    if costs is None or not hasattr(stored.model, "predict_proba"):
+        return evaluate(stored.model, X, y, costs=costs)
+    return evaluation_of(y, posterior=stored.posterior(X), costs=costs)
 
 
 def _baseline(y: Any) -> dict[str, Any]:

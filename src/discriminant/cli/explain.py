@@ -161,15 +161,17 @@ def _explained_row(
 
     means, sources = stored.training.get("means"), stored.schema.sources
     few = (len(set(sources)) + 2) * len(sources) <= _MOST_VALUES
+    own = stored.model.predict(X).tolist()[0]
     values = {
         "file": stored.path,
-        "prediction": stored.model.predict(X).tolist()[0],
+        "prediction": own,
+        "own_answer": own,
         "contributions": contributions(stored.model, X, means, sources, raw) if few and means is not None else None,
     }
     if hasattr(stored.model, "predict_proba"):
         why = (decision or Decision()).explain(stored.posterior(X))
         values |= {
-            "decision": why.action,
+            "prediction": own if decision is None else why.action,
             "probabilities": {str(name): p for name, p in why.probabilities.items()},
             "expected_costs": {str(name): cost for name, cost in why.risks.items()},
             "why": str(why),
@@ -249,7 +251,9 @@ def _nomogram_page(found: dict[str, Any]) -> Page:
 
 
 def _row_page(found: dict[str, Any]) -> Page:
-    page, added = [f"Prediction: {found['prediction']}"], found["contributions"]
+    own, added = found["own_answer"], found["contributions"]
+    instead = f"; the model's own answer is {own}" if own != found["prediction"] else ""
+    page = [f"Prediction: {found['prediction']}{instead}"]
     if added is None:
         page.append("What each column adds is not shown: there are too many, or the file does not hold their means.")
     else:

@@ -289,6 +289,11 @@ def innermost(model: Any) -> Any:
     return innermost(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
+def costs_decide(model: Any) -> bool:
+    """Whether costs decide on the probabilities of a model: it has some, and is none that decides itself."""
+    return hasattr(model, "predict_proba") and not hasattr(innermost(model), "decision")
+
+
 def refuse_margins(model: Any) -> None:
     """Raise an error for a model whose scores are not probabilities."""
     if not hasattr(model, "predict_proba"):

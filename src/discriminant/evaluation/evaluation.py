@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.checks import codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
-from ..decision.posteriors import Posterior
+from ..decision.posteriors import Posterior, costs_decide
 from ..errors import InputError, ParameterError, Setting
 from ..results import WIDTH, Result, aligned, columns_of, decimal, jsonable, metric_name, plain, shortened, shown
 from .confusion import AVERAGES, OVERALL, ConfusionMatrix, class_intervals, other_intervals, share_interval
@@ -310,8 +311,9 @@ def evaluate(
     y : array-like of shape (n_rows,)
         True labels.
     costs : array, dict or frame, optional
-        Rows true classes, columns actions, as for `Decision`. Adds the mean cost of the predictions, and with
-        probabilities that of the decisions of least expected cost.
+        Rows true classes, columns actions, as for `Decision`. A model with probabilities then decides by least
+        expected cost, and it is these decisions that are evaluated; any other, and one that decides itself such as
+        `DecisionClassifier`, is taken at its word. Adds their mean cost.
     actions : list, optional
         What may be predicted besides the classes; "abstain", named columns of ``costs`` and a model's ``actions_`` need
         no mention. They name the columns of a cost array that has others than the classes: all columns in order, or
@@ -358,7 +360,7 @@ def evaluate(
     with_margins = probabilities is None and hasattr(model, "decision_function")
     return evaluation_of(
         y,
-        predicted=model.predict(X),
+        predicted=None if costs is not None and costs_decide(model) else model.predict(X),
         posterior=probabilities,
         scores=model.decision_function(X) if with_margins else None,
         classes=getattr(model, "classes_", None),
@@ -394,7 +396,8 @@ def evaluation_of(
     y : array-like of shape (n_rows,)
         True labels.
     predicted : array-like of shape (n_rows,), optional
-        Predicted labels, or actions such as "abstain". Default: the most probable class of ``posterior``.
+        Predicted labels, or actions such as "abstain". Default: what ``posterior`` makes most probable, or with
+        ``costs`` the action of least expected cost.
     posterior : Posterior, or array or frame of shape (n_rows, K), optional
         Class probabilities; for two classes also those of the second alone.
     scores : array-like of shape (n_rows,) or (n_rows, K), optional
@@ -402,7 +405,7 @@ def evaluation_of(
     classes : array-like, optional
         All classes, in the order of the columns of ``posterior`` and ``scores``. Default: the sorted labels.
     costs : array, dict or frame, optional
-        Of each action under each true class, as for `Decision`.
+        Of each action under each true class, as for `Decision`. Adds the mean cost of what was predicted or decided.
     actions : list, optional
         Predictions that are no classes, or the columns of ``costs``.
     sample_weight : array-like of shape (n_rows,), optional
@@ -440,9 +443,14 @@ def evaluation_of(
     rows = _rows(y, predicted, posterior, scores, classes, list(dict.fromkeys(named)), sample_weight, groups)
     means: Means = {}
     notes: list[str] = []
-    parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if costs is not None:
-        _add_costs(rows, costs, actions, level, means, notes)
+        values, actions = _cost_table(costs, actions, rows.classes)
+        rows = _decided(rows, values, actions, notes)
+        if rows.predicted is not None:
+            means["cost"] = mean_interval(_row_costs(values, actions, rows), rows.design, level)
+    elif rows.predicted is None and rows.posterior is not None:
+        rows = replace(rows, predicted=rows.likeliest)
+    parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if rows.design.weight is not None and rows.design.clusters is None:
         notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
@@ -460,6 +468,12 @@ class _Rows:
     posterior: Array | None
     scores: Array | None
     design: SamplingDesign
+
+    @property
+    def likeliest(self) -> Array:
+        """The most probable class of each row."""
+        assert self.posterior is not None
+        return self.classes[self.posterior.argmax(axis=1)]
 
 
 def _cost_table(costs: Any, actions: Any, classes: Array) -> tuple[Array, list[Any]]:
@@ -497,8 +511,6 @@ def _rows(
         probabilities = np.ascontiguousarray(probabilities[:, order])
     if columns is not None and columns.ndim == 2:
         columns = np.ascontiguousarray(columns[:, order])
-    if guess is None and probabilities is not None:
-        guess = names[order][probabilities.argmax(axis=1)]
     extra = [action for action in actions if action not in names.tolist()]
     design = SamplingDesign.read(sample_weight, groups, len(labels))
     return _Rows(names[order], codes, extra, guess, probabilities, columns, design)
@@ -589,20 +601,23 @@ def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _add_costs(rows: _Rows, costs: Any, actions: Any, level: float, means: Means, notes: list[str]) -> None:
-    values, actions = _cost_table(costs, actions, rows.classes)
-    note = "cost is the mean cost of the predictions"
-    if rows.predicted is not None:
-        means["cost"] = mean_interval(_row_costs(values, actions, rows.codes, rows.predicted), rows.design, level)
-    if rows.posterior is not None:
-        chosen = Decision(costs=values, actions=actions).decide(Posterior(rows.posterior, rows.classes))
-        means["cost_least_risk"] = mean_interval(_row_costs(values, actions, rows.codes, chosen), rows.design, level)
-        note += ", least risk that of the actions of least expected cost"
-    notes.append(f"{note}.")
+def _decided(rows: _Rows, values: Array, actions: list[Any], notes: list[str]) -> _Rows:
+    """The rows with what the costs decide, where there are probabilities and nothing was predicted."""
+    if rows.predicted is not None or rows.posterior is None:
+        unknown = ", which without probabilities are not decided by cost" if rows.posterior is None else ""
+        notes.append(f"cost is the mean cost of the predictions{unknown}.")
+        return rows
+    chosen = Decision(costs=values, actions=actions).decide(Posterior(rows.posterior, rows.classes))
+    others = sum(map(operator.ne, chosen.tolist(), rows.likeliest.tolist()))
+    notes.append(
+        f"classes were decided by least expected cost: {others:,} of {len(chosen):,} rows got another answer than the "
+        "likeliest class. cost is the mean cost of these decisions."
+    )
+    return replace(rows, predicted=chosen)
 
 
-def _row_costs(values: Array, actions: list[Any], codes: Array, chosen: Array) -> Array:
-    """What the chosen action cost in each row."""
-    wanted = " must have a column for everything that is predicted"
-    column = codes_among("predicted", chosen, label_array(actions), Setting("costs"), wanted)
+def _row_costs(values: Array, actions: list[Any], rows: _Rows) -> Array:
+    """What the prediction of each row cost."""
+    wanted, codes = " must have a column for everything that is predicted", rows.codes
+    column = codes_among("predicted", rows.predicted, label_array(actions), Setting("costs"), wanted)
     return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]

@@ -36,7 +36,7 @@ SHARES = {
     "selective_accuracy",
 }
 #: Measures in units of their own, of any size.
-COSTS = {"cost", "cost_least_risk"}
+COSTS = {"cost"}
 _PACKAGES = ("discriminant", "numpy", "scipy", "scikit-learn", "numba", "plotly")
 _MINUS = "\N{MINUS SIGN}"  #: as wide as a digit, so that columns align
 

@@ -43,10 +43,6 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "brier": ("Brier score", "The mean squared distance of the probabilities from what came true; 0 is best."),
     "cost": ("Cost", "What a row costs on average under the costs given; less is better."),
-    "cost_least_risk": (
-        "Cost, least risk",
-        "What a row costs if the action of least expected cost is taken instead of the likeliest class.",
-    ),
     "recall": ("Recall", "Of the rows of a class, the share that is recognised; also called sensitivity."),
     "precision": ("Precision", "Of the rows that are given a class, the share that truly is of it."),
     "f1": ("F1", "The harmonic mean of recall and precision: high only where both are."),

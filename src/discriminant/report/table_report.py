@@ -271,18 +271,15 @@ def _costs(data: ReportData) -> str:
     if "cost" not in evaluation:
         return "Costs were given, but the evaluation was made without them."
     cost = evaluation["cost"]
-    words = f"Under the costs given a row costs {significant(cost.value, 3)} on average"
     interval = between("cost", cost.low, cost.high)
-    words += f" ({interval})" if interval else ""
-    least = significant(evaluation["cost_least_risk"].value, 3) if "cost_least_risk" in evaluation else None
-    if least not in (None, significant(cost.value, 3)):
-        words += f"; taking the action of least expected cost brings it to {least}"
-    return f"{words}."
+    words = f"Under the costs given a row costs {significant(cost.value, 3)} on average"
+    by_costs = ", each given the class of least expected cost" if evaluation.calibration else ""
+    return f"{words}{f' ({interval})' if interval else ''}{by_costs}."
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
     found = {"accuracy": data.accuracy}
-    for metric in ("auc", "balanced_accuracy", "log_loss", "cost", "cost_least_risk"):
+    for metric in ("auc", "balanced_accuracy", "log_loss", "cost"):
         if metric in data.evaluation:
             estimate = data.evaluation[metric]
             found[metric] = estimate.value, estimate.low, estimate.high

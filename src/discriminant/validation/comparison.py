@@ -17,6 +17,8 @@ from scipy import stats
 from sklearn.dummy import DummyClassifier
 
 from ..data.checks import check_choice, encoded, label_column, position_of, same_length
+from ..decision import Decision, posterior
+from ..decision.posteriors import costs_decide
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
 from ..evaluation.intervals import check_level, quantile
@@ -382,7 +384,8 @@ def compare(
     groups : array-like of shape (n_rows,), optional
         Which rows belong together: a group is never learned from and judged by at the same time.
     costs : array-like of shape (K, K), dict or frame, optional
-        What each prediction (column) costs for each true class (row).
+        What each prediction (column) costs for each true class (row). Models with probabilities, and the baseline,
+        then decide by least expected cost, except those that decide themselves, such as `DecisionClassifier`.
     sample_weight : array-like of shape (n_rows,), optional
         How many rows each one stands for.
     stratify : bool, default=True
@@ -450,7 +453,7 @@ def compare(
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
     predicted = {}
     if held_out is not None:
-        predicted = {name: np.asarray(learning.fitted(named[name]).predict(held_out[0])) for name in found.models}
+        predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out)
@@ -481,14 +484,6 @@ def default_models(X: Any, smallest_class: int, metric: str, schema: Schema | No
     models = {name: new_model(name, schema) for name, suits in wanted.items() if suits and name not in unfit}
     models["logistic"].set_params(alpha=weak_penalty(n))
     return models
-
-
-def deciding_by_costs(models: dict[str, Any], costs: Any) -> dict[str, Any]:
-    """The models, those with probabilities deciding by least expected cost; as they are where there are no costs."""
-    from ..estimators.decision import DecisionClassifier
-
-    deciding = [name for name, model in models.items() if costs is not None and hasattr(model, "predict_proba")]
-    return {**models, **{name: DecisionClassifier(models[name], costs) for name in deciding}}
 
 
 def _cross_validated(
@@ -533,6 +528,13 @@ def _put_aside(
         raise ParameterError(f"holdout must be a share of the rows between 0 and 1, or a pair (X, y), got {holdout!r}.")
     split = held_out_share(table, holdout, stratify, np.random.default_rng(random_state))
     return table.take(split.train), (table.rows(split.test), table.labels(split.test))
+
+
+def _answers(fitted: Any, X: Any, costs: Any) -> Array:
+    """What a model predicts, or what the costs decide on its probabilities."""
+    if costs is not None and costs_decide(fitted):
+        return Decision(costs).decide(posterior(fitted, X))
+    return np.asarray(fitted.predict(X))
 
 
 def _differences(

@@ -28,6 +28,8 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data import LabelledRows
 from ..data.checks import check_choice
 from ..decision.costs import read_costs
+from ..decision.posteriors import Posterior, costs_decide
+from ..decision.rules import DecisionProblem
 from ..engine import progress_bar, side_by_side
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
@@ -200,7 +202,7 @@ class Scoring:
 
     @property
     def needs_posteriors(self) -> bool:
-        return any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
+        return self.costs is not None or any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
 
     def score(self, truth: Array, weight: Array | None, found: Predictions) -> MetricValues:
         """Every measure of the predictions of rows whose classes are ``truth``."""
@@ -337,7 +339,15 @@ class ValidationTask:
     def needs_scores(self) -> bool:
         return self.keep == "posteriors" or self.scoring.needs_posteriors
 
-    def result(self, split: Split, found: Predictions, in_training: Predictions | None) -> SplitResult:
+    def decided(self, found: Predictions) -> Predictions:
+        """The classes of least expected cost, where there are costs and posteriors."""
+        costs, classes = self.scoring.costs, self.table.classes
+        if costs is None or found.posterior is None:
+            return found
+        problem = DecisionProblem(Posterior(found.posterior, classes), costs, classes.tolist(), None, None)
+        return replace(found, codes=problem.chosen().astype(np.int32))
+
+    def result(self, split: Split, found: Predictions, in_training: Predictions | None = None) -> SplitResult:
         """Scores and counts of what a model predicted for the test rows of a split, and for its training rows."""
         truth, weight = self.table.codes[split.test], self.table.weights_of(split.test)
         n_classes = len(self.table.classes)
@@ -399,9 +409,9 @@ def _read(task: ValidationTask, models: dict[str, Any], moments: Callable[[], Cl
         for name, model in models.items()
     }
     rules = {name: rule for name, rule in read.items() if not isinstance(rule, DegenerateDataError)}
-    held_out = rule_predictions(rules, models, data, split.test, task.needs_scores)
-    again = rule_predictions(rules, models, data, split.train, task.needs_scores) if task.train_scores else {}
-    results = {name: task.result(split, held_out[name], again.get(name)) for name in rules}
+    parts = (split.test, split.train) if task.train_scores else (split.test,)
+    found = [rule_predictions(rules, models, data, index, task.needs_scores) for index in parts]
+    results = {name: task.result(split, *(task.decided(one[name]) for one in found)) for name in rules}
     return {(name, number): one for name, one in (read | results).items()}
 
 
@@ -412,9 +422,9 @@ def _fitted(task: ValidationTask, name: str, number: int) -> Found:
 
     def fit() -> SplitResult:
         fitted = clone(task.models[name]).fit(table.rows(train), table.labels(train), **table.fitting(train))
-        held_out = model_predictions(name, fitted, table, split.test, task.needs_scores)
-        again = model_predictions(name, fitted, table, train, task.needs_scores) if task.train_scores else None
-        return task.result(split, held_out, again)
+        parts = (split.test, train) if task.train_scores else (split.test,)
+        found = [model_predictions(name, fitted, table, index, task.needs_scores) for index in parts]
+        return task.result(split, *(map(task.decided, found) if costs_decide(fitted) else found))
 
     return {(name, number): task.attempted(name, number, fit)}
 
@@ -423,6 +433,7 @@ def _fitted(task: ValidationTask, name: str, number: int) -> Found:
 _CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
 #: A gap between two accuracies is worth a word only from this share of the error it is measured against.
 _NOTABLE = 0.1
+_BY_COSTS = "Classes were decided by least expected cost."
 _CLASSES_ONLY = "Only predicted classes were kept in the comparison, no probabilities."
 
 
@@ -473,6 +484,8 @@ class CrossValidation(Result):
         Of the rows, where they have any.
     errors : array of shape (models, splits, metrics)
         Standard errors within a split, as of a mean over its rows.
+    decided_by_costs : tuple of str
+        The models whose classes are those of least expected cost.
     out_of_fold : dict of Predictions
         What was kept of each model's predictions of the rows while they were held out, by round and row.
     """
@@ -489,6 +502,7 @@ class CrossValidation(Result):
     groups: Array | None = None
     train_values: Array | None = None
     errors: Array = field(default_factory=lambda: np.empty(0))  #: within one split, as means over rows
+    decided_by_costs: tuple[str, ...] = ()
     out_of_fold: dict[str, Predictions] = field(default_factory=dict)
 
     @property
@@ -562,18 +576,22 @@ class CrossValidation(Result):
     def evaluation(self, model: str, costs: Any = None, level: float = 0.95) -> Evaluation:
         """The evaluation of a model's out-of-fold predictions, of repeats the first.
 
-        Where they were not kept it is made of the counts of true and predicted classes alone.
+        Where they were not kept it is made of the counts of true and predicted classes alone. Costs decide where
+        posteriors were kept, unless they have done so in the cross-validation.
         """
         counts, kept = self.confusion(model), self.out_of_fold.get(model)
         if kept is None:
             total = float(counts.total)
             parts = self.classes, round(total), total, level
-            return Evaluation.of_parts(*parts, confusion=counts, notes=[_CLASSES_ONLY])
+            decided = [_BY_COSTS] * (model in self.decided_by_costs)
+            return Evaluation.of_parts(*parts, confusion=counts, notes=[_CLASSES_ONLY, *decided])
         # A fold whose training part has no rows of some class has no scores for it.
         scores = kept.scores[0] if kept.scores is not None and np.isfinite(kept.scores[0]).all() else None
+        decided = model in self.decided_by_costs
+        decide = costs is not None and not decided and kept.posterior is not None
         found = evaluation_of(
             self.classes[self.truth],
-            self.classes[kept.codes[0]],
+            None if decide else self.classes[kept.codes[0]],
             None if kept.posterior is None else kept.posterior[0],
             scores,
             classes=self.classes,
@@ -584,6 +602,8 @@ class CrossValidation(Result):
         )
         if kept.posterior is None and kept.scores is None:
             found.notes.append(_CLASSES_ONLY)
+        if decided:
+            found.notes.append(_BY_COSTS)
         return found
 
     @cached_property
@@ -721,7 +741,8 @@ def cross_validate(
         Rows of one group are held out together.
     costs : array-like of shape (K, K), dict or frame, optional
         Cost of predicting class j (column) where k (row) is true; adds the metric "cost". Classes are in sorted order
-        or by name, ``{true: {predicted: cost}}``.
+        or by name, ``{true: {predicted: cost}}``. Models with probabilities then decide by least expected cost, except
+        those that decide themselves, such as `DecisionClassifier`.
     metrics : str or list of str, optional
         Of "accuracy", "error_rate", "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier
         score, and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier
@@ -812,6 +833,7 @@ def cross_validated(
         groups=table.groups,
         train_values=np.array(trained) if task.train_scores else None,
         errors=np.array([[one.held_out.errors for one in own] for own in results]),
+        decided_by_costs=tuple(n for n in found if task.scoring.costs is not None and costs_decide(task.models[n])),
         out_of_fold={name: _out_of_fold(own, task.rounds) for name, own in found.items()} if task.keep else {},
     )
     return result, left_out
