@@ -302,3 +302,14 @@ def test_a_cost_file_the_wrong_way_round_is_recognised_by_its_actions(run, titan
     refused = run_command("predict", titanic_model, new_passengers, "--costs", path)
     assert refused.code == 1
     assert "looks transposed" in refused.err
+
+
+def test_a_class_of_a_cost_file_that_the_model_does_not_know_is_named(run, titanic_model, new_passengers, tmp_path):
+    path = write_rows(tmp_path / "costs.csv", [["", "0", "1"], ["0", 0, 1], ["one", 5, 0]])
+    for command in ("predict", "evaluate"):
+        refused = run_command(command, titanic_model, new_passengers, "--costs", path)
+        assert refused.code == 1
+        assert "costs has a row 'one', which is not a class and misses the true class 1." in refused.err
+        assert "transposed" not in refused.err
+    path = write_rows(tmp_path / "costs.csv", [["", "0", "1", "call"], ["0", 0, 1, 1], ["1", 5, 0, 1]])
+    assert "Decided beside the classes: 'call'." in run("predict", titanic_model, new_passengers, "--costs", path).err

@@ -6,6 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from commands import write_rows
+from scipy.stats import norm
 
 import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
@@ -44,6 +45,36 @@ def test_describe_tells_the_same_in_words(run, iris):
     assert "setosa and versicolor can be told apart by a hyperplane" in text
     assert "versicolor and virginica cannot be told apart" in text
     assert "separated by commas" in text
+
+
+def two_normal_classes(path, n_rare, distance, p=3, n=2000):
+    """A table of ``n`` rows, of which ``n_rare`` are of class "yes", with means so far apart."""
+    X = np.random.default_rng(0).normal(size=(n, p))
+    X[:n_rare, 0] += distance
+    rows = [[*values, "yes" if i < n_rare else "no"] for i, values in enumerate(X.round(6).tolist())]
+    return write_rows(path, [[*(f"x{j}" for j in range(p)), "y"], *rows])
+
+
+def test_describes_error_rate_is_that_of_the_class_shares(run, tmp_path):
+    table = two_normal_classes(tmp_path / "t.csv", n_rare=200, distance=2)
+    (pair,) = run("describe", table, "-t", "y", "--json").json["distances"]["pairs"]
+    assert pair["shares"] == pytest.approx([0.9, 0.1])
+    cut = np.log(9) / pair["unbiased"]
+    by_hand = 0.9 * norm.sf(pair["unbiased"] / 2 + cut) + 0.1 * norm.cdf(cut - pair["unbiased"] / 2)
+    assert pair["error"] == pytest.approx(by_hand, rel=1e-9)
+    assert pair["error"] < pair["always_one"] == pytest.approx(0.1)
+    text = run("describe", table, "-t", "y").out
+    assert "If the columns were normal, with one covariance in all classes, and classes as frequent as in this" in text
+    assert f"would err in {100 * by_hand:.1f} % of their rows, always saying no in 10.0 %." in text
+
+
+@pytest.mark.parametrize(("n_rare", "distance", "p", "n"), [(66, 0.3, 3, 2000), (20, 0, 40, 60)])
+def test_describe_promises_no_rate_worse_than_that_of_always_saying_one_class(run, tmp_path, n_rare, distance, p, n):
+    table = two_normal_classes(tmp_path / "t.csv", n_rare, distance, p, n)
+    (pair,) = run("describe", table, "-t", "y", "--json").json["distances"]["pairs"]
+    assert pair["error"] <= pair["always_one"] == pytest.approx(n_rare / n)
+    text = run("describe", table, "-t", "y").out
+    assert f"no rule would do better than always saying no, which errs in {100 * n_rare / n:.1f} % of their" in text
 
 
 def test_describe_warns_of_what_is_wrong_with_a_table(run, titanic):

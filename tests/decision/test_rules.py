@@ -291,6 +291,14 @@ P3 = Posterior([[0.2, 0.3, 0.5]], classes=["a", "b", "c"], priors=[0.2, 0.3, 0.5
         ({"costs": [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]]}, "true class 1, action 2 has nan"),
         ({"costs": {"a": {"b": np.inf}, "b": {"a": 1}}}, "true class 'a', action 'b' has inf"),
         ({"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}}}, "misses the true class 'c'"),
+        (
+            {"costs": {truth: dict.fromkeys("abc", 1) for truth in ("a", "b", "see")}},
+            "has a row 'see', which is not a class and misses the true class 'c'",
+        ),
+        (
+            {"costs": {truth: dict.fromkeys("abc", 1) for truth in "abde"}},
+            "has rows 'd' and 'e', which are not classes",
+        ),
         ({"costs": {label: {"x": 1, "y": 2} for label in "abcd"}}, "has a row 'd', which is not a class"),
         (
             {"costs": {"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {"x": 1, "y": 1}}},
@@ -339,7 +347,7 @@ def test_other_bad_input():
         Decision().decide([[0.4, 0.5]])
     with pytest.raises(InputError, match="3 columns, expected 2"):
         Decision(classes=["a", "b"]).decide([[0.2, 0.3, 0.5]])
-    with pytest.raises(ParameterError, match=r"classes: \[0, 1\]"):
+    with pytest.raises(ParameterError, match="classes: 0 and 1"):
         Decision(COSTS).decide([[0.5, 0.5]])
     with pytest.raises(InputError, match="own values for 4 rows, but the posterior has 1 rows"):
         Decision(np.ones((4, 3, 2)), ["x", "y"]).decide(P3)

@@ -129,3 +129,16 @@ def test_refitting_forgets_what_was_before():
     fresh = LinearDiscriminantAnalysis(folds=3).fit(X[:, :2], y)
     assert vars(model).keys() == vars(fresh).keys()
     assert_array_equal(model.coef_, fresh.coef_)
+
+
+def test_unbiased_distances_are_right_on_average():
+    rng, truth = np.random.default_rng(0), 4.0
+    sizes, squares = np.array([15, 25]), []
+    for _ in range(400):
+        X = rng.normal(size=(40, 12))
+        X[:15, 0] += np.sqrt(truth)
+        model = LinearDiscriminantAnalysis().fit(X, np.repeat([0, 1], sizes))
+        squares.append([model.mean_distances(unbiased=unbiased)[0, 1] ** 2 for unbiased in (False, True)])
+    plain, unbiased = np.mean(squares, axis=0)
+    assert abs(unbiased - truth) < 4 * np.std(squares, axis=0)[1] / 20
+    assert plain > 1.5 * truth

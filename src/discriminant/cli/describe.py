@@ -57,7 +57,6 @@ def described(labelled: Labelled) -> dict[str, Any]:
 def _distances(labelled: Labelled) -> dict[str, Any]:
     """Mahalanobis and Bhattacharyya distances between class means, with the covariance the classes have in common."""
     import numpy as np
-    from scipy.stats import norm
 
     from ..estimators.discriminant import LinearDiscriminantAnalysis
 
@@ -68,16 +67,31 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
         return {"skipped": f"{needed}; there are {n:,} rows and {p:,} columns"}
     try:
         model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.training.y)
-        mahalanobis = model.mean_distances()
+        mahalanobis, unbiased = model.mean_distances(), model.mean_distances(unbiased=True)
     except DiscriminantError as error:
         return {"skipped": told(error)}
     first, second = np.triu_indices(n_classes, 1)
     labels = model.classes_.tolist()
     found = [
-        {"classes": [labels[i], labels[j]], "mahalanobis": d, "bhattacharyya": d**2 / 8, "error": norm.sf(d / 2)}
-        for i, j, d in zip(first, second, mahalanobis[first, second], strict=True)
+        {
+            "classes": [labels[i], labels[j]],
+            "mahalanobis": mahalanobis[i, j],
+            "bhattacharyya": mahalanobis[i, j] ** 2 / 8,
+            "unbiased": unbiased[i, j],
+            **_errors(unbiased[i, j], *(labelled.class_rows[labels[k]] for k in (i, j))),
+        }
+        for i, j in zip(first, second, strict=True)
     ]
     return {"pairs": sorted(found, key=lambda pair: pair["mahalanobis"])}
+
+
+def _errors(distance: float, *rows: int) -> dict[str, Any]:
+    """How often the best rule errs between two normal classes so far apart, and always naming the more frequent one."""
+    from ..theory import Gaussian, bayes_error
+
+    shares = [n / sum(rows) for n in rows]
+    best = bayes_error([Gaussian(0, 1), Gaussian(distance, 1)], priors=shares).error
+    return {"shares": shares, "error": min(best, *shares), "always_one": min(shares)}
 
 
 def _separability(labelled: Labelled) -> dict[str, Any]:
@@ -133,16 +147,21 @@ def _distance_page(found: dict[str, Any]) -> Page:
         for pair in found["pairs"]
     ]
     table = shortened("Distances between class means", ["classes", "Mahalanobis", "Bhattacharyya"], rows)
-    return [*table, "\n".join(map(_closeness, found["pairs"][:3]))]
+    assumed = (
+        "If the columns were normal, with one covariance in all classes, and classes as frequent as in this table:"
+    )
+    return [*table, "\n".join([assumed, *map(_closeness, found["pairs"][:3])])]
 
 
 def _closeness(pair: dict[str, Any]) -> str:
     first, second = pair["classes"]
-    verdict = "are close" if pair["mahalanobis"] < _CLOSE else "are well apart"
-    return (
-        f"{first} and {second} {verdict}: if the columns were normal, the best linear rule would err in "
-        f"{percent(pair['error'])} of rows."
-    )
+    verdict = "are close" if pair["unbiased"] < _CLOSE else "are well apart"
+    frequent = first if pair["shares"][0] >= pair["shares"][1] else second
+    always, best = percent(pair["always_one"]), percent(pair["error"])
+    rule = f"the best linear rule would err in {best} of their rows, always saying {frequent} in {always}"
+    if always == best:
+        rule = f"no rule would do better than always saying {frequent}, which errs in {always} of their rows"
+    return f"- {first} and {second} {verdict}: {rule}."
 
 
 def _separability_page(found: dict[str, Any]) -> Page:

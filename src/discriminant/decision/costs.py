@@ -13,7 +13,7 @@ import numpy as np
 from ..data.checks import label_array
 from ..data.rows import as_frame
 from ..errors import InputError, ParameterError
-from ..results import plain
+from ..results import plain, quoted, suggestion
 
 Array = np.ndarray[Any, Any]
 
@@ -54,15 +54,21 @@ class CostTable:
         unknown = [label for label in self.classes if label not in wanted]
         if not missing and not unknown:
             return
-        if self.actions is not None and missing and all(label in self.actions for label in wanted):
+        # Where no row is a class and every class is a column, the two sides were exchanged.
+        if len(unknown) == len(self.classes) and self.actions is not None and set(wanted) <= set(self.actions):
             raise ParameterError(
                 f"costs looks transposed: its columns {self.actions} are the classes, its rows {self.classes} are not. "
-                f"{_ORIENTATION}: the entry [k, j] is the cost of action j when the truth is k. Transpose it."
+                f"{_ORIENTATION}: the entry [k, j] is the cost of action j when the truth is k. Transpose it, or give "
+                "its rows the names of the classes."
             )
-        wrong = (
-            f"misses the true class {missing[0]!r}" if missing else f"has a row {unknown[0]!r}, which is not a class"
+        are = "a row {}, which is not a class" if len(unknown) == 1 else "rows {}, which are not classes"
+        wrong = [f"has {are.format(quoted(unknown))}"] if unknown else []
+        wrong += [f"misses the true class {quoted(missing)}"] if missing else []
+        near = suggestion(str(unknown[0]), map(str, missing)) if unknown else ""
+        raise ParameterError(
+            f"costs {' and '.join(wrong)}.{near} Its rows: {quoted(self.classes, 10)}; classes: {quoted(wanted, 10)}. "
+            f"{_ORIENTATION}."
         )
-        raise ParameterError(f"costs {wrong}. Its rows: {self.classes}; classes: {wanted}. {_ORIENTATION}.")
 
 
 def read_costs(costs: Any, actions: Any = None, classes: Any = None) -> CostTable:
@@ -207,4 +213,6 @@ def costs_in_words(costs: Mapping[Any, Mapping[Any, float]], most: int = 4) -> s
         if cost
     ]
     more = f", and {len(told) - most} more" if len(told) > most else ""
-    return f"Costs: {'; '.join(told[:most])}{more}."
+    others = list(dict.fromkeys(action for row in costs.values() for action in row if action not in costs))
+    beside = f" Decided beside the classes: {quoted(others)}." if others else ""
+    return f"Costs: {'; '.join(told[:most])}{more}.{beside}"

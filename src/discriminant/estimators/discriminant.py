@@ -174,15 +174,30 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._ready()
         return self._projected(X, self.scalings_[:, : self.n_components])
 
-    def mean_distances(self) -> Array:
+    def mean_distances(self, unbiased: bool = False) -> Array:
         """The Mahalanobis distances between the class means.
+
+        Parameters
+        ----------
+        unbiased : bool, default=False
+            Whether squared distances are freed of what the columns add by chance (Lachenbruch & Mickey 1968), which is
+            much where rows are few; 0 where nothing is left. Without shrinkage only.
 
         Returns
         -------
         array of shape (n_classes, n_classes)
             In standard deviations within classes.
         """
-        return squareform(pdist(self.sphere(with_names(self, self.means_))))
+        sphered = self.sphere(with_names(self, self.means_))
+        distances = squareform(pdist(sphered))
+        if not unbiased:
+            return distances
+        rank, per_row = sphered.shape[1], 1 / self.moments_.weight
+        chance = rank * (per_row + per_row[:, None])
+        kept = 1 - (rank + 1) / (self.moments_.weight.sum() - len(per_row))
+        found = np.sqrt(np.maximum(kept * distances**2 - chance, 0.0))
+        np.fill_diagonal(found, 0.0)
+        return found
 
     def sphere(self, X: Any) -> Array:
         """Rows measured from the centre, turned to the principal axes of the covariance and scaled to variance 1.

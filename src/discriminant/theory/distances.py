@@ -283,7 +283,7 @@ class ErrorBounds(Result):
     ----------
     classes, priors : arrays of shape (K,)
     lower : ``(1 - sqrt(1 - 4 p1 p2 exp(-2 B))) / 2``
-    bhattacharyya : ``sqrt(p1 p2) exp(-B)``, an upper bound
+    bhattacharyya : ``sqrt(p1 p2) exp(-B)``, an upper bound; at most the smaller prior
     chernoff : ``p1^s p2^(1 - s) exp(-k(s))`` at the best s, the tighter upper bound
     exponents : that s, the exponent of class i
 
@@ -472,7 +472,10 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     # (1 - sqrt(1 - x)) / 2 without its cancellation for small x
     square = 4 * affinity**2
     lower = square / (2 * (1 + np.sqrt(np.maximum(1 - square, 0.0))))
-    low, geometric, best = (_symmetric(values, len(labels)) for values in (lower, affinity, upper))
+    # Always naming the more frequent class errs no more often than the other one occurs.
+    least = np.minimum(p1, p2)
+    bounds = lower, np.minimum(affinity, least), np.minimum(upper, least)
+    low, geometric, best = (_symmetric(values, len(labels)) for values in bounds)
     return ErrorBounds(classes, share, low, geometric, best, exponents)
 
 

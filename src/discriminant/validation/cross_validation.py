@@ -40,7 +40,7 @@ from ..evaluation.intervals import Estimate, Interval, Mean, wilson_interval
 from ..evaluation.probabilities import brier_scores, log_losses
 from ..kernels import scores as kernels
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
-from ..results import Result, aligned, jsonable, plain
+from ..results import Result, aligned, jsonable, plain, quoted
 from ..rules import Rule
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
 
@@ -236,10 +236,13 @@ def _cost_table(costs: Any, classes: Array) -> Array:
     """The cost of each prediction (column) for each true class (row), both in the order of the classes."""
     values, actions = read_costs(costs).aligned(classes)
     names = [plain(label) for label in classes]
-    if values.ndim != 2 or sorted(map(repr, actions)) != sorted(map(repr, names)):
+    unknown, absent = [a for a in actions if a not in names], [name for name in names if name not in actions]
+    if unknown or absent or values.ndim != 2:
+        wrong = f" Not a class: {quoted(unknown)}." if unknown else ""
+        wrong += f" Without a column: {quoted(absent)}." if absent else ""
         raise ParameterError(
-            f"costs must give one cost for each true class and each predicted class, of {names}; got actions {actions} "
-            f"and shape {values.shape}."
+            f"costs must give one cost for each true class and each predicted class, of {quoted(names, 10)}; got "
+            f"actions {quoted(actions, 10)} and shape {values.shape}.{wrong}"
         )
     return values[:, [actions.index(name) for name in names]]
 
@@ -579,15 +582,14 @@ class CrossValidation(Result):
         Where they were not kept it is made of the counts of true and predicted classes alone. Costs decide where
         posteriors were kept, unless they have done so in the cross-validation.
         """
-        counts, kept = self.confusion(model), self.out_of_fold.get(model)
+        counts, kept, decided = self.confusion(model), self.out_of_fold.get(model), model in self.decided_by_costs
         if kept is None:
             total = float(counts.total)
             parts = self.classes, round(total), total, level
-            decided = [_BY_COSTS] * (model in self.decided_by_costs)
-            return Evaluation.of_parts(*parts, confusion=counts, notes=[_CLASSES_ONLY, *decided])
+            notes = [_CLASSES_ONLY, _BY_COSTS] if decided else [_CLASSES_ONLY]
+            return Evaluation.of_parts(*parts, confusion=counts, notes=notes)
         # A fold whose training part has no rows of some class has no scores for it.
         scores = kept.scores[0] if kept.scores is not None and np.isfinite(kept.scores[0]).all() else None
-        decided = model in self.decided_by_costs
         decide = costs is not None and not decided and kept.posterior is not None
         found = evaluation_of(
             self.classes[self.truth],
