@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .data.checks import check_shapes, require
+from .data.checks import check_shapes, is_single, require
 from .data.rows import dense_parts
 from .kernels import scores as kernels
 
@@ -139,7 +139,7 @@ class LevelRule:
     def _check_parts(self) -> None:
         check_shapes(self, table="lK")
         require(isinstance(self.levels, list) and len(self.table) == len(self.levels) + 1, self, "levels")
-        _ = self._row  # levels that cannot be looked up show here
+        require(all(map(is_single, self.levels)), self, "levels")
 
     @cached_property
     def _row(self) -> dict[Any, int]:

@@ -151,6 +151,11 @@ def is_missing(value: Any) -> bool:
     return value is None or value is getattr(pandas, "NA", None) or bool(value != value)
 
 
+def is_single(value: Any) -> bool:
+    """Whether a value is one number, text or nothing, as labels and levels are."""
+    return value is None or isinstance(value, (bool, int, float, str, bytes, np.generic))
+
+
 def _positions(found: Array, classes: Array) -> Array:
     position = position_of(classes.tolist())
     unknown = [value for value in found.tolist() if value not in position]

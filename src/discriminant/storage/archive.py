@@ -1,8 +1,10 @@
 """The file itself: a zip of ``model.json``, its checksum and the arrays, none of them compressed.
 
-Nothing in it can grow when it is read: entries are stored as they are, so together they are no larger than the file,
-and an array's header must account for its entry byte by byte before memory is set aside for it. ``model.json`` holds
-the SHA-256 of every array, ``model.sha256`` that of ``model.json``.
+Nothing in it can grow when it is read: entries are stored as they are and lie one behind the other, so together they
+are no larger than the file, and an array's header must account for its entry byte by byte before memory is set aside
+for it. What a header or a number of the document may say is written down here and compared as text: NumPy's and
+Python's own readers know more than a model needs, and some of it takes minutes or ends the process. ``model.json``
+holds the SHA-256 of every array, ``model.sha256`` that of ``model.json``.
 """
 
 from __future__ import annotations
@@ -24,11 +26,31 @@ from ..errors import ModelFileError
 Array = np.ndarray[Any, Any]
 
 DOCUMENT, CHECKSUM = "model.json", "model.sha256"
-#: Read and written as they are; objects would need pickle.
-ARRAY_KINDS = "biufcSUmM"
+#: The types of numbers, by the text that stands for them in a file; objects would need pickle.
+NUMBERS = {
+    name: np.dtype(name)
+    for name in ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+}
+#: Text and bytes, with the number of letters.
+_TEXT, _MOST_LETTERS = re.compile(r"(?:<U|\|S)([1-9]\d{0,4})"), 10_000
+#: The beginning of a ``.npy`` file as NumPy writes it, up to its values: type and shape.
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(..)\{'descr': '([^']{3,7})', 'fortran_order': False, "
+    rb"'shape': \((\d{1,10},|\d{1,10}(?:, \d{1,10}){1,7}|)\), \} *\n",
+    re.DOTALL,
+)
+#: What the other axes of an array without values may make together.
+_MOST_EMPTY = 1 << 20
 #: A parsed document takes up to some twenty times its text.
 _MOST_DOCUMENT_BYTES = 32 << 20
+#: Lists in lists and objects in objects; the deepest of our models, a classifier in others, has about 30.
+_MOST_DEPTH = 200
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+#: Digits of a whole number of 64 bits with its sign, and of a float as Python writes it.
+_MOST_DIGITS, _MOST_FLOAT_DIGITS = 20, 32
 _ARRAY_NAME = re.compile(r"arrays/\d{1,5}\.npy")
+#: Bytes of an entry before its name; where the length in the beginning of a ``.npy`` file ends.
+_ENTRY_HEAD, _LENGTH_ENDS = 30, 10
 _END_SIZE, _END_MARK, _LARGE_END_MARK, _LARGE_END_SIZE = 22, b"PK\x05\x06", b"PK\x06\x07", 20
 #: The list of entries: where its length stands in the end of a file, and what 65,535 entries of ours take.
 _LIST_SIZE_AT, _MOST_LIST_BYTES = 12, 65_535 * 64
@@ -45,10 +67,22 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def array_bytes(values: Array) -> bytes:
-    """The array as the content of a ``.npy`` file, its type kept."""
+def array_type(name: str) -> np.dtype[Any] | None:
+    """The type of array that this text stands for; None where no model file holds such arrays."""
+    text = _TEXT.fullmatch(name)
+    return np.dtype(name) if text and int(text[1]) <= _MOST_LETTERS else NUMBERS.get(name)
+
+
+def array_bytes(values: Array, where: str = "This") -> bytes:
+    """The array as the content of a ``.npy`` file, its type kept; ``where`` is how a message calls it."""
+    dtype = values.dtype.newbyteorder("<")
+    if array_type(dtype.str) is None:
+        raise ModelFileError(
+            f"{where} is an array of {values.dtype}, which a model file cannot hold. Use numbers, or text (str) of at "
+            f"most {_MOST_LETTERS:,} letters."
+        )
     out = io.BytesIO()
-    np.lib.format.write_array(out, np.asarray(values, order="C"), version=(1, 0), allow_pickle=False)
+    np.lib.format.write_array(out, np.asarray(values, dtype, order="C"), version=(1, 0), allow_pickle=False)
     return out.getvalue()
 
 
@@ -56,6 +90,7 @@ def pack(document: dict[str, Any], arrays: dict[str, bytes]) -> bytes:
     """The file of a document and its arrays."""
     listed = {**document, "arrays": {name: digest(content) for name, content in arrays.items()}}
     text = json.dumps(listed, allow_nan=False, indent=1).encode("ascii")
+    _parsed(text)  # what cannot be read is not written
     if len(text) > _MOST_DOCUMENT_BYTES:
         raise ModelFileError(
             f"The model holds {len(text):,} bytes of names, levels and other text; a model file takes at most "
@@ -82,9 +117,9 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 def unpack(file: Any, check_version: Callable[[dict[str, Any]], None]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The document of an open file and the content of its arrays, by name, after every check that needs no decoding."""
-    size = _whole_size(file)
+    _check_ends(file)
     with zipfile.ZipFile(file) as archive:
-        entries = _entries(archive, size)
+        entries = _entries(archive)
         document = _document(archive, entries)
         check_version(document)
         listed = document.get("arrays")
@@ -98,8 +133,8 @@ def unpack(file: Any, check_version: Callable[[dict[str, Any]], None]) -> tuple[
     return document, contents
 
 
-def _whole_size(file: Any) -> int:
-    """The file's length, if it ends as a model file does; the end also bounds the list of entries."""
+def _check_ends(file: Any) -> None:
+    """Refuse what does not begin and end as a model file does; the end also bounds the list of entries."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(size - _END_SIZE - _LARGE_END_SIZE, 0))
     tail = file.read()
@@ -110,19 +145,23 @@ def _whole_size(file: Any) -> int:
     ends_here = len(end) == _END_SIZE and end[:4] == _END_MARK and before[:4] != _LARGE_END_MARK
     if not ends_here or struct.unpack_from("<I", end, _LIST_SIZE_AT)[0] > _MOST_LIST_BYTES:
         raise ModelFileError(f"The model file is cut off or was changed by another program. {_REMEDY}")
-    return int(size)
 
 
-def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The entries by name, which have to lie one behind the other from the file's first byte to the list of them."""
     entries: dict[str, zipfile.ZipInfo] = {}
+    place = 0
     for entry in archive.infolist():
+        if entry.header_offset != place:
+            raise ModelFileError(f"{entry.filename!r} does not lie behind the entry before it. {_REMEDY}")
+        place += _ENTRY_HEAD + len(entry.orig_filename.encode()) + entry.file_size
         if entry.filename in entries:
             raise ModelFileError(f"The file holds {entry.filename!r} twice. {_REMEDY}")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size or entry.flag_bits & 1:
             raise ModelFileError(f"{entry.filename!r} is compressed or encrypted, as in no model file. {_REMEDY}")
         entries[entry.filename] = entry
-    if sum(entry.file_size for entry in entries.values()) > size:
-        raise ModelFileError(f"The entries claim more bytes than the file's {size:,}. {_REMEDY}")
+    if place != archive.start_dir:
+        raise ModelFileError(f"The file has bytes that belong to no entry. {_REMEDY}")
     return entries
 
 
@@ -135,14 +174,45 @@ def _document(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> 
     text = archive.read(entries[DOCUMENT])
     if digest(text).encode("ascii") != archive.read(entries[CHECKSUM]):
         raise ModelFileError(f"The file was altered: the checksum of {DOCUMENT} does not match. {_REMEDY}")
-    document = json.loads(text, parse_constant=_no_constant)
+    document = _parsed(text)
     if not isinstance(document, dict):
         raise ModelFileError(f"{DOCUMENT} does not describe a model. {_REMEDY}")
     return document
 
 
-def _no_constant(name: str) -> Any:
-    raise ModelFileError(f"{DOCUMENT} holds {name}, which is not JSON. {_REMEDY}")
+def _parsed(text: bytes) -> Any:
+    """The JSON of a document that is no deeper, and has no longer numbers, than a model needs."""
+    depth = 0
+    for found in _NESTING.finditer(text):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if depth > _MOST_DEPTH:
+            raise ModelFileError(f"{DOCUMENT} is nested more than {_MOST_DEPTH} deep.")
+    document = json.loads(text.decode("ascii"), parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    if b"\\ud" in text.lower():
+        _refuse_half_letters(document)
+    return document
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS or not -(2**63) <= int(text) < 2**64:
+        raise ModelFileError(f"{DOCUMENT} cannot hold whole numbers of more than 64 bits, such as {text[:40]}.")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if len(text) > _MOST_FLOAT_DIGITS or not math.isfinite(float(text)):
+        raise ModelFileError(f"{DOCUMENT} holds {text[:40]}, which stands for no finite number of 64 bits.")
+    return float(text)
+
+
+def _refuse_half_letters(document: Any) -> None:
+    """Refuse halves of letters (surrogates), which no output can show."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ModelFileError(
+            f"{DOCUMENT} cannot hold half a letter (a surrogate): {error.object[error.start]!a}."
+        ) from None
 
 
 def _compare(found: set[str], listed: set[str]) -> None:
@@ -153,18 +223,28 @@ def _compare(found: set[str], listed: set[str]) -> None:
 
 
 def read_array(name: str, content: bytes) -> Array:
-    """The array of a ``.npy`` file, which may hold numbers, text and dates but no Python objects."""
-    stream = io.BytesIO(content)
-    if np.lib.format.read_magic(stream) != (1, 0):
+    """The array of a ``.npy`` file, which holds numbers or text: nothing is left to NumPy's own reader of headers."""
+    header = _HEADER.match(content)
+    if header is None or int.from_bytes(header[1], "little") != header.end() - _LENGTH_ENDS:
         raise ModelFileError(f"{name} has an unknown header. {_REMEDY}")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject or dtype.kind not in ARRAY_KINDS:
-        raise ModelFileError(f"{name} holds {dtype}, which no model file does. {_REMEDY}")
-    announced, there = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
-    if min(shape, default=0) < 0 or announced != there:
-        raise ModelFileError(f"{name} announces {announced:,} bytes and has {there:,}. {_REMEDY}")
-    stream.seek(0)
-    values: Array = np.lib.format.read_array(stream, allow_pickle=False)
-    if dtype.kind == "U":
-        values.tolist()  # bytes that are no text show here, not later in a prediction
+    dtype = array_type(header[2].decode("latin-1"))
+    if dtype is None:
+        raise ModelFileError(f"{name} holds {header[2].decode('latin-1')!r}, which no model file does. {_REMEDY}")
+    shape = tuple(map(int, header[3].replace(b",", b" ").split()))
+    announced, there = math.prod(shape) * dtype.itemsize, len(content) - header.end()
+    if announced != there or math.prod(filter(None, shape)) > max(there, _MOST_EMPTY):
+        raise ModelFileError(f"{name} announces the shape {shape} of {dtype} and has {there:,} bytes. {_REMEDY}")
+    values: Array = np.frombuffer(content, dtype, offset=header.end()).reshape(shape).copy()
+    if not _is_sound(values):
+        raise ModelFileError(f"{name} holds bytes that are neither numbers nor text. {_REMEDY}")
     return values
+
+
+def _is_sound(values: Array) -> bool:
+    """Whether truth values are 0 or 1 and letters are letters: NumPy takes both on trust."""
+    if values.dtype.kind == "b":
+        return bool((values.view(np.uint8) <= 1).all())
+    if values.dtype.kind == "U" and values.size:
+        letters = values.ravel().view(np.uint32)
+        return bool(((letters < 0xD800) | ((letters > 0xDFFF) & (letters <= 0x10FFFF))).all())
+    return True

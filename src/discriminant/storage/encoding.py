@@ -2,13 +2,13 @@
 
 =================================  ====================================================================
 ``{"float": "nan"}``               nan, inf or -inf (finite floats are JSON numbers)
-``{"tuple": [...]}``               likewise ``set`` and ``frozenset``; lists are JSON lists
+``{"tuple": [...]}``               lists are JSON lists
 ``{"dict": [[key, value], ...]}``  keys of any kind
 ``{"bytes": "00ff"}``
 ``{"scalar": ["<f8", 0.5]}``       a NumPy number, truth value or text with its type
 ``{"array": "arrays/0.npy"}``      an array in an entry of its own
 ``{"turned": [..., [1, 0]]}``      one whose axes lie in memory in this order, and are so in the entry
-``{"objects": [[2], ["a", 1]]}``   an array of Python objects: shape and values
+``{"objects": [[2], ["a", 1]]}``   an array of Python objects: shape and values, which are single ones
 ``{"object": ["Name", {...}]}``    a known class (`registry`) and its parts by name
 =================================  ====================================================================
 """
@@ -16,17 +16,23 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from ..data.checks import is_single
 from ..errors import ModelFileError
 from . import registry
-from .archive import ARRAY_KINDS, array_bytes, array_name, read_array
+from .archive import NUMBERS, array_bytes, array_name, read_array
 
 Array = np.ndarray[Any, Any]
-_GROUPS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
-_SCALAR_KINDS = "biufU"
+#: How a single text of NumPy's is marked, whose own type has the number of its letters.
+_TEXT = "<U"
+#: As many keys may have one hash by chance (-1 and -2, powers of two); of a file made to be slow, thousands have.
+_MOST_EQUAL_HASHES = 64
+#: Axes of an array.
+_MOST_AXES = 8
 
 
 class Encoder:
@@ -44,9 +50,8 @@ class Encoder:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind is list:
             return self._each(value, where)
-        if kind in _GROUPS.values():
-            ordered = value if kind is tuple else sorted(value, key=repr)
-            return {kind.__name__: self._each(ordered, where)}
+        if kind is tuple:
+            return {"tuple": self._each(value, where)}
         if kind is dict:
             return {"dict": [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]}
         if kind is bytes:
@@ -62,19 +67,20 @@ class Encoder:
         return [self.encode(value, f"{where}[{i}]") for i, value in enumerate(values)]
 
     def _scalar(self, value: Any, where: str) -> Any:
-        if value.dtype.kind not in _SCALAR_KINDS or (value.dtype.itemsize > 8 and value.dtype.kind != "U"):
+        name = _TEXT if isinstance(value, str) else value.dtype.str
+        if name != _TEXT and name not in NUMBERS:
             raise ModelFileError(f"{where} is a {value.dtype}, which a model file cannot hold. Use a plain number.")
-        return {"scalar": [value.dtype.str, self.encode(value.item(), where)]}
+        return {"scalar": [name, self.encode(value.item(), where)]}
 
     def _array(self, values: Array, where: str) -> Any:
         if values.dtype.kind == "O":
-            return {"objects": [list(values.shape), self._each(values.ravel().tolist(), where)]}
-        if values.dtype.kind not in ARRAY_KINDS:
-            raise ModelFileError(
-                f"{where} is an array of {values.dtype}, which a model file cannot hold. Use numbers or text (str)."
-            )
+            single = values.ravel().tolist()
+            for value in single:
+                if not is_single(value):
+                    raise ModelFileError(registry.refusal(value, where))
+            return {"objects": [list(values.shape), self._each(single, where)]}
         name, axes = array_name(len(self.arrays)), _axes_in_memory(values)
-        self.arrays[name] = array_bytes(values.transpose(axes))
+        self.arrays[name] = array_bytes(values.transpose(axes), where)
         return {"array": name} if axes == sorted(axes) else {"turned": [name, axes]}
 
 
@@ -93,8 +99,6 @@ class Decoder:
         if len(node) != 1:
             raise ModelFileError(f"Expected one key that says what a value is, got {sorted(node)[:5]}.")
         ((tag, content),) = node.items()
-        if tag in _GROUPS:
-            return _GROUPS[tag](self._list(content))
         if tag not in _READERS:
             raise ModelFileError(f"{tag!r} is not a kind of value this version knows.")
         return _READERS[tag](self, content)
@@ -110,14 +114,19 @@ class Decoder:
         return [self.decode(item) for item in content]
 
     def _dict(self, content: Any) -> dict[Any, Any]:
-        return {self.decode(key): self.decode(value) for key, value in content}
+        pairs = [(self.decode(key), self.decode(value)) for key, value in content]
+        if pairs and Counter(hash(key) for key, _ in pairs).most_common(1)[0][1] > _MOST_EQUAL_HASHES:
+            raise ModelFileError("A dict has keys that were made to be slow to look up.")
+        return dict(pairs)
 
     def _scalar(self, content: Any) -> Any:
-        dtype, value = np.dtype(str(content[0])), self.decode(content[1])
-        fits = isinstance(value, str) and dtype.itemsize <= 4 * len(value) if dtype.kind == "U" else dtype.itemsize <= 8
-        if dtype.kind not in _SCALAR_KINDS or isinstance(value, (list, tuple, dict)) or not fits:
-            raise ModelFileError(f"{dtype} is not the type of a single value.")
-        return np.array(value, dtype=dtype)[()]
+        name, node = content
+        value = self.decode(node)
+        if name == _TEXT and isinstance(value, str):
+            return np.str_(value)
+        if name not in NUMBERS or not isinstance(value, (bool, int, float)):
+            raise ModelFileError(f"{str(name)[:20]!r} is not the type of this single value.")
+        return NUMBERS[name].type(value)
 
     def _array(self, name: Any) -> Array:
         content = self.arrays.pop(name, None)
@@ -127,15 +136,18 @@ class Decoder:
 
     def _turned(self, content: Any) -> Array:
         name, axes = content
-        return self._array(name).transpose(np.argsort(axes))
+        values = self._array(name)
+        if not isinstance(axes, list) or sorted(axes) != list(range(values.ndim)):
+            raise ModelFileError(f"The axes of {name} do not fit its shape {values.shape}.")
+        return values.transpose(np.argsort(axes))
 
     def _objects(self, content: Any) -> Array:
         shape, values = content[0], self._list(content[1])
-        if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != len(values):
-            raise ModelFileError(f"{len(values)} values do not fill an array of shape {shape}.")
+        sizes = isinstance(shape, list) and len(shape) <= _MOST_AXES and all(type(n) is int and n >= 0 for n in shape)
+        if not sizes or math.prod(shape) != len(values) or not all(map(is_single, values)):
+            raise ModelFileError(f"{len(values)} values do not fill an array of objects.")
         out = np.empty(len(values), dtype=object)
-        for i, value in enumerate(values):  # one by one: NumPy would take lists apart
-            out[i] = value
+        out[:] = values
         return out.reshape(shape)
 
     def _object(self, content: Any) -> Any:
@@ -144,6 +156,7 @@ class Decoder:
 
 
 _READERS: dict[str, Any] = {
+    "tuple": lambda self, content: tuple(self._list(content)),
     "float": lambda _, content: _nonfinite(content),
     "dict": Decoder._dict,
     "bytes": lambda _, content: bytes.fromhex(content),

@@ -6,15 +6,17 @@ Nothing else is written, and nothing else comes out of a file. Compiled code tru
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..data import LabelledRows, as_rows
+from ..data.checks import is_single
 from ..errors import ModelFileError
 from ..estimators.base import check_learned
 from ..moments.statistic import RowsLeftOut, ThinMoments
@@ -85,7 +87,7 @@ def _learned(model: Any) -> Parts:
 
 
 def _fitted(kind: Any, parts: Parts) -> Any:
-    names = kind._get_param_names()
+    names = _parameters(kind)
     model = kind(**{name: parts[name] for name in names if name in parts})
     learned = {name: value for name, value in parts.items() if name not in names}
     for name in learned:
@@ -95,9 +97,14 @@ def _fitted(kind: Any, parts: Parts) -> Any:
     return model
 
 
+@cache
+def _parameters(kind: Any) -> tuple[str, ...]:
+    return tuple(kind._get_param_names())
+
+
 def _refuse_strange_attribute(kind: type, name: str) -> None:
     """Fitted attributes end or begin with an underscore, and hide no method."""
-    hides = hasattr(inspect.getattr_static(kind, name, None), "__get__")
+    hides = any(hasattr(vars(base).get(name), "__get__") for base in kind.__mro__)
     if name.startswith("__") or not (name.endswith("_") or name.startswith("_")) or hides:
         raise ModelFileError(f"{kind.__name__} cannot have learned an attribute {name!r}.")
 
@@ -115,6 +122,8 @@ def table_moments(module: str, name: str) -> Form:
 
     def together(kind: type, parts: Parts) -> Any:
         made = _with_attributes(kind, {name: parts[name] for name in names})
+        if not all(map(is_single, chain.from_iterable(parts["levels"]))):
+            raise ModelFileError("Levels must be numbers or text.")
         pairs = zip(parts["levels"], parts["level_counts"], strict=True)
         made.tables = [dict(zip(levels, counts.copy(), strict=True)) for levels, counts in pairs]
         return made
@@ -229,7 +238,8 @@ def _check_calibration(parts: Parts) -> None:
     _fits(isinstance(members, list) and len(members) > 0, "members")
     _fits(all(hasattr(member, "decision_function") or hasattr(member, "predict_proba") for member in members), "kind")
     _fits(len({member.n_features_in_ for member in members}) == 1, "numbers of columns")
-    _fits(all(np.isin(member.classes_, classes).all() for member in members), "classes of members")
+    known = set(classes.tolist())
+    _fits(all(known.issuperset(member.classes_.tolist()) for member in members), "classes of members")
     _fits(isinstance(curves, list) and len(curves) == len(members), "number of curves")
     for member, own in zip(members, curves, strict=True):
         _fits(isinstance(own, list) and len(own) == (1 if len(classes) == 2 else len(member.classes_)), "curves")
@@ -297,10 +307,11 @@ def taken_apart(value: Any, where: str) -> tuple[str, Parts]:
     for name, form in FORMS.items():
         if form.class_name == type(value).__name__ and form.kind is type(value):
             return name, form.apart(value)
-    raise ModelFileError(_refusal(value, where))
+    raise ModelFileError(refusal(value, where))
 
 
-def _refusal(value: Any, where: str) -> str:
+def refusal(value: Any, where: str) -> str:
+    """Why a value is not stored, and what can be."""
     kind = type(value)
     shown = f"{where} is a {kind.__module__}.{kind.__qualname__}, which a model file cannot hold"
     if hasattr(value, "get_params"):
