@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from . import evaluation, logistic, margins, moments, raster, tables
+from . import evaluation, logistic, margins, model_files, moments, raster, tables
 from .measure import Case, Measured, measure
 
 FAMILIES: dict[str, Any] = {
@@ -22,6 +22,7 @@ FAMILIES: dict[str, Any] = {
     "Evaluation": evaluation,
     "Images": raster,
     "Tables": tables,
+    "Model files": model_files,
 }
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 

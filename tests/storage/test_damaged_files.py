@@ -4,12 +4,15 @@ import io
 import json
 import resource
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_files import hostile_files
 from stored_models import STORED, fitted, training
 
 import discriminant
@@ -278,6 +281,20 @@ def test_a_calibration_of_another_shape_is_refused(files, tmp_path):
     refused(tmp_path, altered(files["svm-sigmoid"], another_method), "do not fit each other: method")
     refused(tmp_path, altered(files["svm-sigmoid"], no_members), "do not fit each other: members")
     refused(tmp_path, altered(files["svm-sigmoid"], another_part), "calibrated_ has no probabilities")
+
+
+def test_hostile_files_take_little_time_and_memory(tmp_path):
+    """Ten times what the benchmark shows; a file that ends the process leaves the others without a line."""
+    names = []
+    for number, (name, content) in enumerate(hostile_files()):
+        names.append(name)
+        (tmp_path / f"{number:03}.dsc").write_bytes(content)
+    program = Path(__file__).parent / "load_under_limits.py"
+    ran = subprocess.run([sys.executable, program, tmp_path, "10", "1000"], capture_output=True, text=True, check=False)
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(found) == len(names), f"{names[len(found)]} ends the process: {ran.returncode} {ran.stderr}"
+    assert {names[k]: one for k, one in enumerate(found) if one["megabytes"] > 1000} == {}
+    assert max(len(one["outcome"]) for one in found) < 1000
 
 
 def nodes(document):

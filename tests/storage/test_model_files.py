@@ -1,7 +1,6 @@
 """What is stored comes back: every model, every parameter, to the last bit."""
 
 import datetime
-import functools
 import importlib
 import pickle
 import pkgutil
@@ -274,11 +273,7 @@ def test_arrays_that_no_file_holds_are_refused_by_name(values):
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [
-        ({"metrics": {"n": 2**64}}, "more than 64 bits"),
-        ({"training": {"name": "half \ud800"}}, "half a letter"),
-        ({"note": functools.reduce(lambda deep, _: [deep], range(300), 1)}, "nested more than"),
-    ],
+    [({"metrics": {"n": 2**64}}, "more than 64 bits"), ({"training": {"name": "half \ud800"}}, "half a letter")],
 )
 def test_what_could_not_be_read_is_not_written(given, words, tmp_path):
     with pytest.raises(ModelFileError, match=words):

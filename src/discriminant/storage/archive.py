@@ -43,9 +43,6 @@ _HEADER = re.compile(
 _MOST_EMPTY = 1 << 20
 #: A parsed document takes up to some twenty times its text.
 _MOST_DOCUMENT_BYTES = 32 << 20
-#: Lists in lists and objects in objects; the deepest of our models, a classifier in others, has about 30.
-_MOST_DEPTH = 200
-_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 #: Digits of a whole number of 64 bits with its sign, and of a float as Python writes it.
 _MOST_DIGITS, _MOST_FLOAT_DIGITS = 20, 32
 _ARRAY_NAME = re.compile(r"arrays/\d{1,5}\.npy")
@@ -181,12 +178,7 @@ def _document(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> 
 
 
 def _parsed(text: bytes) -> Any:
-    """The JSON of a document that is no deeper, and has no longer numbers, than a model needs."""
-    depth = 0
-    for found in _NESTING.finditer(text):
-        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
-        if depth > _MOST_DEPTH:
-            raise ModelFileError(f"{DOCUMENT} is nested more than {_MOST_DEPTH} deep.")
+    """The JSON of a document that has no longer numbers than a model needs; Python itself refuses a deep one."""
     document = json.loads(text.decode("ascii"), parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     if b"\\ud" in text.lower():
         _refuse_half_letters(document)

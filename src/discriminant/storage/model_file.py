@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from ..errors import InputError, ModelFileError
 from ..files import write_whole
+from ..results import shortened
 from .archive import pack, unpack
 from .encoding import Decoder, Encoder
 
@@ -22,6 +23,8 @@ _UNREADABLE: dict[type[OSError], str] = {
     IsADirectoryError: "it is a folder. Give the name of a model file in it.",
     PermissionError: "it may not be read. Check its permissions.",
 }
+#: What a file holds can be long, what is said of it not.
+_MOST_LETTERS = 300
 _DESCRIPTION = ("version", "package", "saved", "class", "metrics", "training")
 
 
@@ -185,12 +188,13 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     except tuple(_UNREADABLE) as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {_UNREADABLE[type(error)]}") from error
     except InputError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded. ", *error.parts) from error
+        parts = (shortened(part, _MOST_LETTERS) if isinstance(part, str) else part for part in error.parts)
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded. ", *parts) from error
     except Exception as error:
         # Whatever a damaged or made-up file runs into while it is read: zip, JSON, array headers, constructors.
         raise ModelFileError(
-            f"{os.fspath(path)!r} cannot be loaded: it is damaged, or no model file ({type(error).__name__}: {error}). "
-            "Copy it again from where it was saved, or save the model again."
+            f"{os.fspath(path)!r} cannot be loaded: it is damaged, or no model file ({type(error).__name__}: "
+            f"{shortened(error, _MOST_LETTERS)}). Copy it again from where it was saved, or save the model again."
         ) from error
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -36,7 +36,7 @@ class Form:
     apart: Callable[[Any], Parts]
     together: Callable[[Any, Parts], Any]
 
-    @property
+    @cached_property
     def kind(self) -> Any:
         """The class itself; modules are named in this package, never in a file."""
         return getattr(import_module(self.module), self.class_name)
@@ -102,10 +102,14 @@ def _parameters(kind: Any) -> tuple[str, ...]:
     return tuple(kind._get_param_names())
 
 
+@cache
+def _methods(kind: type) -> frozenset[str]:
+    return frozenset(name for base in kind.__mro__ for name, value in vars(base).items() if hasattr(value, "__get__"))
+
+
 def _refuse_strange_attribute(kind: type, name: str) -> None:
     """Fitted attributes end or begin with an underscore, and hide no method."""
-    hides = any(hasattr(vars(base).get(name), "__get__") for base in kind.__mro__)
-    if name.startswith("__") or not (name.endswith("_") or name.startswith("_")) or hides:
+    if name.startswith("__") or not (name.endswith("_") or name.startswith("_")) or name in _methods(kind):
         raise ModelFileError(f"{kind.__name__} cannot have learned an attribute {name!r}.")
 
 
