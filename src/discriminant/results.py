@@ -284,3 +284,8 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values."""
         return {"severity": self.severity, "kind": self.kind, "column": self.column, "message": str(self.message)}
+
+
+def told_findings(findings: Iterable[Finding]) -> list[str]:
+    """Findings as printed results have them, a line each."""
+    return [f"{finding.severity}: {finding.message}" for finding in findings]

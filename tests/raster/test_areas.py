@@ -289,9 +289,9 @@ def test_systems_that_only_one_side_knows_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"'unknown.tif' does not say its coordinate system.*'telling.gpkg'"):
         marks_of(unknown, telling)
     assert len(marks_of(unknown, silent).rows) == 9
-    assert len(marks_of(known, open_areas(tmp_path / "silent.gpkg", crs="EPSG:32633")).rows) == 9
+    assert len(marks_of(known, open_areas(tmp_path / "silent.gpkg", areas_crs="EPSG:32633")).rows) == 9
     with pytest.raises(InputError, match="'EPSG:0' is not known"):
-        open_areas(tmp_path / "silent.gpkg", crs="EPSG:0")
+        open_areas(tmp_path / "silent.gpkg", areas_crs="EPSG:0")
 
 
 def test_what_is_no_file_of_areas_is_refused(tmp_path):

@@ -98,7 +98,7 @@ def test_threads_read_with_handles_of_their_own(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             parts = list(pool.map(read, range(4)))
-        handles = list(image._handles)
+        handles = list(image._files.handles)
         assert len(handles) == 5
     for i, window in enumerate(windows):
         rows, columns = window.toslices()
@@ -139,7 +139,10 @@ def test_an_alpha_band_hides_pixels_and_is_no_band(tmp_path):
     with open_image(path) as image:
         assert image.band_names == ("red", "green", "blue")
         read, valid = image.read()
-        assert image.alpha_bands == ["band 4 of 'image.tif'"]
+        assert [str(finding.message) for finding in image.findings] == [
+            "Band 4 of 'image.tif' is read as transparency (alpha): it hides pixels where it is 0, and is no band to "
+            "learn from. If it holds values: bands='1-4'."
+        ]
     assert_array_equal(read, values[:3])
     assert_array_equal(valid, (values[3] > 0) & (values[:3] != 9).all(axis=0))
 
@@ -262,7 +265,7 @@ TRAINED = [Band("red", "uint8", True), Band("infrared", "uint8", True)]
 @pytest.mark.parametrize(
     ("names", "dtype", "words"),
     [
-        (["red"], "uint8", "2 bands of the training image, got 1.*red, infrared"),
+        (["red"], "uint8", "2 bands of the training image, got 1.*red and infrared"),
         (["infrared", "red"], "uint8", "Band 1 of the image must be 'red'.*got 'infrared'"),
         (["red", "blue"], "uint8", "Band 2 of the image must be 'infrared'.*got 'blue'"),
         (["red", "infrared"], "uint16", "'red' holds uint16.*uint8"),

@@ -1,5 +1,6 @@
 """Files of maps: whole or not at all, with their classes, colours, tiles and overviews."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -10,10 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import rasterio
+import rasterio.shutil
 from numpy.testing import assert_array_equal
 from painted import GRID, read_raster, scene, write_image
 
-from discriminant import LinearDiscriminantAnalysis
+import discriminant
+from discriminant import Decision, LinearDiscriminantAnalysis
 from discriminant.errors import InputError
 from discriminant.raster import classify as output
 from discriminant.raster.class_map import make_legend, qgis_style, read_class_map, rgb
@@ -171,6 +174,51 @@ def test_the_map_says_what_its_codes_are(tmp_path):
     assert codes.shape == (300, 400)
 
 
+def test_the_map_says_how_it_was_made(tmp_path):
+    costs = {"forest": {"sand": 2, "water": 1}, "sand": {"forest": 1, "water": 1}, "water": {"forest": 7, "sand": 7}}
+    found = some_map(
+        tmp_path, decision=Decision(costs, reject_cost=0.4), reject=0.99, training={"areas": "a.gpkg", "pixels": 3}
+    )
+    with rasterio.open(found.path) as file:
+        tags = file.tags()
+    assert tags["RULE"].startswith("least expected cost, no class where that is expected to cost more than 0.4")
+    assert "holds 0.99 of the class" in tags["RULE"]
+    assert json.loads(tags["COSTS"])["water"] == {"forest": 7, "sand": 7, "water": 0, "abstain": 0.4}
+    priors = json.loads(tags["PRIORS"])
+    assert list(priors) == ["forest", "sand", "water"]
+    assert sum(priors.values()) == pytest.approx(1)
+    assert json.loads(tags["BANDS"]) == {"1": "band 1", "2": "band 2"}
+    assert json.loads(tags["TRAINING"]) == {"areas": "a.gpkg", "pixels": 3}
+    assert tags["MODEL_SETTINGS"] == "LinearDiscriminantAnalysis()"
+    assert tags["TIFFTAG_SOFTWARE"] == f"discriminant {discriminant.__version__}"
+
+
+@pytest.mark.parametrize("labels", [("forest", "sand & <ice>", "wa\x01ter"), (3, 7, 300)])
+def test_gdal_knows_the_classes(tmp_path, labels):
+    """GDAL writes what it knows of a raster into a virtual copy: categories and colours."""
+    values, _, (X, y) = scene(40, 50, n_bands=2, labels=labels)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    found = classify_image(model, write_image(tmp_path / "image.tif", values), tmp_path / "map.tif", reject=0.9)
+    rasterio.shutil.copy(found.path, tmp_path / "map.vrt", driver="VRT")
+    band = ElementTree.parse(tmp_path / "map.vrt").find("VRTRasterBand")
+    categories = [one.text or "" for one in band.findall("CategoryNames/Category")]
+    colours = [tuple(int(one.get(f"c{i}")) for i in (1, 2, 3)) for one in band.findall("ColorTable/Entry")]
+    for entry in found.legend.entries:
+        assert categories[entry.code] == entry.name.replace("\x01", "?")
+        assert colours[entry.code] == rgb(entry.colour)
+    assert sum(map(bool, categories)) == 4
+    table = ElementTree.parse(tmp_path / "map.tif.aux.xml").find("PAMRasterBand/GDALRasterAttributeTable")
+    assert [field.findtext("Name") for field in table.findall("FieldDefn")] == [
+        "Value",
+        "Class",
+        "Red",
+        "Green",
+        "Blue",
+    ]
+    rows = [[cell.text for cell in row.findall("F")] for row in table.findall("Row")]
+    assert [int(row[0]) for row in rows] == [entry.code for entry in found.legend.entries]
+
+
 def test_integer_classes_come_back_as_integers(tmp_path):
     values, _, (X, y) = scene(40, 50, n_bands=2, labels=(11, 21, 31))
     image = write_image(tmp_path / "image.tif", values)
@@ -213,7 +261,7 @@ def test_what_was_told_about_the_map_before_goes_with_it(tmp_path, ending):
     some_map(tmp_path)
     old.write_text("<PAMDataset><Metadata><MDI key='STALE'>1</MDI></Metadata></PAMDataset>")
     some_map(tmp_path, overwrite=True)
-    assert not old.exists()
+    assert not old.exists() or "STALE" not in old.read_text()
 
 
 def test_a_class_called_rejected_and_rejected_pixels_are_read_apart(tmp_path):

@@ -127,7 +127,7 @@ def test_probabilities_and_json(tmp_path, image, areas):
     told = json.loads(result.stdout)
     assert [one["class"] for one in told["classes"]] == ["forest", "sand", "water", "rejected"]
     assert sum(one["pixels"] for one in told["classes"]) == 50 * 60
-    assert len(told["files"]) == 4
+    assert len(told["files"]) == 5
     every = read_raster(tmp_path / "q.tif")
     assert every.shape == (3, 50, 60)
     np.testing.assert_allclose(every.sum(axis=0), 1, atol=1e-6)
@@ -193,11 +193,21 @@ def test_a_kept_model_refuses_another_image(tmp_path, bands, image, areas):
     )
     short = write_image(tmp_path / "short.tif", bands[:2], names=["green", "red"])
     words = refused("classify", short, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
-    assert "green, red, infrared" in words
-    other = write_image(tmp_path / "other.tif", bands, names=["green", "infrared", "red"])
-    assert "'red'" in refused("classify", other, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
+    assert "green, red and infrared" in words
+    other = write_image(tmp_path / "other.tif", bands, names=["green", "infrared", "blue"])
+    words = refused("classify", other, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
+    assert "Band 2 of the image must be 'red'" in words
     scaled = write_image(tmp_path / "scaled.tif", bands / np.float32(255), names=["green", "red", "infrared"])
     assert "float32" in refused("classify", scaled, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
+
+
+def test_a_kept_model_finds_its_bands_by_name(tmp_path, bands, image, areas):
+    keep = ["--save-model", tmp_path / "m.dsc", "--no-validate"]
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "a.tif", *keep)
+    other = write_image(tmp_path / "other.tif", bands[[2, 0, 0, 1]], names=["infrared", "green", "blue", "red"])
+    found = run("classify", other, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
+    assert "Note: Bands 2, 4 and 1 of 'other.tif' are read: those of the training, by their names." in found.stderr
+    assert_array_equal(read_raster(tmp_path / "a.tif"), read_raster(tmp_path / "b.tif"))
 
 
 def test_a_class_of_one_area_is_not_judged_and_that_is_said(tmp_path, image):
@@ -383,8 +393,8 @@ def test_layers_and_systems_of_areas_are_said_by_options(tmp_path, image):
     found = run("samples", image, layered, "-c", "cover", "--layer", "new", "--json")
     with pytest.warns(UserWarning, match="crs"):
         silent = write_shapes(tmp_path / "silent.shp", shapes, labels, crs=None)
-    assert "give it (--crs)" in refused("samples", image, silent, "-c", "cover")
-    again = run("samples", image, silent, "-c", "cover", "--crs", "EPSG:32633", "--json")
+    assert "give it (--areas-crs)" in refused("samples", image, silent, "-c", "cover")
+    again = run("samples", image, silent, "-c", "cover", "--areas-crs", "EPSG:32633", "--json")
     first, second = (json.loads(result.stdout)["classes"] for result in (found, again))
     assert first == second
     run("classify", image, "--areas", layered, "-c", "cover", "--layer", "new", "-o", tmp_path / "map.tif")

@@ -162,7 +162,7 @@ def test_a_band_read_as_transparency_is_mentioned(tmp_path):
     samples = draw_samples(path, write_shapes(tmp_path / "areas.gpkg", [square(2, 2, 4)], ["a"]))
     assert samples.band_names == ("red", "green", "blue")
     (note,) = [finding.message for finding in samples.findings if finding.kind == "alpha"]
-    assert note.startswith("Band 4 of 'image.tif' is marked as transparency")
+    assert str(note).startswith("Band 4 of 'image.tif' is read as transparency")
 
 
 def test_a_class_field_is_for_paths():

@@ -16,7 +16,7 @@ from .options import application, command, pairs, read_costs, read_priors
 
 if TYPE_CHECKING:
     from ..decision import Decision
-    from ..raster import Band, ClassMap, ClassSeparability, Legend, MapAccuracy, Samples
+    from ..raster import Band, ClassMap, ClassSeparability, Image, Legend, MapAccuracy, Samples
 
 _EPILOG = """
 From areas to a map that has been checked:
@@ -36,6 +36,12 @@ Images = Annotated[
         metavar="IMAGE", help="The image: a GeoTIFF, PNG or JPEG, or the files of its bands in their order."
     ),
 ]
+Crs = Annotated[
+    str | None,
+    typer.Option(
+        "--crs", metavar="EPSG:N", help="The coordinate system of an image whose file says none, or a wrong one."
+    ),
+]
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
 Names = Annotated[
     list[str] | None,
@@ -53,6 +59,26 @@ _BY_HAND = (
 
 
 @dataclass(frozen=True)
+class ImageOptions:
+    """How an image is read."""
+
+    bands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BAND,...",
+            help="The bands to read, by number or name, such as 1,2,4 or 1-4; by default all but transparency.",
+        ),
+    ] = None
+    crs: Crs = None
+
+    def open(self, images: list[str]) -> Image:
+        """The image of some files."""
+        from ..raster import open_image
+
+        return open_image(images, self.bands, self.crs)
+
+
+@dataclass(frozen=True)
 class AreaOptions:
     """How areas are read."""
 
@@ -63,23 +89,23 @@ class AreaOptions:
     layer: Annotated[
         str | None, typer.Option(metavar="NAME", help="The layer with the areas, where a file has several.")
     ] = None
-    crs: Annotated[
+    areas_crs: Annotated[
         str | None,
-        typer.Option("--crs", metavar="EPSG:N", help="The coordinate system of areas whose file does not say it."),
+        typer.Option(metavar="EPSG:N", help="The coordinate system of areas whose file says none, or a wrong one."),
     ] = None
     name: Names = None
 
     @property
     def given(self) -> bool:
         """Whether anything is said about areas besides their file."""
-        return bool(self.class_field or self.layer or self.crs or self.name)
+        return bool(self.class_field or self.layer or self.areas_crs or self.name)
 
     def open(self, path: str, named: bool = True) -> Any:
         """The areas of a file; ``named`` says whether names are for its values."""
         from ..raster import open_areas
 
         names = pairs("--name", self.name or ()) if named else {}
-        return open_areas(path, self.class_field, self.layer, self.crs, names or None)
+        return open_areas(path, self.class_field, self.layer, self.areas_crs, names or None)
 
 
 @dataclass(frozen=True)
@@ -105,31 +131,31 @@ class TrainingSource(AreaOptions):
         str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
     ] = None
 
-    def trained(self, images: list[str]) -> TrainedModel:
+    def trained(self, image: Image) -> TrainedModel:
         """The model, fitted where it has to be."""
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             count = f"{given or 'none'} {'was' if not given else 'were'} given"
             raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
-        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(images)
+        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
 
-    def _fitted(self, images: list[str]) -> TrainedModel:
+    def _fitted(self, image: Image) -> TrainedModel:
         from ..data.rows import as_rows
         from ..raster import draw_samples, image_model, load_samples
 
         if self.samples is None:
             assert self.areas is not None
-            samples = draw_samples(images, self.open(self.areas), n_jobs=-1)
+            samples = draw_samples(image, self.open(self.areas), n_jobs=-1)
         elif self.given:
             raise ParameterError(
-                "--class-field, --layer, --crs and --name are for --areas: kept samples have their classes."
+                "--class-field, --layer, --areas-crs and --name are for --areas: kept samples have their classes."
             )
         else:
             samples = load_samples(self.samples)
         classes = samples.classes.tolist()
         model = image_model(self.model, classes, read_priors(self.priors, classes))
         model.fit(as_rows(samples.X, samples.band_names), samples.y)
-        return TrainedModel(model, self.model, samples.bands, samples)
+        return TrainedModel(model, self.model, samples.bands, samples.training, samples)
 
     def _from_file(self, path: str) -> TrainedModel:
         from ..raster import Band
@@ -137,8 +163,8 @@ class TrainingSource(AreaOptions):
 
         if self.given or self.priors is not None:
             raise ParameterError(
-                "--class-field, --layer, --crs, --name and --priors are for training: a model from a file has learned "
-                "already."
+                "--class-field, --layer, --areas-crs, --name and --priors are for training: a model from a file has "
+                "learned already."
             )
         file = read_model_file(path)
         bands = file.metadata.get("bands")
@@ -147,7 +173,8 @@ class TrainingSource(AreaOptions):
                 f"{path} does not say which bands it was trained on, so it is no model for images. Keep one with "
                 "discriminant raster classify --save-model."
             )
-        return TrainedModel(file.model, str(file.metadata.get("name")), [Band(**band) for band in bands], None)
+        name, training = str(file.metadata.get("name")), file.metadata.get("training")
+        return TrainedModel(file.model, name, [Band(**band) for band in bands], training, None)
 
 
 @dataclass(frozen=True)
@@ -157,6 +184,7 @@ class TrainedModel:
     model: Any
     name: str
     bands: Sequence[Band]
+    training: dict[str, Any] | None
     samples: Samples | None
 
     def decision(self, costs: str | None, reject_cost: float | None) -> Decision | None:
@@ -185,10 +213,7 @@ class TrainedModel:
         from ..results import jsonable
         from ..storage import save
 
-        training = None
-        if self.samples is not None:
-            training = {"pixels": self.samples.n_pixels, "image": jsonable(self.samples.origin)}
-        save(self.model, path, training=training, bands=jsonable(self.bands), name=self.name)
+        save(self.model, path, training=self.training, bands=jsonable(self.bands), name=self.name)
 
 
 @dataclass(frozen=True)
@@ -240,6 +265,7 @@ def samples(
         ),
     ],
     reading: AreaOptions,
+    picture: ImageOptions,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet or .npz)."),
@@ -260,13 +286,14 @@ def samples(
 
     for path in (output, report):
         check_output(path, overwrite)
-    drawn = draw_samples(images, reading.open(areas), n_jobs=-1)
-    found = _separability(drawn)
-    _tell_findings(drawn, found)
-    if output is not None:
-        save_samples(drawn, output)
-    if report is not None:
-        _write_report(report, images, samples=drawn, separability=found)
+    with picture.open(images) as image:
+        drawn = draw_samples(image, reading.open(areas), n_jobs=-1)
+        found = _separability(drawn)
+        _tell_findings(drawn, found)
+        if output is not None:
+            save_samples(drawn, output)
+        if report is not None:
+            _write_report(report, image, samples=drawn, separability=found)
     values = {"separability": found, "image": images, "areas": areas, "file": output, "report": report}
     show({**drawn.statistics.to_dict(), **values}, lambda _: _samples_page(drawn, found, output, report), json)
 
@@ -277,6 +304,7 @@ def classify(
     images: Images,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The class map (.tif).")],
     source: TrainingSource,
+    picture: ImageOptions,
     making: MapOptions,
     save_model: Annotated[str | None, typer.Option(metavar="FILE", help="Keep the model (.dsc).")] = None,
     validate: Annotated[
@@ -297,24 +325,27 @@ def classify(
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
     """
-    from ..raster import classify_image
+    from ..raster import bands_like, classify_image
 
     for path in (save_model, report):
         check_output(path, overwrite)
-    trained = source.trained(images)
-    _tell_findings(trained.samples)
-    decision = trained.decision(making.costs, making.reject_cost)
-    settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
-    made = classify_image(trained.model, images, output, trained_on=trained.bands, **settings)
-    held_out = trained.held_out(decision, making.reject) if validate else None
-    if save_model is not None:
-        trained.save(save_model)
-    if report is not None:
-        found = None if trained.samples is None else _separability(trained.samples)
-        _write_report(
-            report, images, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
-            held_out=held_out,
-        )  # fmt: skip
+    with picture.open(images) as given:
+        trained = source.trained(given)
+        image = bands_like(trained.bands, given)
+        _tell_findings(image, trained.samples)
+        decision = trained.decision(making.costs, making.reject_cost)
+        settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
+        learned: dict[str, Any] = {"trained_on": trained.bands, "training": trained.training}
+        made = classify_image(trained.model, image, output, **learned, **settings)
+        held_out = trained.held_out(decision, making.reject) if validate else None
+        if save_model is not None:
+            trained.save(save_model)
+        if report is not None:
+            found = None if trained.samples is None else _separability(trained.samples)
+            _write_report(
+                report, image, samples=trained.samples, separability=found, class_map=made.path, model=trained.model,
+                held_out=held_out,
+            )  # fmt: skip
     values = {**made.to_dict(), "model": trained.name, "model_file": save_model, "report": report}
     show({**values, "held_out_areas": held_out}, lambda shown: _map_page(made, held_out, shown), json)
 
@@ -337,6 +368,7 @@ def accuracy(
         ),
     ] = False,
     level: Annotated[float, typer.Option(metavar="SHARE", help="The level of the intervals.")] = 0.95,
+    crs: Crs = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -348,7 +380,7 @@ def accuracy(
       discriminant raster accuracy map.tif test_areas.gpkg --class-field cover
       discriminant raster accuracy map.tif checked.gpkg --class-field reference --stratified
     """
-    from ..raster import assess_map
+    from ..raster import assess_map, open_image
     from ..raster.areas import is_image_name
     from ..raster.class_map import written_legend
 
@@ -356,7 +388,8 @@ def accuracy(
     legend = written_legend(class_map)
     truth = reading.open(reference, named=is_image_name(reference))
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
-    found = assess_map(class_map, truth, None, _names(legend, reading.name), others, n_jobs=-1)
+    with open_image(class_map, crs=crs) as image:
+        found = assess_map(image, truth, None, _names(legend, reading.name), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
     _tell_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
@@ -383,6 +416,7 @@ def sample_design(
         float, typer.Option(metavar="SHARE", help="The standard error that is wanted for the overall accuracy.")
     ] = 0.01,
     name: Names = None,
+    crs: Crs = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -397,14 +431,15 @@ def sample_design(
       discriminant raster sample-design map.tif -o check.gpkg
       discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
     """
-    from ..raster import draw_design
+    from ..raster import draw_design, open_image
     from ..raster.class_map import written_legend
     from ..raster.design import points_driver
 
     check_output(output, overwrite)
     points_driver(output)
     names = _names(written_legend(class_map), name)
-    design = draw_design(class_map, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)
+    with open_image(class_map, crs=crs) as image:
+        design = draw_design(image, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)
     design.save(output)
     then = shlex.join(["discriminant", "raster", "accuracy", class_map, output])
     words = f"Written to {output}. Fill in the field reference, then: {then} --class-field reference --stratified"
@@ -436,9 +471,10 @@ def _separability(drawn: Samples) -> ClassSeparability | None:
 
 
 def _tell_findings(*results: Any) -> None:
-    for result in results:
-        for finding in () if result is None else result.findings:
-            say(f"{finding.severity.capitalize()}: {told(finding.message)}")
+    """What was found, each thing once."""
+    findings = [finding for result in results if result is not None for finding in result.findings]
+    for line in dict.fromkeys(f"{finding.severity.capitalize()}: {told(finding.message)}" for finding in findings):
+        say(line)
 
 
 def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | None) -> Page:

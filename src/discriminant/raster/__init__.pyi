@@ -5,7 +5,7 @@ from .areas import Areas, LabelImage, open_areas
 from .class_map import ClassMap, Legend, LegendEntry, class_pixels, legend_of_file, make_legend, read_class_map
 from .classify import classify_image
 from .design import SampleDesign, allocate, draw_design, sample_size
-from .image import Band, Image, open_image, refuse_other_bands
+from .image import Band, Image, bands_like, open_image, refuse_other_bands
 from .models import cross_validate_areas, held_out_accuracy, image_model, split_by_area
 from .samples import ClassStatistics, SampleOrigin, Samples, draw_samples, load_samples, save_samples
 from .separability import ClassPair, ClassSeparability, class_separability
@@ -30,6 +30,7 @@ __all__ = [
     "allocate",
     "area_adjusted_accuracy",
     "assess_map",
+    "bands_like",
     "class_pixels",
     "class_separability",
     "classify_image",

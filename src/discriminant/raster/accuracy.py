@@ -20,8 +20,20 @@ from ..data.checks import check_choice
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, quantile
-from ..results import Finding, Result, aligned, count, jsonable, matrix_frame, percent, plain, shortened, shown
-from .areas import as_areas, told_findings
+from ..results import (
+    Finding,
+    Result,
+    aligned,
+    count,
+    jsonable,
+    matrix_frame,
+    percent,
+    plain,
+    shortened,
+    shown,
+    told_findings,
+)
+from .areas import as_areas
 from .class_map import class_pixels, labels_of_codes, refuse_many_bands
 from .image import Array, Image, Paths, opened
 from .samples import pixel_values

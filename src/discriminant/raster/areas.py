@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..data.checks import is_missing, label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
-from .image import Image, apply_affine, as_crs, check_file, densified, extra, open_image, same_crs, transform_points
+from .image import Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
 
 Array = np.ndarray[Any, Any]
 #: From a window to the values in it and where there are any.
@@ -76,11 +76,6 @@ class AreaPixels:
 def area_finding(severity: Severity, kind: str, message: str) -> Finding:
     """A finding that is about areas, not about one column."""
     return Finding(severity, kind, None, message)
-
-
-def told_findings(findings: Sequence[Finding]) -> list[str]:
-    """Findings as printed results have them, a line each."""
-    return [f"{finding.severity}: {finding.message}" for finding in findings]
 
 
 def named_areas(ids: Array, labels: Array, areas: Array) -> str:
@@ -161,6 +156,8 @@ class Areas:
         That system, where it is known.
     source : str
         What messages call the file.
+    path : str, default=""
+        The file.
 
     See Also
     --------
@@ -182,6 +179,7 @@ class Areas:
     ids: Array
     crs: Any
     source: str
+    path: str = ""
 
     def pixels(self, image: Image) -> AreaPixels:
         """The pixels of an image whose centres lie in the areas, or that hold the points.
@@ -312,7 +310,7 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
         geometries = shapely.from_wkb(wkb)
     except shapely.errors.ShapelyError as error:
         raise InputError(f"{name} has a shape that cannot be read: {error}. Draw it again as a polygon.") from error
-    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name)
+    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name, path)
     _refuse_bad_shapes(areas)
     return areas
 
@@ -454,7 +452,7 @@ class LabelImage:
     @contextmanager
     def _on(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
         """What reads the labels of a window of the image, and what had to be done for it."""
-        with open_image(self.path) as own:
+        with _painted(self.path) as own:
             crs, placed = own.crs or self.crs, own.georeferenced and image.georeferenced and not self.coloured
             if not placed:
                 _refuse_other_size(self.source, own, image)
@@ -537,9 +535,14 @@ def is_image_name(path: str) -> bool:
     return Path(path).suffix.lower() in _IMAGE_ENDINGS
 
 
+def _painted(path: str) -> Image:
+    """A picture of classes: its alpha is transparency, however soft the brush was."""
+    return Image([path], marked_alpha=True)
+
+
 def _read_label_image(path: str, names: dict[Any, str] | None, unlabelled: Any, crs: Any) -> LabelImage:
     source = repr(Path(path).name)
-    with open_image(path) as image:
+    with _painted(path) as image:
         if image.n_bands not in (1, 3):
             raise InputError(
                 f"{source} has {image.n_bands} bands. Expected an image painted with classes: one band of class "
@@ -595,7 +598,7 @@ def open_areas(
     path: str | os.PathLike[str],
     class_field: str | None = None,
     layer: str | None = None,
-    crs: Any = None,
+    areas_crs: Any = None,
     names: dict[Any, str] | None = None,
     unlabelled: Any = None,
 ) -> Areas | LabelImage:
@@ -609,8 +612,8 @@ def open_areas(
         The field that holds the class, text or whole numbers. May be left out if there is one field only.
     layer : str, optional
         Of a file with several layers.
-    crs : str, optional
-        The coordinate system of the areas, for a file that does not say it, such as "EPSG:32632".
+    areas_crs : str, optional
+        The coordinate system of the areas, such as "EPSG:32632", for a file that says none or a wrong one.
     names : dict, optional
         Of a painted image: class names by value or by colour, such as ``{1: "water"}`` or ``{"#0000ff": "water"}``.
     unlabelled : number or colour, optional
@@ -643,10 +646,10 @@ def open_areas(
         for setting in (Setting("class_field", class_field), Setting("layer", layer)):
             if setting.value is not None:
                 raise InputError(setting, f" is for shapes, and {source!r} is an image painted with classes.")
-        return _read_label_image(source, names, unlabelled, crs)
+        return _read_label_image(source, names, unlabelled, areas_crs)
     if names is not None or unlabelled is not None:
         raise InputError(f"Names of values are for painted images; {source!r} holds shapes with a class field.")
-    return _read_shapes(source, class_field, layer, crs)
+    return _read_shapes(source, class_field, layer, areas_crs)
 
 
 def as_areas(areas: Any, class_field: str | None) -> Areas | LabelImage:

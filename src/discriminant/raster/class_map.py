@@ -19,7 +19,7 @@ from ..data.checks import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..figures.theme import COLOURS
-from ..results import Result, aligned, columns_of, jsonable, percent, plain, records_of
+from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, records_of, told_findings
 from .image import Array, Image, Paths, open_image, opened
 
 REJECTED = "rejected"
@@ -28,7 +28,11 @@ CLASSES_TAG, REJECTED_TAG = "CLASSES", "REJECTED"
 
 _REJECT_COLOUR = "#767676"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+#: Characters that XML cannot hold.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _QGIS_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+#: Columns of GDAL's attribute table: name, type (0 whole number, 2 text) and what they are for, by GDAL's numbers.
+_ATTRIBUTES = (("Value", 0, 5), ("Class", 2, 2), ("Red", 0, 6), ("Green", 0, 7), ("Blue", 0, 8))
 #: Turning the colour circle by this share again and again never comes back near a colour soon.
 _GOLDEN = 0.6180339887498949
 
@@ -116,10 +120,8 @@ class Legend:
         return np.array([entry.code for entry in self.classes], dtype=self.dtype)
 
     @property
-    def colour_table(self) -> dict[int, tuple[int, int, int, int]] | None:
-        """Red, green, blue and opacity by code; None where codes go beyond the 256 entries of a colour table."""
-        if self.dtype != "uint8":
-            return None
+    def colour_table(self) -> dict[int, tuple[int, int, int, int]]:
+        """Red, green, blue and opacity by code."""
         table = {entry.code: (*rgb(entry.colour), 255) for entry in self.entries}
         return {self.nodata: (0, 0, 0, 0), **table}
 
@@ -298,10 +300,37 @@ def qgis_style(legend: Legend) -> str:
     SubElement(renderer, "rasterTransparency")
     palette = SubElement(renderer, "colorPalette")
     for entry in legend.entries:
-        SubElement(palette, "paletteEntry", value=str(entry.code), color=entry.colour, alpha="255", label=entry.name)
+        name = _NO_XML.sub("?", entry.name)
+        SubElement(palette, "paletteEntry", value=str(entry.code), color=entry.colour, alpha="255", label=name)
     SubElement(qgis, "blendMode").text = "0"
     indent(qgis)
     return _QGIS_HEADER + tostring(qgis, encoding="unicode") + "\n"
+
+
+def gdal_tables(legend: Legend) -> str:
+    """The categories and the attribute table of a map, as GDAL keeps them in ``.aux.xml`` beside a raster.
+
+    >>> from discriminant.raster.class_map import make_legend
+    >>> text = gdal_tables(make_legend(["forest", "water"]))
+    >>> [line.strip() for line in text.splitlines() if "<Category>" in line]
+    ['<Category>forest</Category>', '<Category>water</Category>']
+    """
+    dataset = Element("PAMDataset")
+    band = SubElement(dataset, "PAMRasterBand", band="1")
+    names = SubElement(band, "CategoryNames")
+    for code in range(1 + max(legend.names)):
+        SubElement(names, "Category").text = _NO_XML.sub("?", str(legend.names.get(code, "")))
+    table = SubElement(band, "GDALRasterAttributeTable", tableType="thematic")
+    for number, (name, kind, usage) in enumerate(_ATTRIBUTES):
+        field = SubElement(table, "FieldDefn", index=str(number))
+        for tag, value in (("Name", name), ("Type", kind), ("Usage", usage)):
+            SubElement(field, tag).text = str(value)
+    for number, entry in enumerate(legend.entries):
+        row = SubElement(table, "Row", index=str(number))
+        for value in (entry.code, entry.name, *rgb(entry.colour)):
+            SubElement(row, "F").text = _NO_XML.sub("?", str(value))
+    indent(dataset)
+    return tostring(dataset, encoding="unicode") + "\n"
 
 
 def class_pixels(
@@ -403,6 +432,8 @@ class ClassMap(Result):
         The area of a pixel, where the coordinate system has lengths.
     files : tuple of Path
         All files that were written.
+    findings : tuple of Finding
+        What had to be decided about the image.
 
     See Also
     --------
@@ -416,6 +447,7 @@ class ClassMap(Result):
     n_nodata: int
     hectares: float | None
     files: tuple[Path, ...]
+    findings: tuple[Finding, ...] = ()
 
     @property
     def areas(self) -> dict[Any, float] | None:
@@ -445,13 +477,15 @@ class ClassMap(Result):
             "nodata": {"code": self.legend.nodata, "pixels": self.n_nodata},
             "hectares": self.areas,
             "files": [str(path) for path in self.files],
+            "findings": self.findings,
         }
         return jsonable(told)
 
     def __str__(self) -> str:
         columns = self.written
         head = f"{self.path.name}: {sum(self.pixels.values()):,} pixels with values, {self.n_nodata:,} without"
-        return "\n".join([head, *aligned([list(columns), *zip(*columns.values(), strict=True)])])
+        lines = aligned([list(columns), *zip(*columns.values(), strict=True)])
+        return "\n".join([head, *lines, *told_findings(self.findings)])
 
 
 def written_classes(legend: Legend, pixels: Mapping[Any, int], hectares: float | None) -> dict[str, list[str]]:

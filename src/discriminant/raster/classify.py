@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -17,13 +18,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..data.checks import check_choice
+from ..decision.posteriors import Posterior
 from ..decision.rules import Decision
 from ..engine import in_order, progress_bar
-from ..errors import ColumnError, DiscriminantWarning, InputError, ParameterError, warn
+from ..errors import ColumnError, InputError, ParameterError, Setting
 from ..files import check_target, whole_files
-from ..results import shown
-from .class_map import ClassMap, Legend, qgis_style
-from .image import Array, Band, Image, Paths, extra, no_georeference_warning, opened, refuse_other_bands, refuse_palette
+from ..results import jsonable, listed
+from .class_map import ClassMap, Legend, gdal_tables, qgis_style
+from .image import (
+    Array,
+    Band,
+    Image,
+    Paths,
+    bands_like,
+    extra,
+    no_georeference_warning,
+    opened,
+    refuse_other_bands,
+    refuse_palette,
+)
 from .models import Scorer, pixel_classifier, valued_rows
 
 ProbabilityType = Literal["percent", "float32"]
@@ -51,6 +64,7 @@ def classify_image(
     output: str | os.PathLike[str],
     *,
     trained_on: Sequence[Band] | None = None,
+    training: Mapping[str, Any] | None = None,
     decision: Decision | None = None,
     reject: float | None = None,
     probability: str | os.PathLike[str] | None = None,
@@ -65,8 +79,9 @@ def classify_image(
     """Write the class of every pixel of an image as a GeoTIFF, and return what is in it.
 
     A pixel without a value in any band (nodata, NaN, alpha 0) is never given a class. Codes, names and colours of the
-    classes are in the file's metadata and in a style file for QGIS (``.qml``) beside it. Files appear whole or not at
-    all.
+    classes are in the file's metadata, in GDAL's tables of categories and attributes (``.tif.aux.xml``) and in a style
+    file for QGIS (``.qml``) beside it; the metadata also say by which model and rule the map was made. Files appear
+    whole or not at all.
 
     Parameters
     ----------
@@ -75,10 +90,12 @@ def classify_image(
     image : Image, path or list of paths
         With the bands the model has learned from.
     output : path
-        The class map (``.tif``): uint8, or uint16 and without a colour table where there are more than 255 codes.
+        The class map (``.tif``): uint8, or uint16 where there are more than 255 codes.
     trained_on : sequence of Band, optional
-        The bands of the image that the model was trained on: an image with others is refused. None compares with the
-        model's ``feature_names_in_``, or only their number.
+        The bands of the image that the model was trained on. They are found by name or number, see `bands_like`; an
+        image with others is refused. None compares with the model's ``feature_names_in_``, or only their number.
+    training : dict, optional
+        What the model learned from, for the metadata of the map.
     decision : Decision, optional
         Decides by costs instead of the model's own answer; where it abstains, the pixel is rejected.
     reject : float, optional
@@ -131,10 +148,10 @@ def classify_image(
     style = check_target(target.with_suffix(".qml"), overwrite)
     asked = [(path, every) for path, every in ((probability, False), (probabilities, True)) if path is not None]
     paths = [target, *(check_raster_target(path, overwrite) for path, _ in asked)]
-    with opened(image) as source, extra("rasterio").Env(GDAL_CACHEMAX=_TILE_CACHE):
-        _refuse_same(paths, source)
-        refuse_palette(source)
-        _refuse_other_bands(model, trained_on, source)
+    with opened(image) as given, extra("rasterio").Env(GDAL_CACHEMAX=_TILE_CACHE):
+        _refuse_same(paths, given)
+        refuse_palette(given)
+        source = _with_bands_of(model, trained_on, given)
         if asked and not hasattr(model, "predict_proba"):
             raise ParameterError(
                 f"{type(model).__name__} gives no probabilities: leave probability maps out, or use a model that does, "
@@ -142,31 +159,70 @@ def classify_image(
             )
         legend, score = pixel_classifier(model, decision, reject, colours)
         kinds = [(every, probability_type == "percent") for _, every in asked]
-        rasters = [replace(raster, overviews=overviews) for raster in _rasters(source, model, legend, paths, kinds)]
-        counts = _written(source, model, score, rasters, {style: qgis_style(legend)}, n_jobs, progress)
+        about = {**_map_tags(source, model, decision, reject), **({} if training is None else {"TRAINING": training})}
+        tags = {name: told if isinstance(told, str) else _json(told) for name, told in about.items()}
+        made = _rasters(source, model, legend, paths, kinds, tags)
+        rasters = [replace(raster, overviews=overviews) for raster in made]
+        texts = {style: qgis_style(legend), _beside(target, ".aux.xml"): gdal_tables(legend)}
+        counts = _written(source, model, score, rasters, texts, n_jobs, progress)
         pixels = {entry.label: int(counts[entry.code]) for entry in legend.entries}
-        return ClassMap(target, legend, pixels, int(counts[legend.nodata]), source.pixel_hectares, (*paths, style))
+        files = (*paths, *texts)
+        return ClassMap(
+            target, legend, pixels, int(counts[legend.nodata]), source.pixel_hectares, files, source.findings
+        )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(jsonable(value), ensure_ascii=False)
+
+
+def _map_tags(image: Image, model: Any, decision: Decision | None, reject: float | None) -> dict[str, Any]:
+    """How a map was made, as its metadata say it: what is no text goes there as JSON."""
+    classes = model.classes_.tolist()
+    tags: dict[str, Any] = {
+        "TIFFTAG_SOFTWARE": f"discriminant {__version__}",
+        "IMAGE": ", ".join(Path(path).name for path in image.paths),
+        "BANDS": {band.number: band.name for band in image.bands},
+        "MODEL": type(model).__name__,
+        "MODEL_SETTINGS": " ".join(repr(model).split()),
+    }
+    rule = "highest score" if not hasattr(model, "predict_proba") else "most probable class"
+    if decision is not None:
+        rule = {"prior": "highest prior", "ml": "highest likelihood"}.get(str(decision.rule), rule)
+        costs = None if decision.costs is None else decision.risk(Posterior(np.eye(len(classes)), model.classes_))
+        if costs is not None:
+            rule, actions = "least expected cost", decision.actions_for(model.classes_).tolist()
+            tags["COSTS"] = {
+                true: dict(zip(actions, row, strict=False)) for true, row in zip(classes, costs.tolist(), strict=True)
+            }
+        if decision.reject_cost is not None:
+            rule += f", no class where that is expected to cost more than {decision.reject_cost:g}"
+            tags["REJECT_COST"] = f"{decision.reject_cost:g}"
+    if reject is not None:
+        rule += f", no class outside the region (of Mahalanobis distances) that holds {reject:g} of the class"
+        tags["REJECT"] = f"{reject:g}"
+    if getattr(model, "priors_", None) is not None:
+        tags["PRIORS"] = dict(zip(classes, model.priors_.tolist(), strict=True))
+    return {**tags, "RULE": rule}
 
 
 def _rasters(
-    image: Image, model: Any, legend: Legend, paths: Sequence[Path], kinds: Sequence[tuple[bool, bool]]
+    image: Image,
+    model: Any,
+    legend: Legend,
+    paths: Sequence[Path],
+    kinds: Sequence[tuple[bool, bool]],
+    about: Mapping[str, str],
 ) -> list[RasterFile]:
     """The files to be written: the map, then those of probabilities.
 
     ``kinds`` says of each of those whether it holds every class or only the most probable, and whether in percent.
     """
-    if legend.colour_table is None:
-        last = legend.entries[-1]
-        warn(
-            f"The map has codes up to {last.code} ({shown(last.label)}): it is written as uint16, without a colour "
-            "table, which has room for 256 codes. The QGIS style beside it has the colours.",
-            DiscriminantWarning,
-        )
     height, width = image.shape
-    transform = image.transform if image.georeferenced else None
-    grid = {"height": height, "width": width, "crs": image.crs, "transform": transform}
-    about = {"MODEL": type(model).__name__, "IMAGE": ", ".join(Path(path).name for path in image.paths)}
-    about["TIFFTAG_SOFTWARE"] = f"discriminant {__version__}"
+    place: dict[str, Any] = {"crs": image.crs, "transform": image.transform if image.georeferenced else None}
+    if image.control_points:
+        place = {"crs": image.control_points_crs, "gcps": image.control_points}
+    grid = {"height": height, "width": width, **place}
     tags, colours = {**about, **legend.tags()}, legend.colour_table
     rasters = [RasterFile(paths[0], grid, legend.dtype, legend.nodata, ("class",), tags, colours)]
     names = tuple(f"probability of {label}" for label in model.classes_.tolist())
@@ -232,18 +288,28 @@ def _refuse_same(targets: Sequence[Path], image: Image) -> None:
             raise InputError(f"{str(path)!r} is the image itself. Give the map a name of its own.")
 
 
-def _refuse_other_bands(model: Any, trained_on: Sequence[Band] | None, image: Image) -> None:
+def _with_bands_of(model: Any, trained_on: Sequence[Band] | None, image: Image) -> Image:
+    """The image with the bands of the model; an error where it has others."""
     names = getattr(model, "feature_names_in_", None)
-    if trained_on is None and names is not None and len(names) == image.n_bands:
-        trained_on = [Band(str(name), dtype, named=True) for name, dtype in zip(names, image.dtypes, strict=True)]
     if trained_on is not None:
+        image = bands_like(trained_on, image)
         refuse_other_bands(trained_on, image)
+    elif names is not None:
+        wanted = [Band(str(name), "", named=True) for name in names]
+        image = bands_like(wanted, image)
+        if len(wanted) == image.n_bands:  # the names are all that is known of them
+            refuse_other_bands(
+                [replace(new, name=old.name, named=True) for old, new in zip(wanted, image.bands, strict=True)], image
+            )
     expected = getattr(model, "n_features_in_", image.n_bands)
     if expected != image.n_bands:
         raise ColumnError(
             f"The model was trained on {expected} bands, and {image.label} has {image.n_bands}: "
-            f"{', '.join(image.band_names)}. Give the bands it was trained on, in their order."
+            f"{listed(image.band_names, 20)}. Give the bands it was trained on, in their order (",
+            Setting("bands"),
+            ").",
         )
+    return image
 
 
 @dataclass(frozen=True)
@@ -341,9 +407,14 @@ def new_rasters(
             "Nothing was left behind; files that were there are as before."
         ) from error
     # What GDAL and QGIS keep beside a raster: overviews, masks and statistics of the file that was there.
-    for raster in rasters:
-        for ending in _COMPANIONS:
-            raster.path.with_name(raster.path.name + ending).unlink(missing_ok=True)
+    for path in (_beside(raster.path, ending) for raster in rasters for ending in _COMPANIONS):
+        if path not in texts:
+            path.unlink(missing_ok=True)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """The file that tells more about a raster."""
+    return path.with_name(path.name + ending)
 
 
 def _opened(raster: RasterFile, part: Path, tile: tuple[int, int]) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,18 +18,31 @@ from typing import Any, Self
 import numpy as np
 
 from ..data.checks import check_integer
-from ..errors import ColumnError, DiscriminantError, DtypeError, InputError, Setting
+from ..errors import ColumnError, DiscriminantError, DtypeError, InputError, Message, Part, Setting
+from ..results import Finding, listed, suggestion
 
 Array = np.ndarray[Any, Any]
 #: From points of shape (n, 2) to where they lie in the other system.
 PointTransform = Callable[[Array], Array]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+#: Bands by number or name, in a list or as text with commas: "1,2,4", "1-4", "red,near infrared".
+Bands = str | Sequence[int | str]
 
 #: The colours by which GDAL knows the bands of a photograph.
 _COLOURS = ("red", "green", "blue")
+_BAND_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+#: Words in the description of a band that is transparency indeed.
+_TRANSPARENCY = re.compile("alpha|mask|transparen|opacity", re.IGNORECASE)
+#: Of a band that is marked as alpha about so many pixels are looked at, in blocks all over the image.
+_LOOKED_AT_PIXELS = 1 << 20
+#: What alpha bands hold: of all that is not 0, this share is the value for opaque. Soft edges leave less, but then
+#: nothing is to be seen where they are 0.
+_OPAQUE, _SOFT_OPAQUE = 0.75, 1 / 3
 #: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
 _opening = threading.Lock()
 _SQUARE_METRES_PER_HECTARE = 10_000
+#: So many bands are named in a message; the others are counted.
+_MOST_NAMED = 20
 #: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
 _EDGE_TOLERANCE = 0.001
 #: An edge is cut into at most this many pieces at a time, in so many rounds: an edge that ends where the other system
@@ -67,6 +82,12 @@ class Band:
         The type of its values, such as "uint16".
     named : bool, default=False
         Whether the file says the name.
+    number : int, default=0
+        Its number in the image, from 1; bands that are left out count, too.
+    of : int, default=0
+        How many bands the image has, those that are left out included.
+    scale, offset : float, default=1.0 and 0.0
+        What the file says its values stand for: ``scale * value + offset``.
 
     See Also
     --------
@@ -83,33 +104,72 @@ class Band:
     name: str
     dtype: str
     named: bool = False
+    number: int = 0
+    of: int = 0
+    scale: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a band stands: the number of its file in the stack, and its own in the file."""
+
+    file: int
+    index: int
+    marked: bool  # as alpha
+    transparent: bool  # marked so, and its values are those of an alpha band
 
 
 @dataclass(frozen=True)
 class _Source:
     """One file of a stack: which of its bands count, and what says where they hold values."""
 
+    file: int
     path: str
     indexes: tuple[int, ...]
     nodata: tuple[float | None, ...]
-    alpha: int | None  # the band that hides pixels by 0
+    alpha: tuple[int, ...]  # bands that hide pixels by 0
     masked: bool  # whether a mask beside the bands does
 
     def read(self, dataset: Any, window: Any) -> tuple[Array, Array | bool]:
         """The values of a window, and where neither an alpha band nor a mask hides them; True without either."""
+        seen: Array | bool = True
         try:
-            values, hiding = dataset.read(self.indexes, window=window), None
-            if self.alpha is not None:
-                hiding = dataset.read(self.alpha, window=window)
-            elif self.masked:
-                hiding = dataset.read_masks(self.indexes[0], window=window)
+            values = dataset.read(self.indexes, window=window)
+            if self.alpha:
+                seen = (dataset.read(self.alpha, window=window) != 0).all(axis=0)
+            if self.masked:
+                seen = seen & (dataset.read_masks(self.indexes[0], window=window) > 0)
         except extra("rasterio.errors").RasterioError as error:
             where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
             raise InputError(
                 f"{self.path!r} cannot be read{where}: {error.__cause__ or error}. The file seems to be damaged or cut "
                 "short: copy it again."
             ) from error
-        return values, True if hiding is None else hiding > 0
+        return values, seen
+
+
+class _Files:
+    """Files that many threads read, each with handles of its own."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        self.handles: list[Any] = []
+        self._own = threading.local()
+        self._closed = False
+
+    def datasets(self) -> list[Any]:
+        """This thread's handles, opened when first asked for."""
+        if self._closed:
+            raise InputError(f"The image {_label(self.paths)} is closed. Open it again with open_image.")
+        if not hasattr(self._own, "datasets"):
+            self._own.datasets = [_dataset(path, self.handles) for path in self.paths]
+        return self._own.datasets
+
+    def close(self) -> None:
+        self._closed = True
+        while self.handles:
+            self.handles.pop().close()
 
 
 class Image:
@@ -121,11 +181,23 @@ class Image:
     ----------
     paths : sequence of str
         The files whose bands are stacked.
+    bands : str or list, optional
+        Numbers or names of the bands to read, see `open_image`.
+    crs : str, optional
+        The coordinate system, where the file says none or a wrong one.
+    marked_alpha : bool, default=False
+        Whether every band that is marked as alpha is one, whatever its values: so it is in pictures that were painted.
 
     Attributes
     ----------
     bands : tuple of Band
-        In the order of the files.
+        In the order of the files, or in which they were chosen.
+    all_bands : tuple of Band
+        All that the files hold, also those that are not read.
+    chosen : bool
+        Whether the bands were chosen, and not found out.
+    findings : tuple of Finding
+        What had to be decided about the image: alpha bands, its coordinate system.
     n_bands, band_names, dtypes : int, and tuples of str
         Of the bands.
     dtype : numpy dtype
@@ -138,6 +210,8 @@ class Image:
         From (column, row) to coordinates; the identity for an image without georeference.
     georeferenced : bool
         Whether pixels have coordinates other than their column and row.
+    control_points : list
+        Of an image that is placed by ground control points, and not by a grid.
     nodata : tuple
         The value of each band that means "no value", or None.
     masked : bool
@@ -166,43 +240,167 @@ class Image:
     Image 'photo.tif': 4 x 3 pixels, bands red, green, blue
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(
+        self, paths: Sequence[str], bands: Bands | None = None, crs: Any = None, marked_alpha: bool = False
+    ) -> None:
         self.paths = tuple(paths)
-        self._own = threading.local()
-        self._handles: list[Any] = []
-        self._closed = False
+        self._files = _Files(paths)
         try:
-            self._describe(self._datasets())
+            datasets = self._files.datasets()
+            self._describe(datasets, marked_alpha)
+            self._locate(datasets[0], crs)
+            self._choose(None if bands is None else self._numbers(bands))
         except BaseException:
             self.close()
             raise
 
-    def _describe(self, datasets: list[Any]) -> None:
+    def _describe(self, datasets: list[Any], marked_alpha: bool) -> None:
+        """What the files have in common, and all their bands."""
         first = datasets[0]
         for path, dataset in zip(self.paths[1:], datasets[1:], strict=True):
             _refuse_other_grid(self.paths[0], first, path, dataset)
-        self._sources = [_source(path, dataset) for path, dataset in zip(self.paths, datasets, strict=True)]
-        self.bands = _bands(self._sources, datasets)
-        self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
-        self.dtypes = tuple(band.dtype for band in self.bands)
-        self.dtype = np.result_type(*map(np.dtype, self.dtypes))
+        self._places = [
+            place for file, dataset in enumerate(datasets) for place in _places(file, dataset, marked_alpha)
+        ]
+        self.all_bands = _bands(self.paths, self._places, datasets)
         self.shape: tuple[int, int] = tuple(first.shape)
         self.crs = next((dataset.crs for dataset in datasets if dataset.crs), None)
         self.transform = first.transform
-        self.georeferenced = self.crs is not None or not self.transform.is_identity
-        self.nodata = tuple(value for source in self._sources for value in source.nodata)
-        hidden = any(source.masked or source.alpha is not None for source in self._sources)
-        self.masked = hidden or any(value is not None for value in self.nodata)
         self.tags: dict[str, str] = first.tags()
-        coloured = self.n_bands == 1 and first.colorinterp[0].name == "palette"
-        self.palette: dict[int, tuple[int, ...]] | None = first.colormap(1) if coloured else None
         self._tile: list[int] = np.max([dataset.block_shapes[0] for dataset in datasets], axis=0).tolist()
 
+    def _locate(self, first: Any, crs: Any) -> None:
+        """Where the image lies, by its file and by the coordinate system that was given."""
+        own, given = self.crs, as_crs(crs, self.label)
+        points, points_crs = first.gcps
+        placed = own is not None or not self.transform.is_identity
+        self.control_points: list[Any] = [] if placed else points
+        self.control_points_crs = points_crs
+        self.georeferenced = placed
+        self._place_findings: list[Finding] = []
+        if placed and self.transform.is_degenerate:
+            raise InputError(
+                f"The pixels of {self.label} have no size: its affine transform is {tuple(self.transform)[:6]}. Write "
+                "the right one into the file."
+            )
+        if self.control_points:
+            words = f"{self.label} {self._by_control_points} Its pixels are known by column and row only."
+            self._place_findings.append(Finding("note", "control-points", None, f"{words} {self.warp_advice}"))
+        if given is None:
+            return
+        if not placed:
+            why = self._by_control_points if points else "has no georeference: its pixels have no coordinates."
+            what = self.warp_advice if points else "Georeference it first, or leave the coordinate system out."
+            raise InputError(
+                f"{self.label} {why} A coordinate system alone (", Setting("crs"), f") is no place. {what}"
+            )
+        if own is not None and own != given:
+            words = f"{self.label} says that its coordinate system is {own}. It is read as {given}, as was asked for ("
+            self._place_findings.append(Finding("note", "crs", None, Message(words, Setting("crs"), ").")))
+        self.crs = given
+
     @property
-    def alpha_bands(self) -> list[str]:
-        """Which bands of which files are read as transparency, in words."""
-        named = [(source.alpha, Path(source.path).name) for source in self._sources if source.alpha is not None]
-        return [f"band {alpha} of {name!r}" for alpha, name in named]
+    def _by_control_points(self) -> str:
+        return f"is placed by {len(self.control_points)} ground control points, not by a grid of coordinates."
+
+    @property
+    def warp_advice(self) -> str:
+        """What to do about an image that is placed by ground control points."""
+        return f"Bring it to a grid first, for example: gdalwarp {Path(self.paths[0]).name} warped.tif"
+
+    def _choose(self, numbers: Sequence[int] | None) -> None:
+        """Read these bands, in this order; None for all but those that are transparency."""
+        self.chosen = numbers is not None
+        if numbers is None:
+            numbers = [band.number for band in self.all_bands if not self._places[band.number - 1].transparent]
+        if not numbers:
+            raise InputError(
+                f"{self.label} has no band that holds values, only transparency (alpha). Give an image, or say which "
+                "bands hold values (", Setting("bands"), ").",
+            )  # fmt: skip
+        datasets, where = self._files.datasets(), [self._places[number - 1] for number in numbers]
+        self.bands = tuple(self.all_bands[number - 1] for number in numbers)
+        self._sources = _sources(self.paths, self._places, where, datasets)
+        files = [place.file for place in where]
+        # Files are read one after another: where bands alternate between them they are put in their order again.
+        self._order = None if files == sorted(files) else np.argsort(np.argsort(files, kind="stable"))
+        self.n_bands, self.band_names = len(self.bands), tuple(band.name for band in self.bands)
+        self.dtypes = tuple(band.dtype for band in self.bands)
+        self.dtype = np.result_type(*map(np.dtype, self.dtypes))
+        self.nodata = tuple(datasets[place.file].nodatavals[place.index - 1] for place in where)
+        hidden = any(source.masked or source.alpha for source in self._sources)
+        self.masked = hidden or any(value is not None for value in self.nodata)
+        one = datasets[where[0].file]
+        coloured = self.n_bands == 1 and one.colorinterp[where[0].index - 1].name == "palette"
+        self.palette: dict[int, tuple[int, ...]] | None = one.colormap(where[0].index) if coloured else None
+        self.findings = (*self._place_findings, *self._alpha_findings())
+
+    def _numbers(self, bands: Bands) -> list[int]:
+        """The numbers of bands that were chosen by number or name."""
+        given = bands.split(",") if isinstance(bands, str) else list(bands)
+        found = [number for one in given for number in self._numbers_of(one)]
+        twice = [number for number, n in Counter(found).items() if n > 1]
+        if not found or twice:
+            got = f"band {twice[0]} more than once" if twice else "none"
+            raise ColumnError(Setting("bands"), f" must be different bands, got {got}. {self._all_told}")
+        return found
+
+    def _numbers_of(self, one: int | str) -> list[int]:
+        """A name, a number, or from one number to another."""
+        text = str(one).strip()
+        named = [band.number for band in self.all_bands if band.name == text]
+        if named:
+            return named
+        span = _BAND_RANGE.fullmatch(text)
+        first, last = (int(span[1]), int(span[2])) if span else (int(text), int(text)) if text.isdecimal() else (0, 0)
+        if not 1 <= first <= last <= len(self.all_bands):
+            hint = suggestion(text, [band.name for band in self.all_bands])
+            raise ColumnError(
+                Setting("bands"), f" must be numbers or names of bands, got {text!r}.{hint} {self._all_told}"
+            )
+        return list(range(first, last + 1))
+
+    @property
+    def _all_told(self) -> str:
+        named = [f"{band.number} {band.name}" if band.named else f"{band.number}" for band in self.all_bands]
+        return f"{self.label} has {len(named)}: {listed(named, _MOST_NAMED)}."
+
+    def take(self, bands: Bands) -> Image:
+        """The same image with some of its bands; both have the same files open.
+
+        Parameters
+        ----------
+        bands : str or list
+            Numbers or names, see `open_image`.
+
+        Returns
+        -------
+        Image
+            Closed with this one.
+        """
+        made = copy(self)
+        made._choose(self._numbers(bands))
+        return made
+
+    def _alpha_findings(self) -> list[Finding]:
+        """What was decided about bands that are marked as alpha, and what changes it."""
+        found, taken = [], [band.number for band in self.bands]
+        read = {(source.file, index) for source in self._sources for index in source.alpha}
+        for band, place in zip(self.all_bands, self._places, strict=True):
+            name = f"Band {place.index} of {Path(self.paths[place.file]).name!r}"
+            if (place.file, place.index) in read:
+                words = (
+                    f"{name} is read as transparency (alpha): it hides pixels where it is 0, and is no band to learn "
+                )
+                parts: tuple[Part, ...] = (words + "from. If it holds values: ", _choice({*taken, band.number}))
+            elif place.marked and band.number in taken and not self.chosen and not band.named:
+                words = f"{name} is marked as transparency (alpha), but holds many values: it is read as a measurement."
+                others = {*taken} - {band.number}
+                parts = (words, *((" To leave it out: ", _choice(others)) if others else ()))
+            else:
+                continue
+            found.append(Finding("note", "alpha", None, Message(*parts, ".")))
+        return found
 
     @property
     def pixel_hectares(self) -> float | None:
@@ -215,8 +413,7 @@ class Image:
     @property
     def label(self) -> str:
         """How messages call the image."""
-        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
-        return f"{Path(self.paths[0]).name!r}{more}"
+        return _label(self.paths)
 
     def block_shape(self, block: int = 512) -> tuple[int, int]:
         """Height and width of a window of whole tiles that is at least ``block`` pixels high and wide.
@@ -277,18 +474,19 @@ class Image:
         """
         parts: list[Array] = []
         valid: Any = True
-        for source, dataset in zip(self._sources, self._datasets(), strict=True):
-            values, seen = source.read(dataset, window)
+        datasets = self._files.datasets()
+        for source in self._sources:
+            values, seen = source.read(datasets[source.file], window)
             parts.append(values)
             valid = valid & seen & _holding_values(values, source.nodata)
         array = parts[0] if len(parts) == 1 else np.concatenate([part.astype(self.dtype) for part in parts])
+        if self._order is not None:
+            array = array[self._order]
         return array.astype(self.dtype, copy=False), np.ones(array.shape[1:], bool) if valid is True else valid
 
     def close(self) -> None:
         """Close all files; the image cannot be read after that."""
-        self._closed = True
-        while self._handles:
-            self._handles.pop().close()
+        self._files.close()
 
     def __enter__(self) -> Self:
         return self
@@ -300,22 +498,20 @@ class Image:
         height, width = self.shape
         return f"Image {self.label}: {width} x {height} pixels, bands {', '.join(self.band_names)}"
 
-    def _datasets(self) -> list[Any]:
-        """This thread's own handles on the files."""
-        if self._closed:
-            raise InputError(f"The image {self.label} is closed. Open it again with open_image.")
-        if not hasattr(self._own, "datasets"):
-            self._own.datasets = [_dataset(path, self._handles) for path in self.paths]
-        return self._own.datasets
 
-
-def open_image(paths: Paths) -> Image:
+def open_image(paths: Paths, bands: Bands | None = None, crs: Any = None) -> Image:
     """The image in a file, or in several files of the same grid whose bands are stacked in their order.
 
     Parameters
     ----------
     paths : path or list of paths
         GeoTIFF, PNG, JPEG, and whatever else GDAL reads.
+    bands : str or list, optional
+        The bands to read, by number (from 1) or name: ``[1, 2, 4]``, ``"1-3,near infrared"``. By default all but those
+        that are transparency: programs mark the fourth band of bytes as alpha unasked, so a band that is marked so
+        counts as transparency only if its values are those of transparency (nearly all 0 or the largest).
+    crs : str, optional
+        The coordinate system, such as "EPSG:32632", of an image whose file says none or a wrong one.
 
     Returns
     -------
@@ -341,10 +537,10 @@ def open_image(paths: Paths) -> Image:
     ...         image.band_names, values.shape, int(valid.sum())
     (('red', 'infrared'), (2, 4, 5), 19)
     """
-    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not listed:
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not several:
         raise InputError("open_image needs at least one file, got an empty list.")
-    return Image([os.fspath(path) for path in listed])
+    return Image([os.fspath(path) for path in several], bands, crs)
 
 
 def opened(image: Image | Paths) -> AbstractContextManager[Image]:
@@ -355,8 +551,8 @@ def opened(image: Image | Paths) -> AbstractContextManager[Image]:
 def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
     """Raise an error unless an image has the bands a model was trained on: as many, in the same order, of one type.
 
-    Names that were written in the files must agree. Names taken from file names may differ from scene to scene, so of
-    those only one that stands in another place is refused.
+    Names that were written in the files must agree, unless the bands of the image were chosen. Names taken from file
+    names may differ from scene to scene, so of those only one that stands in another place is refused.
 
     Parameters
     ----------
@@ -367,6 +563,7 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
 
     See Also
     --------
+    bands_like : Finds the bands of a model by name or number.
     classify_image : Refuses other bands before it begins.
     open_image : Opens the image.
 
@@ -381,24 +578,83 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
     ...     with open_image(f"{folder}/new.tif") as image:
     ...         refuse_other_bands([Band(name, "uint8", True) for name in ("red", "green", "blue")], image)
     """
-    wanted, found = [band.name for band in trained], list(image.band_names)
-    both = f"Trained on {', '.join(wanted)}; {image.label} has {', '.join(found)}."
-    if len(wanted) != len(found):
-        raise ColumnError(
-            f"The image must have the {len(wanted)} bands of the training image, got {len(found)}. {both} "
-            "Give those bands, in that order."
-        )
+    wanted = [band.name for band in trained]
+    both = f"Trained on {listed(wanted, _MOST_NAMED)}; {image.label} has {listed(image.band_names, _MOST_NAMED)}."
+    advice = " Give those bands, in that order (", Setting("bands"), ")."
+    if len(wanted) != image.n_bands:
+        words = f"The image must have the {len(wanted)} bands of the training image, got {image.n_bands}. {both}"
+        raise ColumnError(words, *advice)
     for number, (old, new) in enumerate(zip(trained, image.bands, strict=True), start=1):
-        if old.name != new.name and ((old.named and new.named) or new.name in wanted):
-            raise ColumnError(
-                f"Band {number} of the image must be {old.name!r}, as in the training image, got {new.name!r}. {both} "
-                "Give the bands in that order."
-            )
+        if old.name != new.name and ((old.named and new.named and not image.chosen) or new.name in wanted):
+            words = f"Band {number} of the image must be {old.name!r}, as in the training image, got {new.name!r}."
+            raise ColumnError(f"{words} {both}", *advice)
         if old.dtype != new.dtype and not (old.dtype[:5] == new.dtype[:5] == "float"):
             raise ColumnError(
                 f"Band {new.name!r} holds {new.dtype}, and in the training image it held {old.dtype}: its values may "
                 "be on another scale. Convert the image to the type and scale of the training image."
             )
+        if (old.scale, old.offset) != (new.scale, new.offset):
+            raise ColumnError(
+                f"The values of band {new.name!r} stand for {_scaling(new)}, and those of the training image for "
+                f"{_scaling(old)}: they are on another scale. Convert the image to that of the training image."
+            )
+
+
+def _scaling(band: Band) -> str:
+    return f"{band.scale:.10g} x value + {band.offset:.10g}"
+
+
+def bands_like(trained: Sequence[Band], image: Image) -> Image:
+    """The image with the bands a model was trained on, as far as they can be told.
+
+    Bands go by the names that are written in the files; without such names by their numbers, in an image with as many
+    bands as that of the training. Where neither serves, or the bands of the image were chosen already, it stays as it
+    is.
+
+    Parameters
+    ----------
+    trained : sequence of Band
+        Of the image the model has learned from.
+    image : Image
+        Another one, to be classified.
+
+    Returns
+    -------
+    Image
+        Whose bands `refuse_other_bands` judges.
+
+    See Also
+    --------
+    refuse_other_bands : Refuses what does not fit.
+    open_image : Chooses bands.
+
+    Examples
+    --------
+    >>> import tempfile, rasterio, numpy as np
+    >>> from discriminant.raster import Band, bands_like, open_image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     form = {"transform": rasterio.Affine.scale(10), "count": 3, "dtype": "uint8"}
+    ...     with rasterio.open(f"{folder}/new.tif", "w", driver="GTiff", width=2, height=2, **form) as file:
+    ...         file.write(np.ones((3, 2, 2), dtype="uint8"))
+    ...     with open_image(f"{folder}/new.tif") as image:
+    ...         bands_like([Band("blue", "uint8", True), Band("red", "uint8", True)], image).band_names
+    ('blue', 'red')
+    """
+    if image.chosen or not trained:
+        return image
+    places = {band.name: band.number for band in image.all_bands if band.named}
+    if all(band.named and band.name in places for band in trained):
+        numbers, by = [places[band.name] for band in trained], "names"
+    elif all(band.of == len(image.all_bands) and band.number for band in trained):
+        numbers, by = [band.number for band in trained], "numbers"
+    else:
+        return image
+    if numbers == [band.number for band in image.bands]:
+        return image
+    found, several = image.take(numbers), "Band" if len(numbers) == 1 else "Bands"
+    words = f"{several} {listed(numbers, _MOST_NAMED)} of {image.label} are read: those of the training, by their {by}."
+    found.findings = (*found.findings, Finding("note", "bands", None, words))
+    return found
 
 
 def refuse_palette(image: Image) -> None:
@@ -443,36 +699,93 @@ def check_file(path: str) -> None:
         raise InputError(f"There is no file {path!r}. Check its name and folder.")
 
 
-def _source(path: str, dataset: Any) -> _Source:
+def _label(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{Path(paths[0]).name!r}{more}"
+
+
+def _choice(numbers: set[int]) -> Setting:
+    """The setting that chooses these bands."""
+    ordered = sorted(numbers)
+    whole = len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1
+    return Setting("bands", f"{ordered[0]}-{ordered[-1]}" if whole else ",".join(map(str, ordered)))
+
+
+def _places(file: int, dataset: Any, marked_alpha: bool) -> list[_Place]:
+    """The bands of a file."""
     kinds = [kind.name for kind in dataset.colorinterp]
-    # Programs mark the fourth band of bytes as alpha unasked; a name of its own shows that it holds values.
-    hiding = [i for i in dataset.indexes if kinds[i - 1] == "alpha" and not dataset.descriptions[i - 1]]
-    alpha = hiding[0] if hiding else None
-    indexes = tuple(i for i in dataset.indexes if i not in hiding)
-    if not indexes:
-        raise InputError(f"{path!r} has no band that holds values, only a mask. Give an image.")
-    for i in indexes:
-        kind = dataset.dtypes[i - 1]  # GDAL has complex types that NumPy does not have
-        if kind.startswith("complex") or np.dtype(kind).kind not in "iuf":
-            raise DtypeError(f"Band {i} of {path!r} holds {kind}; expected real numbers.")
-    masked = alpha is None and extra("rasterio.enums").MaskFlags.per_dataset in dataset.mask_flag_enums[indexes[0] - 1]
-    return _Source(path, indexes, tuple(dataset.nodatavals[i - 1] for i in indexes), alpha, masked)
-
-
-def _bands(sources: list[_Source], datasets: list[Any]) -> tuple[Band, ...]:
     found = []
-    for source, dataset in zip(sources, datasets, strict=True):
-        for i in source.indexes:
-            colour = dataset.colorinterp[i - 1].name
-            written = dataset.descriptions[i - 1] or (colour if colour in _COLOURS else None)
-            made_up = Path(source.path).stem if len(sources) > 1 else ""
-            made_up += (" " if made_up else "") + f"band {i}" if len(source.indexes) > 1 or not made_up else ""
-            found.append(Band(written or made_up, dataset.dtypes[i - 1], written is not None))
+    for index in dataset.indexes:
+        marked, name = kinds[index - 1] == "alpha", dataset.descriptions[index - 1]
+        unnamed = not name or _TRANSPARENCY.search(name) is not None
+        transparent = marked and unnamed and (marked_alpha or _is_transparency(dataset, index, kinds))
+        found.append(_Place(file, index, marked, transparent))
+    return found
+
+
+def _is_transparency(dataset: Any, index: int, kinds: Sequence[str]) -> bool:
+    """Whether a band that is marked as alpha holds what such bands hold: one value, or next to only 0 and opaque.
+
+    Between them lie the soft edges of a mosaic or a brush; where those are wide, nothing is to be seen where it is 0.
+    """
+    windows = [window for _, window in dataset.block_windows(index)]
+    block = max(1, windows[0].width * windows[0].height)
+    chosen = np.linspace(0, len(windows) - 1, max(1, min(len(windows), _LOOKED_AT_PIXELS // block))).astype(int)
+    others = [other for other in dataset.indexes if kinds[other - 1] != "alpha"][:3]
+    read = [dataset.read([index, *others], window=windows[i]) for i in chosen]
+    shades, *beside = np.concatenate([values.reshape(len(values), -1) for values in read], axis=1)
+    seen = shades[np.isfinite(shades) & (shades != 0)]
+    if not seen.size or (shades == seen[0]).all():
+        return True
+    largest = float(seen.max())
+    # 1, 255, 65,535: the largest value of some number of bits.
+    if not largest.is_integer() or largest < 1 or int(largest) & (int(largest) + 1):
+        return False
+    opaque, hidden = np.mean(seen == largest), shades == 0
+    blank = hidden.any() and all(np.ptp(band[hidden]) == 0 for band in beside)
+    return bool(opaque >= (_SOFT_OPAQUE if blank else _OPAQUE))
+
+
+def _sources(
+    paths: Sequence[str], places: Sequence[_Place], chosen: Sequence[_Place], datasets: Sequence[Any]
+) -> list[_Source]:
+    """The files that hold the chosen bands, in their order."""
+    flags, found = extra("rasterio.enums").MaskFlags, []
+    for file in sorted({place.file for place in chosen}):
+        dataset, indexes = datasets[file], tuple(place.index for place in chosen if place.file == file)
+        for index in indexes:
+            kind = dataset.dtypes[index - 1]  # GDAL has complex types that NumPy does not have
+            if kind.startswith("complex") or np.dtype(kind).kind not in "iuf":
+                raise DtypeError(f"Band {index} of {paths[file]!r} holds {kind}; expected real numbers.")
+        own = [place for place in places if place.file == file and place.index not in indexes]
+        # GDAL takes every band that is marked as alpha for a mask of the others; that is decided here.
+        beside = dataset.mask_flag_enums[indexes[0] - 1]
+        masked = flags.per_dataset in beside and flags.alpha not in beside
+        alpha, nodata = (
+            (place.index for place in own if place.transparent),
+            (dataset.nodatavals[i - 1] for i in indexes),
+        )
+        found.append(_Source(file, paths[file], indexes, tuple(nodata), tuple(alpha), masked))
+    return found
+
+
+def _bands(paths: Sequence[str], places: Sequence[_Place], datasets: Sequence[Any]) -> tuple[Band, ...]:
+    """All bands of the files, by different names."""
+    holding = Counter(place.file for place in places if not place.transparent)
+    found = []
+    for number, place in enumerate(places, start=1):
+        dataset, i = datasets[place.file], place.index - 1
+        colour = dataset.colorinterp[i].name
+        written = dataset.descriptions[i] or (colour if colour in _COLOURS else None)
+        made_up = Path(paths[place.file]).stem if len(paths) > 1 else ""
+        alone = made_up and holding[place.file] == 1 and not place.transparent
+        made_up = made_up if alone else f"{made_up} band {i + 1}".lstrip()
+        scaling = float(dataset.scales[i]), float(dataset.offsets[i])
+        found.append(Band(written or made_up, dataset.dtypes[i], written is not None, number, len(places), *scaling))
     # All names differ: those that several bands have get the number of the band in the image.
     often = Counter(band.name for band in found)
     return tuple(
-        band if often[band.name] == 1 else replace(band, name=f"{band.name} ({number})")
-        for number, band in enumerate(found, start=1)
+        band if often[band.name] == 1 else replace(band, name=f"{band.name} ({band.number})") for band in found
     )
 
 
@@ -529,12 +842,11 @@ def same_crs(source: str, crs: Any, image: Image) -> bool:
     if (crs is None) != (image.crs is None):
         silent, other = (source, image.label) if crs is None else (image.label, source)
         known = image.crs if crs is None else crs
-        write = ('write it into the file, for example with "rio edit-info --crs".',)
         raise InputError(
             f"{silent} does not say its coordinate system (CRS), and {other} is in {known}: where they meet is not "
-            f"known. Find out the system of {silent} and ",
-            *(("give it (", Setting("crs"), ").") if crs is None else write),
-        )
+            f"known. Find out the system of {silent} and give it (", Setting("areas_crs" if crs is None else "crs"),
+            ").",
+        )  # fmt: skip
     # Systems with an unknown datum count as equal to all like them; their numbers in the EPSG list may still differ.
     return crs is None or bool(crs == image.crs and crs.to_epsg() == image.crs.to_epsg())
 

@@ -17,8 +17,8 @@ from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
 from ..files import write_whole
 from ..moments.statistic import ClassMoments
-from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown
-from .areas import AreaPixels, area_finding, as_areas, told_findings
+from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown, told_findings
+from .areas import AreaPixels, area_finding, as_areas
 from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
@@ -28,10 +28,6 @@ _KEY = b"discriminant"
 _PLACES = ("class", "area", "row", "column")
 #: The usual advice: a class needs so many pixels for each band.
 _PIXELS_PER_BAND = 10
-_TRANSPARENT = (
-    "is marked as transparency (alpha), so it hides pixels and is no band to learn from. If it holds values, give it a "
-    "name (a band description)."
-)
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,8 @@ class SampleOrigin:
         Its coordinate system as WKT.
     transform : tuple of float, default=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
         Six numbers, as `affine.Affine` takes them.
+    areas : str, default=""
+        The file of the training areas.
 
     See Also
     --------
@@ -66,6 +64,7 @@ class SampleOrigin:
     shape: tuple[int, int] = (0, 0)
     crs: str | None = None
     transform: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    areas: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,6 +114,13 @@ class Samples(Result):
     @cached_property
     def classes(self) -> Array:
         return encode_labels(self.y, len(self.y))[0]
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What a model that learns from these samples has seen, as maps and model files say it."""
+        image = ", ".join(Path(path).name for path in self.origin.paths)
+        n_areas = len(np.unique(self.areas))
+        return {"areas": self.origin.areas, "n_areas": n_areas, "pixels": self.n_pixels, "image": image}
 
     @property
     def coordinates(self) -> Array:
@@ -254,13 +260,11 @@ def draw_samples(
         nothing = f"No pixel of {source.label} could be sampled with {areas.source}."
         values, pixels = pixel_values(source, areas.pixels(source), nothing, n_jobs)
         crs = None if source.crs is None else source.crs.to_wkt()
-        origin = SampleOrigin(source.paths, source.shape, crs, tuple(map(float, source.transform[:6])))
+        place = tuple(map(float, source.transform[:6]))
+        origin = SampleOrigin(source.paths, source.shape, crs, place, Path(areas.path).name)
         y, ids = pixels.labels[pixels.area], pixels.ids[pixels.area]
         samples = Samples(np.ascontiguousarray(values), y, ids, pixels.rows, pixels.columns, source.bands, origin)
-        transparent = [
-            area_finding("note", "alpha", f"{band[0].upper()}{band[1:]} {_TRANSPARENT}") for band in source.alpha_bands
-        ]
-        findings = (*transparent, *pixels.findings, *_thin_classes(samples, pixels.labels))
+        findings = (*source.findings, *pixels.findings, *_thin_classes(samples, pixels.labels))
         return replace(samples, findings=findings)
 
 

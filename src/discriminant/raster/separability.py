@@ -14,10 +14,22 @@ import numpy as np
 
 from ..errors import ColumnError, DegenerateDataError, InputError, Setting
 from ..moments.covariance import CholeskyCovariance, factorised
-from ..results import Finding, Result, aligned, columns_of, jsonable, listed, plain, records_of, shortened, shown
+from ..results import (
+    Finding,
+    Result,
+    aligned,
+    columns_of,
+    jsonable,
+    listed,
+    plain,
+    records_of,
+    shortened,
+    shown,
+    told_findings,
+)
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
-from .areas import area_finding, told_findings
+from .areas import area_finding
 from .samples import ClassStatistics, Samples
 
 Array = np.ndarray[Any, Any]
