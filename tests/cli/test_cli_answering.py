@@ -13,6 +13,7 @@ import discriminant
 from discriminant import Decision, load, read_training
 from discriminant.decision import Posterior
 from discriminant.evaluation import evaluate
+from discriminant.report.page import significant
 from discriminant.storage import read_model_file
 from discriminant.tables import Schema
 
@@ -171,6 +172,37 @@ def test_evaluate_writes_a_report(run, iris_model, iris, tmp_path):
     path = tmp_path / "report.html"
     run("evaluate", iris_model, iris, "--report", path)
     assert "versicolor" in path.read_text(encoding="utf-8")
+
+
+def test_the_report_of_an_evaluation_has_the_intervals_of_the_file(run, titanic_model, new_passengers, tmp_path):
+    path = tmp_path / "report.html"
+    run("evaluate", titanic_model, new_passengers, "--report", path)
+    text = path.read_text(encoding="utf-8")
+    sex = next(
+        row for row in run("explain", titanic_model, "--json").json["coefficients"]["rows"] if "sex" in row["term"]
+    )
+    assert f"{significant(sex['low'])} to {significant(sex['high'])}" in text
+    assert "There are no intervals" not in text
+    for words in ("winner", "models compared", "training rows"):
+        assert words not in text.partition("<body>")[2].partition("<script")[0]
+
+
+def test_the_headline_of_an_evaluation_tells_what_accuracy_hides(run, tmp_path):
+    X = np.random.default_rng(4).normal(size=(600, 2)).round(4)
+    X[:30, 0] += 2.2
+    table = write_rows(
+        tmp_path / "t.csv", [["a", "b", "y"], *([*x, "no" if i >= 30 else "yes"] for i, x in enumerate(X))]
+    )
+    run("fit", table, "-t", "y", "-o", tmp_path / "m.dsc")
+    found = run("evaluate", tmp_path / "m.dsc", table)
+    rows = {
+        (row["metric"], row["of"]): row["value"]
+        for row in run("evaluate", tmp_path / "m.dsc", table, "--json").json["estimates"]
+    }
+    told = " ".join(found.out.split())
+    assert "always saying 'no' would be right in 95.0 %." in told
+    assert f"Of the rows of 'yes' only {100 * rows['recall', 'yes']:.1f} % (" in told
+    assert f"balanced accuracy is {100 * rows['balanced_accuracy', 'overall']:.1f} %." in told
 
 
 def test_rows_without_a_class_are_left_out_of_an_evaluation(run, iris_model, iris, tmp_path):

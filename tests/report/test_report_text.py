@@ -24,7 +24,15 @@ from discriminant.report import write_report
 from discriminant.report.page import as_text, between, measured, short, signed, significant
 from discriminant.report.sections import _size, fingerprint
 from discriminant.report.table_report import SECTIONS, ReportData
-from discriminant.report.thresholds import PROBABILITIES, RATIOS, _at, cost_ratio, precision_at, thresholds_of
+from discriminant.report.thresholds import (
+    PROBABILITIES,
+    RATIOS,
+    _at,
+    cost_ratio,
+    precision_at,
+    thresholds_of,
+    thresholds_section,
+)
 from discriminant.results import p_value, percent
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
@@ -67,9 +75,10 @@ def test_every_report_is_valid_html_with_all_parts_in_order(report, kind):
     ids = [element.get("id") for element in page.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     sections = [found.get("id") for found in page.iter("section")]
-    assert sections == [*(name for (name, *_) in SECTIONS), "words"]
+    expected = [name for (name, *_) in SECTIONS if kind != "one_evaluation" or name != "models"]
+    assert sections == [*expected, "words"]
     links = [link.get("href") for link in page.iter("a")]
-    assert set(links) == {f"#{name}" for (name, *_) in SECTIONS}
+    assert set(links) == {f"#{name}" for name in expected}
     levels = [int(element.tag[1]) for element in page.iter() if element.tag in ("h1", "h2", "h3")]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -88,8 +97,8 @@ def test_a_report_is_one_file_of_reasonable_size_that_asks_for_nothing(report, k
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_number_is_printed_as_nan_or_none(report, kind):
-    for name, *_ in SECTIONS:
-        assert not re.search(r"\b(nan|None|inf)\b", words(section(report(kind), name)))
+    for part in parsed(report(kind)).iter("section"):
+        assert not re.search(r"\b(nan|None|inf)\b", words(part))
 
 
 def test_names_are_escaped_wherever_they_stand(report):
@@ -266,7 +275,8 @@ def test_a_model_evaluated_on_other_rows_is_reported_with_their_counts(tmp_path)
     assert cells(path, "data", "setosa")[1] == "50"
     answer = words(section(path, "answer"))
     assert f"LinearDiscriminantAnalysis gave the right class to {percent(evaluation['accuracy'].value)}" in answer
-    assert "Only one model was evaluated" in words(section(path, "models"))
+    assert "Only one model was evaluated" in words(section(path, "conclusions"))
+    assert not re.search("winner|models compared|Random state", words(next(parsed(path).iter("main"))))
 
 
 def test_a_baseline_that_wins_is_said_to(tmp_path):
@@ -290,6 +300,45 @@ def test_a_chosen_model_that_is_worse_than_others_or_than_nothing_is_said_to_be(
     answer = words(section(write_report(tmp_path / "b.html", result, (X, y)), "answer"))
     assert "LDA did best of 2 models" in answer
     assert "Its lead over the others is more than chance." in answer
+
+
+def rare_class():
+    """Of 600 rows 30 are of the class "rare", of which a model finds a third."""
+    X = np.random.default_rng(4).normal(size=(600, 2))
+    X[:30, 0] += 2.2
+    return X, np.where(np.arange(600) < 30, "rare", "common")
+
+
+def test_the_headline_tells_of_a_class_that_accuracy_hides(tmp_path):
+    X, y = rare_class()
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    found = evaluate(model, X, y)
+    recall = found["recall", "rare"].value
+    assert recall < 0.6 < 0.95 < found["accuracy"].value
+    for comparison, evaluation in ((None, found), (compare({"LDA": model}, X, y), None)):
+        path = tmp_path / f"{comparison is None}.html"
+        write_report(path, comparison, (X, y), evaluation=evaluation, model=model)
+        data = ReportData(comparison, (X, y), evaluation, model)
+        recall = data.evaluation["recall", "rare"].value
+        answer = words(section(path, "answer"))
+        assert f"Accuracy hides that of the rows of “rare” only {percent(recall)} were found" in answer
+        assert "most frequent class, w" in answer
+        assert "right for 95.0 %" in answer
+        keys = [words(key) for key in section(path, "answer").iter("dt")]
+        assert keys[:4] == ["Accuracy", "Always “common”", "Recall of “rare”", "Balanced accuracy"]
+    balanced = evaluate(model, X[:60], y[:60])
+    path = write_report(tmp_path / "r.html", None, None, evaluation=evaluation_of(list("aabb"), list("aabb")))
+    assert "hides" not in words(section(path, "answer"))
+    assert balanced.headline.startswith(f"{percent(balanced['accuracy'].value)} (")
+
+
+def test_sliders_start_at_the_threshold_that_costs_decided_by(report):
+    data = report_data_of(given_costs=COSTS)
+    (found,) = thresholds_of(data)
+    start = thresholds_section(data)["state"]["classes"][0]["start"]
+    assert found.values[start] == pytest.approx(1 / 9)
+    positive = data.confusion.predictions.tolist().index(found.label)
+    assert found.hits[start] + found.alarms[start] == data.confusion.counts[:, positive].sum()
 
 
 def test_weights_count_as_rows():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -48,7 +47,9 @@ def evaluate(
         say(message)
     if report is not None:
         _write_report(report, stored, evaluation, X, y, costed)
-    values = {"model": model, "data": table.label, "report": report, "baseline": _baseline(y)}
+    assert evaluation.confusion is not None
+    label, share = evaluation.confusion.most_frequent
+    values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}
     show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
 
 
@@ -79,15 +80,11 @@ def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
     return evaluation_of(y, posterior=stored.posterior(X), costs=costs)
 
 
-def _baseline(y: Any) -> dict[str, Any]:
-    """The most frequent class, and how often it would be right."""
-    (label, count), *_ = Counter(y.tolist()).most_common(1)
-    return {"class": label, "accuracy": count / len(y)}
-
-
 def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
+    from ..estimators.coefficients import CoefficientTable
     from ..report import write_report
 
+    learned = (stored.metadata.get("learned") or {}).get("coefficients")
     write_report(
         path,
         None,
@@ -95,6 +92,7 @@ def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any
         evaluation=evaluation,
         model=stored.model,
         model_name=stored.name,
+        coefficients=None if learned is None else CoefficientTable.from_dict(learned),
         costs=costs,
         command=command_line(),
         title=f"{stored.name} on new rows",
@@ -102,9 +100,4 @@ def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any
 
 
 def _page(found: dict[str, Any], evaluation: Evaluation) -> Page:
-    base = found["baseline"]
-    return [
-        str(evaluation),
-        f"Always saying {base['class']} would be right in {100 * base['accuracy']:.1f} % of these rows.",
-        *([f"Report: {found['report']}"] if found["report"] else []),
-    ]
+    return [str(evaluation), *([f"Report: {found['report']}"] if found["report"] else [])]

@@ -96,6 +96,23 @@ class CoefficientTable(Result):
         ]
         return {**super().to_dict(), "rows": rows, "reason": None if self.reason is None else str(self.reason)}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> CoefficientTable:
+        """The table of which `to_dict` gave these values, as model files keep it.
+
+        Parameters
+        ----------
+        values : dict
+            None stands where there is no number.
+
+        Returns
+        -------
+        CoefficientTable
+        """
+        rows = [_stored_row(row) for row in values["rows"]]
+        reason = None if values["reason"] is None else Message(values["reason"])
+        return cls(**{**values, "rows": rows, "reason": reason})
+
     def __str__(self) -> str:
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
@@ -103,6 +120,19 @@ class CoefficientTable(Result):
             lines += coefficient_lines(rows, self.level, digits=4)
         notes = self.notes if self.reason is None else [*self.notes, f"no standard errors: {self.reason}"]
         return "\n".join(lines + [f"note: {note}" for note in notes])
+
+
+def _stored_row(values: Mapping[str, Any]) -> Coefficient:
+    """A row as it was before JSON, which has neither NaN nor infinity."""
+    known = {name: math.nan if value is None else value for name, value in values.items() if name != "infinite"}
+    sign = values.get("infinite")
+    if sign is not None:
+        known |= (
+            {"estimate": math.inf, "odds_ratio": math.inf}
+            if sign == "+"
+            else {"estimate": -math.inf, "odds_ratio": 0.0}
+        )
+    return Coefficient(**{**known, "outcome": values["outcome"], "term": values["term"]})
 
 
 def coefficient_table(model: Any, names: Sequence[str] | None = None, level: float = 0.95) -> CoefficientTable:

@@ -32,7 +32,7 @@ from ..decision.rules import ABSTAIN
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError
 from ..kernels import counting as kernels
-from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, shortened, shown
+from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, plain, shortened, shown
 from .intervals import Interval, Margins, Scale, Statistic, TableSample, check_level, margins
 
 Array = np.ndarray[Any, Any]
@@ -160,6 +160,10 @@ def ratio(part: Array, base: Array) -> Array:
     return np.divide(part, base, out=np.full(np.broadcast(part, base).shape, np.nan), where=base != 0)
 
 
+#: Accuracy does not stand for a class whose recall is lower by more than this.
+_HIDDEN = 0.1
+
+
 def _quoted(names: Any) -> str:
     return ", ".join(map(repr, names))
 
@@ -252,6 +256,20 @@ class ConfusionMatrix(Mergeable, Result):
     @property
     def counts(self) -> Array:
         return self._table.counts
+
+    @property
+    def hidden_class(self) -> Any:
+        """The class found least often, where accuracy hides it: its recall is more than ten points lower; else None."""
+        recall = np.where(np.isnan(self.rate("recall")), np.inf, self.rate("recall"))
+        k = int(np.argmin(recall))
+        return plain(self.classes[k]) if recall[k] < self.overall("accuracy") - _HIDDEN else None
+
+    @property
+    def most_frequent(self) -> tuple[Any, float]:
+        """The class with the most rows, and its share: how often always naming it is right."""
+        rows = self.counts.sum(axis=1)
+        k = int(np.argmax(rows))
+        return plain(self.classes[k]), float(rows[k] / rows.sum())
 
     @classmethod
     def of(

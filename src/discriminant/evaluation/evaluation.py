@@ -17,7 +17,19 @@ from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..errors import InputError, ParameterError, Setting
-from ..results import WIDTH, Result, aligned, columns_of, decimal, jsonable, metric_name, plain, shortened, shown
+from ..results import (
+    WIDTH,
+    Result,
+    aligned,
+    columns_of,
+    decimal,
+    jsonable,
+    metric_name,
+    percent,
+    plain,
+    shortened,
+    shown,
+)
 from .confusion import AVERAGES, OVERALL, ConfusionMatrix, class_intervals, other_intervals, share_interval
 from .curves import (
     PrecisionRecall,
@@ -199,6 +211,23 @@ class Evaluation(Result):
         """
         return [found for found in self.estimates if found.of == plain(of)]
 
+    @property
+    def headline(self) -> str:
+        """Accuracy, what always naming the most frequent class would reach, and the class that accuracy hides."""
+        if self.confusion is None:
+            return ""
+        label, share = self.confusion.most_frequent
+        accuracy, hidden = self["accuracy"], self.confusion.hidden_class
+        told = (
+            f"{_in_percent(accuracy)} of the rows got their own class; always saying {shown(label)} would be right in "
+        )
+        told += f"{percent(share)}{', no less often' if accuracy.value <= share else ''}."
+        if hidden is None:
+            return told
+        balanced = percent(self["balanced_accuracy"].value)
+        found = f"Of the rows of {shown(hidden)} only {_in_percent(self['recall', hidden])} were found"
+        return f"{told} {found}; balanced accuracy is {balanced}."
+
     def _columns(self) -> dict[str, list[Any]]:
         return columns_of(self.estimates, _COLUMNS)
 
@@ -215,6 +244,7 @@ class Evaluation(Result):
             "rows": self.n_rows,
             "total_weight": self.total_weight,
             "level": self.level,
+            "headline": self.headline,
             "estimates": [{name: jsonable(getattr(row, name)) for name in _COLUMNS} for row in self.estimates],
             "confusion": None if self.confusion is None else self.confusion.to_dict(),
             "calibration": {str(label): bins.rebinned(10).to_dict() for label, bins in self.calibration.items()},
@@ -225,10 +255,11 @@ class Evaluation(Result):
         weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
+        summary = textwrap.wrap(self.headline, WIDTH)
         of_classes = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
         if len(self.classes) > _MOST_CLASSES:
             of_classes.append(f"... and {len(self.classes) - _MOST_CLASSES} more classes, see to_frame()")
-        blocks = [[head, "=" * len(head)], self._overall_lines(), of_classes]
+        blocks = [[head, "=" * len(head)], summary, self._overall_lines(), of_classes]
         blocks.append(self._grid("average", list(AVERAGES), str))
         blocks += [[str(part)] for part in (self.confusion, self.risk_coverage) if part is not None]
         wrapped = [textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ") for note in self.notes]
@@ -258,6 +289,11 @@ class Evaluation(Result):
                 interval = "" if found is None or math.isnan(found.low) else f" [{found.low:.3f}, {found.high:.3f}]"
                 rows[-1].append(decimal(None if found is None else found.value, 3) + interval)
         return aligned(rows)
+
+
+def _in_percent(found: Estimate) -> str:
+    ends = "" if math.isnan(found.low) else f" ({100 * found.low:.1f} to {percent(found.high)})"
+    return f"{percent(found.value)}{ends}"
 
 
 def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:

@@ -27,6 +27,7 @@ from ..results import NOTHING, decimal, percent
 SHARES = {
     "accuracy",
     "error_rate",
+    "majority",
     "balanced_accuracy",
     "recall",
     "precision",

@@ -43,6 +43,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "brier": ("Brier score", "The mean squared distance of the probabilities from what came true; 0 is best."),
     "cost": ("Cost", "What a row costs on average under the costs given; less is better."),
+    "majority": ("Most frequent class", "How often always naming the most frequent class would be right."),
     "recall": ("Recall", "Of the rows of a class, the share that is recognised; also called sensitivity."),
     "precision": ("Precision", "Of the rows that are given a class, the share that truly is of it."),
     "f1": ("F1", "The harmonic mean of recall and precision: high only where both are."),
@@ -149,10 +150,9 @@ def models_section(data: ReportData) -> dict[str, Any]:
     """What the section on the models shows."""
     comparison = data.comparison
     if comparison is None:
-        return {"compared": False}
+        return {}
     validation = comparison.cross_validation
     return {
-        "compared": True,
         "metric": word(comparison.metric),
         "metrics": list(validation.metrics),
         "lines": [_line(comparison, name, data.winner) for name in comparison.ranking],
@@ -232,7 +232,8 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         return {"terms": [], "reason": reason}
     n_columns = np.shape(model.coef_)[-1]
     rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
-    table = coefficient_table(model, None if rows is None else rows.names, data.evaluation.level)
+    names = None if rows is None else rows.names
+    table = data.coefficients or coefficient_table(model, names, data.evaluation.level)
     unit = np.full(n_columns, np.nan) if rows is None or table.has_errors else column_moments(rows)[1]
     effects = [row for row in table.rows if row.term != INTERCEPT]
     ranked = sorted(zip(effects, cycle(unit.tolist()), strict=False), key=lambda pair: -_size(*pair))
@@ -430,7 +431,7 @@ def reproduction_section(data: ReportData) -> dict[str, Any]:
     facts = []
     if data.comparison is not None:
         facts.append(("Splits", f"{data.comparison.cross_validation.n_splits}, the same for every model"))
-    facts.append(("Random state", repr(data.random_state)))
+        facts.append(("Random state", repr(data.random_state)))
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "fingerprint": None if data.rows is None else f"sha256:{fingerprint(data.rows)}",

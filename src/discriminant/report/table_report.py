@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..data.checks import encode_labels
 from ..data.rows import as_rows
 from ..decision.costs import read_costs
 from ..errors import ParameterError
+from ..estimators.coefficients import CoefficientTable
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
 from ..results import Finding, count, listed, percent, plain, several
@@ -80,6 +82,7 @@ class ReportData:
     given_evaluation: Evaluation | None = None
     model: Any = None
     model_name: str | None = None
+    coefficients: CoefficientTable | None = None
     given_costs: Any = None
     learning_curve: LearningCurve | None = None
     command: str | None = None
@@ -175,11 +178,12 @@ class ReportData:
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
-        """The winner's accuracy with its interval: by cross-validation, if models were compared."""
-        if self.comparison is None:
+        """The winner's accuracy with its interval: by cross-validation, if its classes are those of the comparison."""
+        validation = None if self.comparison is None else self.comparison.cross_validation
+        if validation is None or (self.costs is not None and self.winner not in validation.decided_by_costs):
             found = self.evaluation["accuracy"]
             return found.value, found.low, found.high
-        validation = self.comparison.cross_validation
+        assert self.comparison is not None
         return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
 
     @cached_property
@@ -204,7 +208,7 @@ def answer_section(data: ReportData) -> dict[str, Any]:
     if most:
         rate = data.evaluation["error_rate"].value
         errors = f"Of 100 rows it misjudges about {100 * rate:.1f}; most often {most[0]}."
-    sentences = [_question(data), *_result(data), errors, _costs(data)]
+    sentences = [_question(data), *_result(data), _hidden(data), errors, _costs(data)]
     return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
 
@@ -215,6 +219,9 @@ def _question(data: ReportData) -> str:
     if data.rows is None:
         return f"The question is how well {data.target} ({classes}) is predicted."
     columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
+    if data.comparison is None:
+        n_rows = count(data.evaluation.n_rows)
+        return f"The question is how well {data.winner} predicts {data.target} ({classes}) of {n_rows} rows from {columns}."
     return f"The question is whether {data.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
 
 
@@ -224,8 +231,9 @@ def _result(data: ReportData) -> list[str]:
     interval = between("accuracy", *ends)
     level = data.evaluation.level if comparison is None else comparison.level
     sure = f" ({100 * level:g} % interval {interval})" if interval else ""
-    largest = percent(float(data.class_rows.max() / data.class_rows.sum()))
-    always = f"Always naming the most frequent class would be right for {largest}."
+    label, share = data.confusion.most_frequent
+    no_less = ", no less often" if accuracy <= share else ""
+    always = f"Always naming {quoted(label)}, the most frequent class, would be right for {percent(share)}{no_less}."
     if comparison is None:
         return [f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.", always]
     if not is_better(comparison, winner, BASELINE):
@@ -239,6 +247,20 @@ def _result(data: ReportData) -> list[str]:
     metric, value = comparison.metric, comparison.cross_validation.mean(winner, comparison.metric)
     other = f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
     return [best, always, "" if metric in ("accuracy", "error_rate") else other, _ties(comparison, winner)]
+
+
+def _hidden(data: ReportData) -> str:
+    """The class that the accuracy hides, if there is one."""
+    label = data.confusion.hidden_class
+    if label is None:
+        return ""
+    recall, balanced = data.evaluation["recall", label], data.evaluation["balanced_accuracy"]
+    interval = between("recall", recall.low, recall.high)
+    return (
+        f"Accuracy hides that of the rows of {quoted(label)} only {percent(recall.value)} were found"
+        f"{f' ({interval})' if interval else ''}: were all classes equally frequent, {percent(balanced.value)} of the "
+        "rows would be right."
+    )
 
 
 def _nothing_learned(comparison: Comparison, winner: str) -> str:
@@ -278,14 +300,16 @@ def _costs(data: ReportData) -> str:
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
-    found = {"accuracy": data.accuracy}
-    for metric in ("auc", "balanced_accuracy", "log_loss", "cost"):
-        if metric in data.evaluation:
-            estimate = data.evaluation[metric]
-            found[metric] = estimate.value, estimate.low, estimate.high
+    (label, share), hidden, evaluation = data.confusion.most_frequent, data.confusion.hidden_class, data.evaluation
+    found: list[tuple[str, str, Sequence[float]]] = [("accuracy", "", data.accuracy)]
+    found.append(("majority", f"Always {quoted(label)}", (share, math.nan, math.nan)))
+    wanted = [] if hidden is None else [("recall", f"Recall of {quoted(hidden)}", evaluation["recall", hidden])]
+    others = ("balanced_accuracy", "auc", "log_loss", "cost")
+    wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
+    found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
     return [
-        {"metric": metric, "value": measured(metric, value), "interval": between(metric, *ends)}
-        for metric, (value, *ends) in found.items()
+        {"metric": metric, "called": called, "value": measured(metric, value), "interval": between(metric, *ends)}
+        for metric, called, (value, *ends) in found
         if not math.isnan(value)
     ]
 
@@ -395,11 +419,11 @@ def _curve_sentence(data: ReportData) -> str:
 
 
 #: Address, heading and content of each section, in the order in which they are read.
-SECTIONS = (
+SECTIONS: tuple[tuple[str, str, Callable[[ReportData], dict[str, Any]]], ...] = (
     ("answer", "The answer", answer_section),
     ("data", "The data", data_section),
-    ("models", "The models compared", models_section),
-    ("coefficients", "What the winner has learned", coefficients_section),
+    ("models", "The comparison", models_section),
+    ("coefficients", "What the model has learned", coefficients_section),
     ("confusion", "Where it is right and wrong", confusion_section),
     ("roc", "How well its scores rank rows", roc_section),
     ("calibration", "Whether its probabilities come true", calibration_section),
@@ -418,6 +442,7 @@ def write_report(
     evaluation: Any = None,
     model: Any = None,
     model_name: str | None = None,
+    coefficients: Any = None,
     costs: Any = None,
     learning_curve: Any = None,
     command: str | None = None,
@@ -440,6 +465,9 @@ def write_report(
         The winner, fitted to all rows: for coefficients and decision regions.
     model_name : str, optional
         Which of the models compared it is. Default: the best.
+    coefficients : CoefficientTable, optional
+        What the model has learned, where it cannot tell itself: one from a file has no standard errors, but its file
+        may. Default: `coefficient_table` of the model.
     costs : array, dict or frame, optional
         Rows true classes, columns actions, as for `Decision`.
     learning_curve : LearningCurve, optional
@@ -476,8 +504,10 @@ def write_report(
     >>> "LDA gives the right class for 98.0 % of rows it has not seen" in text
     True
     """
-    data = ReportData(comparison, training, evaluation, model, model_name, costs, learning_curve, command, random_state)
-    sections = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
+    given = (evaluation, model, model_name, coefficients, costs, learning_curve, command, random_state)
+    data = ReportData(comparison, training, *given)
+    made = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
+    sections = [section for section in made if section.content]
     words = dict(sorted(WORDS.items(), key=lambda item: item[1][0].lower()))
     n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
     facts = [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]

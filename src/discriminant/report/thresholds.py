@@ -92,7 +92,8 @@ def _grid(data: ReportData, label: Any, ranked: RankedScores) -> Array:
     own = cost_ratio(data.costs, label)
     cheapest = _cheapest(ranked, RATIOS if own is None else (*RATIOS, own))
     if data.evaluation.calibration:
-        return np.unique(np.concatenate((PROBABILITIES, cheapest)))
+        decided = [] if own is None else [1 / (1 + own)]
+        return np.unique(np.concatenate((PROBABILITIES, cheapest, decided)))
     high, low = float(ranked.values[0]), float(ranked.values[-1])
     # 0, where a margin changes sides, is among them, and so is one that no row reaches.
     beyond = high + (high - low) / _MARGIN_STEPS
@@ -137,9 +138,9 @@ def cost_ratio(costs: Costs | None, label: Any) -> float | None:
     return float(miss / alarm) if miss > 0 and alarm > 0 else None
 
 
-def standard_place(found: Thresholds, are_probabilities: bool) -> int:
-    """The place of the threshold a plain prediction uses: one half, or a margin of 0."""
-    return int(np.argmin(np.abs(found.values - (0.5 if are_probabilities else 0.0))))
+def standard_place(found: Thresholds, are_probabilities: bool, ratio: float | None = None) -> int:
+    """The place of the threshold that decided: that of the costs, else one half; a margin of 0."""
+    return int(np.argmin(np.abs(found.values - (1 / (1 + (ratio or 1.0)) if are_probabilities else 0.0))))
 
 
 def thresholds_section(data: ReportData) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
         "sentence": _best_sentence(data, first, ratio),
         "printed": [_printed(first, r) for r in PRINTED_RATIOS],
         "state": _state(every, first, ratio, are_probabilities),
-        "drawing": drawing("plot-thresholds", _cost_figure, first, ratio or 1.0, are_probabilities),
+        "drawing": drawing("plot-thresholds", _cost_figure, first, ratio, are_probabilities),
     }
 
 
@@ -220,19 +221,19 @@ def _state(every: list[Thresholds], first: Thresholds, ratio: float | None, are_
                 "alarms": found.alarms.tolist(),
                 "positive": found.n_positive,
                 "negative": found.n_negative,
-                "start": standard_place(found, are_probabilities),
+                "start": standard_place(found, are_probabilities, ratio),
             }
             for found in every
         ],
     }
 
 
-def _cost_figure(found: Thresholds, ratio: float, are_probabilities: bool) -> Any:
+def _cost_figure(found: Thresholds, ratio: float | None, are_probabilities: bool) -> Any:
     """Cost against threshold; the sliders move its line and its point."""
     from ..figures import theme
 
-    place = standard_place(found, are_probabilities)
-    costs = found.costs(ratio)
+    place = standard_place(found, are_probabilities, ratio)
+    costs = found.costs(ratio or 1.0)
     made = theme.figure(f"Cost of 100 rows by threshold for {theme.written(found.label)}", height=340, showlegend=False)
     made.add_scatter(
         x=found.values, y=costs, mode="lines", line=theme.line(0), name="cost",
