@@ -40,7 +40,7 @@ done
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 package=.
 if [[ " $* " == *" test "* ]]; then
-    package=".[onnx,raster]"
+    package=".[duckdb,excel,onnx,raster]"
 fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$package" "${groups[@]}"
 if [[ " $* " == *" test "* ]]; then

@@ -28,6 +28,7 @@ is told as ``missing='indicator'`` in Python and as ``--missing indicator`` on t
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -164,3 +165,15 @@ def warn(message: str | Message, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(warning, stacklevel=depth)
+
+
+def optional_module(name: str, extra: str, purpose: str) -> Any:
+    """The module of that name, which only some purposes need; or an error that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise DiscriminantError(
+            f"{purpose} need the package {package!r}, which cannot be loaded ({error}). "
+            f"Install it with: pip install 'discriminant[{extra}]'"
+        ) from error

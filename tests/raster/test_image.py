@@ -255,7 +255,7 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch):
         raise ModuleNotFoundError(f"No module named {name!r}")
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(DiscriminantError, match=r"rasterio.*pip install discriminant\[raster\]"):
+    with pytest.raises(DiscriminantError, match=r"rasterio.*pip install 'discriminant\[raster\]'"):
         open_image("scene.tif")
 
 

@@ -146,7 +146,7 @@ def test_encodings_are_found(encoding):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """The dialect is found in, and the types come from, a small part of the text."""
-    monkeypatch.setattr("discriminant.tables.sources._SAMPLE_BYTES", 2000)
+    monkeypatch.setattr("discriminant.tables.input_file._SAMPLE_BYTES", 2000)
     monkeypatch.setattr("discriminant.tables.delimited._BLOCK_BYTES", 4000)
     monkeypatch.setattr("discriminant.tables.delimited._BLOCK_ROWS", 1)
 
@@ -262,10 +262,10 @@ def test_a_late_ragged_line_is_named(small_blocks):
         (b"a,b,a\n1,2,3\n", "several columns of the same name: 'a'. Rename"),
         (b"a,b\n1,2\n3,\0\n", "zero byte in line 3"),
         (b"\x07\x01\x02\x03\x05\x06" * 50, "full of control characters"),
-        (b"PK\x03\x04 and so on", "an Excel workbook or ZIP archive.*Save the table as CSV"),
+        (b"PK\x03\x04 and so on", "a workbook or ZIP archive that is damaged"),
         (b"%PDF-1.4", "a PDF document"),
-        (b"PAR1 but no more", "cannot be read as Parquet"),
-        (b"ARROW1 but no more", "cannot be read as Arrow"),
+        (b"PAR1\x15 but no more", "cannot be read as Parquet"),
+        (b"ARROW1\0\0 but no more", "cannot be read as Arrow"),
         (b"\xff\xff\xff\xff\x10", "cannot be read as Arrow"),
         (b"\x1f\x8b but no gzip", "cannot be read"),
         (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-30], "cannot be read"),
@@ -300,25 +300,9 @@ def test_files_without_permission(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("discriminant.tables.sources.open", denied, raising=False)
+    monkeypatch.setattr("discriminant.tables.input_file.open", denied, raising=False)
     with pytest.raises(InputError, match=r"secret\.csv cannot be read: no permission"):
         open_table(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.parquet", b"a,b\n1,2\n", "ends in .parquet, the content looks like text"),
-        ("a.feather", b"PAR1xxxx", "ends in .feather, the content is parquet"),
-        ("a.csv", b"PAR1xxxx", "ends in .csv, the content is parquet"),
-        ("a.csv", gzip.compress(b"a,b\n", mtime=0), "ends in .csv, the content is gzip"),
-        ("a.csv.gz", b"a,b\n1,2\n", "ends in .gz, the content looks like text"),
-    ],
-)
-def test_files_that_are_not_what_their_name_says(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        open_table(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -380,7 +364,7 @@ def test_formats_hold_the_same_table(tmp_path):
         assert table.n_rows == 3
         assert table.fingerprint == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
         assert columns_of(open_table(tmp_path / name, columns=["w"])) == {"w": COLUMNS["w"]}
-    with pytest.raises(ParameterError, match=r"delimiter= .* does not apply to parquet"):
+    with pytest.raises(ParameterError, match=r"delimiter tells .* does not apply to Parquet"):
         open_table(tmp_path / "t.parquet", delimiter=",")
 
 

@@ -43,7 +43,7 @@ def described(labelled: Labelled) -> dict[str, Any]:
     training, rows = labelled.training, len(labelled.training.y)
     return {
         **labelled.source,
-        "dialect": None if labelled.table.dialect is None else labelled.table.dialect.describe(),
+        "read_as": labelled.table.read_as,
         "classes": [
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
@@ -119,7 +119,7 @@ def _page(found: dict[str, Any]) -> Page:
         columns.append([row["name"], kind, _values(row), f"{row['missing']:,}" if row["missing"] else ""])
     warned = [finding["message"] for finding in found["findings"]]
     return [
-        "\n".join([head] + ([f"Read as: {found['dialect']}"] if found["dialect"] else [])),
+        f"{head}\nRead as: {found['read_as']}",
         *shortened(f"Classes of {found['target'] or 'the labels'}", ["class", "rows", "share"], classes),
         *(shortened("Columns", ["column", "kind", "mean, or levels", "missing"], columns, 3) if columns else []),
         "\n".join(["What to beware of", *(f"- {message}" for message in warned or ["Nothing was found."])]),

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from . import options
-from .console import check_output, put, show
+from .console import check_output, put, say, show, told
 from .options import TableOptions, command, read_priors
 
 if TYPE_CHECKING:
@@ -51,11 +51,16 @@ class StoredModel:
 
     def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
         """A table of rows, its columns read as those of the training were."""
-        types = self.schema.types
+        from ..tables.input_file import open_source
+
+        file, types = open_source(data), self.schema.types
         if absent == "missing":
-            there = set() if data == "-" else set(reading.table(data).columns)
+            there = reading.opened(file).columns
             types = {name: kind for name, kind in types.items() if name in there}
-        return reading.table(data, types if self.schema.width is None else None)
+        table = reading.opened(file, types if self.schema.width is None else None)
+        for finding in table.findings:
+            say(f"Note: {told(finding.message)}")
+        return table
 
     def coded(self, batch: Any, absent: str, first_row: int = 0) -> tuple[Any, Any]:
         """The coded rows of a batch, and which of its rows they are (None: all)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
@@ -30,8 +31,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The table: CSV and other delimited text (also gzip, bzip2, zstd), Parquet, Arrow, Feather or SVMlight; "
-        "- is standard input.",
+        help="The table: CSV and other delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also "
+        "gzip, bzip2, zstd); - is standard input.",
     ),
 ]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by discriminant fit.")]
@@ -69,6 +70,12 @@ Rare = Annotated[
 ]
 MaxLevels = Annotated[
     int, typer.Option(metavar="N", help="A category keeps its N most frequent levels; others count as (other).")
+]
+Table = Annotated[
+    str | None,
+    typer.Option(
+        "--table", "--sheet", metavar="NAME", help="The sheet of a workbook, or the table (or query) of a database."
+    ),
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="CHAR", help="What separates values, if not found out rightly.")]
 Header = Annotated[
@@ -156,18 +163,20 @@ def _options(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
 class TableOptions:
     """How a table is read."""
 
+    table: Table = None
     delimiter: Delimiter = None
     header: Header = None
     encoding: Encoding = None
     decimal: Decimal = None
     ragged: Ragged = "refuse"
 
-    def table(self, data: str, types: dict[str, str] | None = None) -> TableReader:
+    def opened(self, data: Any, types: dict[str, str] | None = None) -> TableReader:
         """The table itself; ``types`` say what its columns are."""
         from ..tables import open_table
 
         return open_table(
             data,
+            table=self.table,
             delimiter=self.delimiter,
             header=self.header,
             encoding=self.encoding,
@@ -205,7 +214,7 @@ class TrainingOptions(TableOptions):
             hashed = beside.begin(_file_hash, data)
             from ..tables import read_training
 
-            table = self.table(data, pairs("--types", self.types or ()))
+            table = self.opened(data, pairs("--types", self.types or ()))
             beside.begin(_load, model)
             training = read_training(
                 table,
@@ -319,9 +328,11 @@ class Labelled:
 
 
 def _file_hash(data: str, unwanted: Event) -> str | None:
-    """The SHA-256 of a file; None for standard input, for what cannot be read and when nobody wants it any more."""
+    """The SHA-256 of a file; None for what is no file, or cannot be read, and when nobody wants it any more."""
     digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
     try:
+        if not os.path.isfile(data):  # a pipe can be read once only
+            return None
         with open(data, "rb", buffering=0) as file:
             while size := file.readinto(block):
                 if unwanted.is_set():

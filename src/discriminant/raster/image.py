@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import threading
@@ -18,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..data.checks import check_integer
-from ..errors import ColumnError, DiscriminantError, DtypeError, InputError, Message, Part, Setting
+from ..errors import ColumnError, DtypeError, InputError, Message, Part, Setting, optional_module
 from ..results import Finding, listed, suggestion
 
 Array = np.ndarray[Any, Any]
@@ -58,14 +57,7 @@ def extra(name: str) -> Any:
     >>> extra("rasterio.windows").Window(0, 0, 4, 3).height
     3
     """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise DiscriminantError(
-            f"Images need the package {package!r}, which cannot be loaded ({error}). "
-            "Install it with: pip install discriminant[raster]"
-        ) from error
+    return optional_module(name, "raster", "Images")
 
 
 @dataclass(frozen=True)

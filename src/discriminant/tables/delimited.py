@@ -34,7 +34,8 @@ import pyarrow.csv as arrow_csv
 from ..data.checks import check_choice
 from ..errors import InputError, Part, Setting
 from .dialect import Dialect, is_number, squeezed, text_records
-from .sources import ColumnOptions, InputFile, TableReader, is_text, small_pages
+from .input_file import PACKED_ENDINGS, InputFile
+from .sources import ColumnOptions, TableReader, is_text, small_pages
 
 _CHUNK_BYTES = 1 << 22
 _LOOK_BYTES = 1 << 16
@@ -341,11 +342,17 @@ class DelimitedReader(TableReader):
     def skipped(self) -> int:
         return self._ragged.count
 
+    @property
+    def read_as(self) -> str:
+        return self.dialect.describe()
+
     def _bytes(self) -> Any:
         if self.dialect.runs:
             text = io.TextIOWrapper(self.source.open(), self._settings.encoding, newline="")
             return pa.PythonFile(_Squeezed(text), "r")
-        return self.source.open() if self.source.compression else str(self.source.path)
+        # Of a name that says it is packed Arrow believes it.
+        plain = self.source.compression is None and self.source.path.suffix.lower() not in PACKED_ENDINGS
+        return str(self.source.path) if plain else self.source.open()
 
     def _holds_bytes(self, schema: Any) -> bool:
         """Whether a column is left as bytes because they are not of the encoding."""

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ..errors import InputError, ParameterError, Setting
+from .input_file import marked_encoding
 from .sources import refuse_same_names
 
 #: What stands for a missing value in a text file unless told otherwise.
@@ -133,12 +134,18 @@ class DialectOptions:
         codes = [self.missing] if isinstance(self.missing, str) else self.missing
         return tuple(dict.fromkeys(["", *codes]))
 
-    def refuse_for(self, what: str) -> None:
-        """Raise a `ParameterError` if anything is given: it does not apply to what is no text."""
-        if self.given:
-            raise ParameterError(
-                Setting(self.given[0]), f"= tells how text is written; it does not apply to {what}. Leave it out."
-            )
+    @property
+    def asks_for_text(self) -> bool:
+        """Whether something is given that only delimited text has."""
+        return not {"missing", "encoding"}.issuperset(self.given)
+
+    def refuse_for(self, what: str, *applying: str) -> None:
+        """Raise a `ParameterError` if anything else is given than what applies to ``what``, which is no plain text."""
+        for name in self.given:
+            if name not in applying:
+                raise ParameterError(
+                    Setting(name), f" tells how text is written; it does not apply to {what}. Leave it out."
+                )
 
 
 def _is_sign(value: Any) -> bool:
@@ -192,7 +199,7 @@ def find_dialect(
 
 def decoded(sample: bytes, whole: bool, encoding: str | None, label: str) -> tuple[str, str]:
     """The encoding and the text of the sample; the last character may be cut if the sample is not whole."""
-    tried = [encoding] if encoding is not None else [_marked_encoding(sample), "utf-8", "cp1252", "latin-1"]
+    tried = [encoding] if encoding is not None else [marked_encoding(sample), "utf-8", "cp1252", "latin-1"]
     for name in filter(None, tried):
         try:
             return name, codecs.getincrementaldecoder(name)().decode(sample, whole)
@@ -204,22 +211,6 @@ def decoded(sample: bytes, whole: bool, encoding: str | None, label: str) -> tup
             if encoding is not None:
                 raise InputError(f"{label} is not written in {encoding}: {error}. Give another encoding.") from error
     raise InputError(f"{label} has no encoding that is known here. Save it as UTF-8.")
-
-
-def _marked_encoding(sample: bytes) -> str | None:
-    """The encoding that a byte-order mark or the places of zero bytes tell."""
-    if sample.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    head = sample[:2048]
-    half = len(head) // 2
-    for name, first in (("utf-16-le", 1), ("utf-16-be", 0)):
-        if head[first::2].count(0) > 0.6 * half and not head[1 - first :: 2].count(0):
-            return name
-    return None
 
 
 def _refuse_binary(text: str, label: str) -> None:

@@ -1,6 +1,7 @@
 """Where a table comes from: a file, standard input or a frame, and how its rows are read, whole or in batches.
 
-The format of a file is told by its first bytes. Parquet, Arrow and frames are read here; text has modules of its own.
+Parquet, Arrow, SVMlight and frames are read here; delimited text, records (workbooks, JSON, SQLite) and DuckDB have
+modules of their own.
 """
 
 from __future__ import annotations
@@ -9,19 +10,13 @@ import hashlib
 import io
 import os
 import re
-import shutil
-import sys
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,152 +25,14 @@ import scipy.sparse as sp
 
 from ..data.checks import check_integer
 from ..data.rows import as_frame
-from ..errors import ColumnError, DiscriminantError, InputError, ParameterError, Part, Setting
-from ..results import quoted, suggestion
+from ..errors import ColumnError, InputError, ParameterError, Part, Setting
+from ..results import Finding, quoted, suggestion
+from .input_file import FORMATS, InputFile, open_source
 
 if TYPE_CHECKING:
-    from .dialect import Dialect
+    from .dialect import Dialect, DialectOptions
 
 Array = np.ndarray[Any, Any]
-
-#: The dialect is found in this much of the text,
-_SAMPLE_BYTES = 1 << 20
-#: or, where a line is longer, in this much.
-_MOST_SAMPLE_BYTES = 1 << 24
-
-_BY_CONTENT = (
-    (b"PAR1", "parquet"),
-    (b"ARROW1", "arrow"),
-    (b"\xff\xff\xff\xff", "arrow"),
-    (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bz2"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"PK\x03\x04", "an Excel workbook or ZIP archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"%PDF", "a PDF document"),
-    (b"SQLite format 3", "an SQLite database"),
-    (b"FEA1", "a Feather file of version 1"),
-    (b"\x93NUMPY", "a NumPy array"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"\x89PNG", "an image"),
-)
-COMPRESSIONS = ("gzip", "bz2", "zstd")
-_READABLE = ("parquet", "arrow", *COMPRESSIONS)
-
-_ENDINGS = {
-    "text": (".csv", ".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
-    "svmlight": (".svm", ".svmlight", ".libsvm"),
-    "gzip": (".gz",),
-    "bz2": (".bz2",),
-    "zstd": (".zst", ".zstd"),
-}
-_BY_ENDING = {ending: name for name, endings in _ENDINGS.items() for ending in endings}
-
-
-class InputFile:
-    """Bytes that can be read again and again, and how messages call them."""
-
-    def __init__(self, path: Path, label: str) -> None:
-        self.path = path
-        self.label = label
-        with self.plainly("opened"), open(path, "rb") as file:
-            self._head = file.read(64)
-        if not self._head:
-            raise InputError(f"{label} is empty: 0 bytes. Give a table with a header and rows.")
-        self.found = next((name for magic, name in _BY_CONTENT if self._head.startswith(magic)), None)
-        self.compression = self.found if self.found in COMPRESSIONS else None
-        self.format = self._agreed_format()
-
-    def open(self) -> Any:
-        """The bytes, decompressed, as a stream that pyarrow reads without Python in between."""
-        return pa.input_stream(str(self.path), compression=self.compression)
-
-    def sample(self) -> tuple[bytes, bool]:
-        """The first bytes, decompressed, and whether they are all there are."""
-        with self.plainly("read"), self.open() as stream:
-            sample = stream.read(_SAMPLE_BYTES)
-            while len(sample) < _MOST_SAMPLE_BYTES and b"\n" not in sample and b"\r" not in sample:
-                more = stream.read(_SAMPLE_BYTES)
-                if not more:
-                    return sample, True
-                sample += more
-            return sample, not stream.read(1)
-
-    def sha256(self) -> str:
-        with self.plainly("read"), open(self.path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    @contextmanager
-    def plainly(self, done: str) -> Iterator[None]:
-        """Turn whatever goes wrong inside into an `InputError` about this source."""
-        try:
-            yield
-        except DiscriminantError:
-            raise
-        except PermissionError as error:
-            raise InputError(f"{self.label} cannot be read: no permission. Check who may read the file.") from error
-        except (OSError, ValueError, TypeError, KeyError, LookupError, EOFError, OverflowError, MemoryError) as error:
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(
-                f"{self.label} cannot be {done}: {reason[0][:300]}. Check that the file is whole and of the format its "
-                "name says."
-            ) from error
-
-    def _agreed_format(self) -> str:
-        """The format that the name and the content agree on."""
-        if self.found is not None and self.found not in _READABLE:
-            raise InputError(
-                f"{self.label} is {self.found}, which is not read here. Save the table as CSV or Parquet first."
-            )
-        ending = _BY_ENDING.get(self.path.suffix.lower())
-        promised = None if ending in ("text", "svmlight") else ending
-        if ending is not None and promised != self.found:
-            raise InputError(
-                f"{self.label} is not what its name says: the name ends in {self.path.suffix}, the content "
-                f"{'is ' + self.found if self.found else 'looks like text'}. Rename the file by its content."
-            )
-        if self.compression:
-            return _BY_ENDING.get(Path(self.path.stem).suffix.lower(), "text")
-        return self.found or ending or "text"
-
-
-def open_source(source: Any) -> InputFile:
-    """The file of this name, standard input for ``-``, or what a binary stream holds."""
-    if hasattr(source, "read"):
-        return _spooled(source, "<stream>")
-    if str(source) == "-":
-        return _spooled(sys.stdin.buffer, "<standard input>")
-    path = Path(source).expanduser()
-    try:
-        directory, there = path.is_dir(), path.exists()
-        folder = path.parent if path.parent.is_dir() else Path()
-        near = "" if there else suggestion(path.name, (entry.name for entry in folder.iterdir()))
-    except (ValueError, OSError) as error:
-        raise InputError(f"{str(path)!r} cannot be the name of a file: {error}.") from error
-    if directory:
-        raise InputError(f"{path} is a directory, not a file. Give the file of the table.")
-    if not there:
-        raise InputError(f"{path} does not exist.{near}")
-    return InputFile(path, str(path))
-
-
-def _spooled(stream: Any, label: str) -> InputFile:
-    """A stream can be read once only, and a table may have to be read again: it goes through a temporary file."""
-    handle, name = tempfile.mkstemp(prefix="discriminant-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            shutil.copyfileobj(stream, file, 1 << 20)
-        source = InputFile(Path(name), label)
-    except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, (TypeError, OSError)):
-            raise InputError(f"{label} cannot be read: {error}. Give a stream of bytes.") from error
-        raise
-    weakref.finalize(source, os.unlink, name)
-    return source
-
 
 #: An arrow memory pool that takes pages of the usual size.
 small_pages = pa.system_memory_pool()
@@ -246,10 +103,16 @@ class TableReader(ABC):
         How the text is written, for text tables.
     n_rows : int or None
         The number of rows, where it is known: for a text table, after it has been read.
+    stored_as_text : frozenset of str
+        Columns whose values are all stored as text where numbers could be stored as such.
+    unusable : dict
+        Columns whose values are no single values, and what they are.
     """
 
     dialect: Dialect | None = None
     n_rows: int | None = None
+    stored_as_text: frozenset[str] = frozenset()
+    unusable: Mapping[str, str] = {}
 
     def __init__(
         self, label: str, names: Sequence[str], columns: ColumnOptions, source: InputFile | None = None
@@ -269,6 +132,16 @@ class TableReader(ABC):
     def skipped(self) -> int:
         """Ragged rows left out while reading."""
         return 0
+
+    @property
+    def read_as(self) -> str:
+        """How the table is written, in words."""
+        return "a frame" if self.source is None else FORMATS[self.source.format][0]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is worth knowing about the file that was opened."""
+        return [] if self.source is None else self.source.findings
 
     def known(self, name: str, what: str = "column") -> str:
         """The name itself, or a `ColumnError` with those that come near."""
@@ -547,6 +420,7 @@ def open_table(
     source: Any,
     target: str | None = None,
     *,
+    table: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
@@ -562,13 +436,18 @@ def open_table(
     Parameters
     ----------
     source : path, "-", binary stream or frame
-        A file: delimited text (also compressed by gzip, bzip2 or zstd), Parquet, Arrow or Feather, SVMlight. ``"-"`` is
-        standard input. A pandas, polars or pyarrow frame is taken as it is.
+        A file: delimited text, JSON, a workbook (Excel or OpenDocument), Parquet, Arrow or Feather, an SQLite or DuckDB
+        database, SVMlight; also compressed by gzip, bzip2 or zstd. The content tells which. ``"-"`` is standard input;
+        a pipe is read to its end first. A pandas, polars or pyarrow frame is taken as it is.
     target : str, optional
         The column of classes.
+    table : str, optional
+        Which table of a file that holds several: the sheet of a workbook (by default the first that is not empty), the
+        table or view of a database (by default the only one), or an SQL query that begins with SELECT or WITH.
     delimiter, encoding, header, quote, decimal, missing : optional
         How the text is written. What is not given is found out from its first megabyte, see ``table.dialect``.
-        ``missing`` lists what stands for a missing value. They apply to text only.
+        ``missing`` lists what stands for a missing value. They apply to text only; ``header`` also to workbooks,
+        ``encoding`` also to JSON, ``missing`` to all three and to SQLite.
     columns : list of str, optional
         Read only these, and the target.
     types : dict, optional
@@ -595,28 +474,60 @@ def open_table(
     >>> table.read()["dose"].to_pylist()
     [0.5, 1.25]
     """
-    from .delimited import DelimitedReader  # they are made of what stands here
-    from .dialect import DialectOptions, find_dialect
+    from .dialect import DialectOptions
 
     dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing)
     wanted = ColumnOptions(target, columns, {} if types is None else types)
     frame = None if isinstance(source, (str, bytes, os.PathLike)) else as_frame(source)
     if frame is not None:
         dialect.refuse_for("a frame")
+        _refuse_table(table, "a frame")
         return FrameReader(as_arrow(frame), wanted)
-    if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
+    if not isinstance(source, (str, os.PathLike, InputFile)) and not hasattr(source, "read"):
         raise InputError(
             f"A table is read from a file, standard input ('-') or a frame, got {type(source).__name__}. Make it a "
             "pandas, polars or pyarrow frame first."
         )
-    file = open_source(source)
+    return _file_table(open_source(source), table, dialect, wanted, on_ragged)
+
+
+def _file_table(
+    file: InputFile, table: str | None, dialect: DialectOptions, columns: ColumnOptions, on_ragged: str
+) -> TableReader:
+    """The table of a file, by its format."""
+    if file.format not in ("workbook", "sqlite", "duckdb"):
+        _refuse_table(table, FORMATS[file.format][0])
     if file.format in ("parquet", "arrow"):
-        dialect.refuse_for(file.format)
-        return ParquetReader(file, wanted) if file.format == "parquet" else ArrowReader(file, wanted)
+        dialect.refuse_for(FORMATS[file.format][0])
+        return ParquetReader(file, columns) if file.format == "parquet" else ArrowReader(file, columns)
+    if file.format == "duckdb":
+        from .databases import DuckDBReader
+
+        dialect.refuse_for(FORMATS[file.format][0])
+        return DuckDBReader(file, columns, table)
+    if file.format in ("workbook", "sqlite", "json") and not (file.format == "json" and dialect.asks_for_text):
+        from .records import open_records
+
+        return open_records(file, table, dialect, columns)
+    return _text_table(file, dialect, columns, on_ragged)
+
+
+def _text_table(file: InputFile, dialect: DialectOptions, columns: ColumnOptions, on_ragged: str) -> TableReader:
+    from .delimited import DelimitedReader  # they are made of what stands here
+    from .dialect import find_dialect
+
     sample, whole = file.sample()
     known_ending = file.path.suffix.lower() in (".csv", ".tsv", ".tab")
     if file.format == "svmlight" or (not (known_ending or dialect.given) and looks_like_svmlight(sample)):
         dialect.refuse_for("SVMlight")
-        return SvmlightReader(file, wanted)
-    found = find_dialect(sample, whole, dialect, known={*wanted.wanted, *wanted.types}, label=file.label)
-    return DelimitedReader(file, found, wanted, on_ragged, fixed=dialect.encoding is not None)
+        return SvmlightReader(file, columns)
+    found = find_dialect(sample, whole, dialect, known={*columns.wanted, *columns.types}, label=file.label)
+    return DelimitedReader(file, found, columns, on_ragged, fixed=dialect.encoding is not None)
+
+
+def _refuse_table(table: str | None, what: str) -> None:
+    if table is not None:
+        raise ParameterError(
+            Setting("table"),
+            f" names a sheet of a workbook or a table of a database, but this is {what}. Leave it out.",
+        )

@@ -577,6 +577,7 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     """The coded rows of a table with named columns; what is learned of rows that are then left out is learned anew."""
     codes = () if table.dialect is None else table.dialect.missing
     roles = (target, weights, groups)
+    _refuse_unusable(table, options)
     data = table.read()
     n_rows = data.num_rows
     labels, present = raw_labels(data[target], target, codes)
@@ -606,12 +607,34 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         y=np.array(learned.classes)[classes],
         codes=classes,
         schema=schema,
-        findings=(*findings, *learner.findings),
+        findings=(*table.findings, *_numbers_as_text(table, data), *findings, *learner.findings),
         weights=None if weights is None else _weights(data[weights], weights),
         groups=None if groups is None else _groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,
     )
+
+
+def _refuse_unusable(table: TableReader, options: LearningOptions) -> None:
+    for name, what in table.unusable.items():
+        if name in table.columns and name not in options.drop:
+            raise ColumnError(
+                f"Column {name!r} of {table.label} holds {what}: expected numbers, text or true and false. Leave it "
+                "out with ",
+                Setting("drop"),
+                ".",
+            )
+
+
+def _numbers_as_text(table: TableReader, data: Any) -> list[Finding]:
+    """What is told of columns whose numbers are stored as text."""
+    names = [name for name in data.column_names if name in table.stored_as_text and is_numeric(data[name].type)]
+    if not names:
+        return []
+    said = (
+        f"Numbers are stored as text in {quoted(names, 5)}, and read as numbers. If they are codes, declare them with "
+    )
+    return [Finding("note", "stored as text", None, Message(said, Setting("types"), "."))]
 
 
 def _weights(values: Any, name: str) -> Array | None:
