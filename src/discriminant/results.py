@@ -64,7 +64,14 @@ def several(n: int, what: str, many: str | None = None) -> str:
 
 
 #: Measures whose name is not their key with spaces.
-_METRIC_NAMES = {"auc": "AUC", "brier": "Brier score", "f1": "F1", "log_loss": "log-loss", "mcc": "MCC"}
+_METRIC_NAMES = {
+    "auc": "AUC",
+    "brier": "Brier score",
+    "ece": "calibration error",
+    "f1": "F1",
+    "log_loss": "log-loss",
+    "mcc": "MCC",
+}
 
 
 def metric_name(metric: str) -> str:

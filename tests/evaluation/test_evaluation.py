@@ -184,8 +184,8 @@ def test_perfect_predictions_have_intervals_where_that_is_possible():
     assert 0.7 < found["auc"].low < 1
     assert 0.7 < found["f1", 1].low < 1
     assert 0.7 < found["kappa"].low < found["kappa"].high == 1
-    missing = {row.metric for row in found.estimates if np.isnan(row.low)}
-    assert missing == {"average_precision"}
+    assert 0.7 < found["average_precision"].low < found["average_precision"].high == 1
+    assert not [row.metric for row in found.estimates if np.isnan(row.low)]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_costs_decide_where_there_are_probabilities():
     np.testing.assert_allclose(found["cost"].value, np.average(made, weights=weight), rtol=1e-12)
     assert any(f"{np.sum(decided != P.argmax(axis=1))} of {len(y)} rows got another answer" in n for n in found.notes)
     spread = np.average((made - found["cost"].value) ** 2, weights=weight) / (weight.sum() - 1)
-    assert found["cost"].high - found["cost"].value == pytest.approx(1.963 * np.sqrt(spread), rel=1e-3)
+    assert found["cost"].reach == pytest.approx(1.963 * np.sqrt(spread), rel=0.02)
 
 
 def test_predictions_that_are_given_are_not_decided_anew():
@@ -491,9 +491,8 @@ def test_streams_refuse_what_does_not_fit():
 def test_perfect_predictions_of_any_kind_have_intervals(K, grouped):
     y = np.arange(60) % K
     found = evaluation_of(y, posterior=np.eye(K)[y] * 0.9 + 0.1 / K, groups=np.arange(60) // 6 if grouped else None)
-    without = {row.metric for row in found.estimates if np.isnan(row.low)}
-    assert without == {"average_precision"}
-    assert all(row.low - 1e-12 <= row.value <= row.high + 1e-12 for row in found.estimates if row.metric not in without)
+    assert all(row.low - 1e-12 <= row.value <= row.high + 1e-12 for row in found.estimates)
+    assert all(row.low < row.high for row in found.estimates)
 
 
 def test_intervals_of_losses_end_where_losses_do():
@@ -555,3 +554,44 @@ def test_results_print_and_go_to_frames_json_and_notebooks():
         assert len(result.to_frame(backend="polars")) > 0
         assert len(result.to_frame()) > 0
         assert "<table>" in result._repr_html_()
+
+
+def test_losses_of_zero_have_an_interval_that_says_how_many_rows_there_were():
+    """Probabilities of 0 and 1 that are all right: the Brier score is an error rate, and its limit is Wilson's."""
+    y = np.arange(189) % 2
+    found = evaluation_of(y, posterior=y.astype(float), costs=[[0, 1], [5, 0]])
+    wilson = found["error_rate"].high
+    assert found["brier"].value == found["brier"].low == 0.0
+    assert found["brier"].high == pytest.approx(wilson, rel=0.05)
+    assert wilson < found["cost"].high < 6 * wilson
+    assert 30 * wilson < found["log_loss"].high < 40 * wilson
+
+
+def test_a_loss_that_no_class_can_change_is_certain():
+    found = evaluation_of(np.arange(40) % 2, posterior=np.full(40, 0.5))["log_loss"]
+    assert found.low == found.value == found.high == pytest.approx(np.log(2))
+
+
+def test_intervals_of_a_stream_are_those_of_its_rows():
+    y, P, weight = predictions()
+    stream = Evaluator([0, 1, 2])
+    for part in np.array_split(np.arange(len(y)), 7):
+        stream.update(y[part], P[part], sample_weight=weight[part])
+    found, whole = stream.result(), evaluation_of(y, posterior=P, sample_weight=weight)
+    for metric in ("log_loss", "brier", "ece"):
+        one, other = found[metric], whole[metric]
+        np.testing.assert_allclose((one.value, one.low, one.high), (other.value, other.low, other.high), rtol=1e-10)
+
+
+def test_the_calibration_error_is_not_that_of_chance():
+    """Of 30 rows the ECE of right probabilities is large; the error it estimates is 0."""
+    rng = np.random.default_rng(5)
+    found, plain = [], []
+    for _ in range(60):
+        p = rng.random(30)
+        evaluation = evaluation_of((rng.random(30) < p).astype(int), posterior=p)
+        found.append(evaluation["ece"])
+        plain.append(evaluation.calibration[1].ece())
+        assert found[-1].low <= found[-1].value <= found[-1].high
+    assert np.mean([one.low == 0 for one in found]) > 0.9
+    assert np.mean([one.value for one in found]) < 0.5 * np.mean(plain)

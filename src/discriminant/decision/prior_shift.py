@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data.checks import check_integer, check_number, check_weights
 from ..errors import InputError, ParameterError, warn
-from ..results import Result, plain
+from ..results import Result, p_value, plain
 from .posteriors import Posterior
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +62,7 @@ class PriorEstimate(Result):
     def __str__(self) -> str:
         rows = zip(self.classes, self.priors, self.standard_errors, strict=True)
         listed = ", ".join(f"{plain(label)} {prior:.4f} (s.e. {error:.4f})" for label, prior, error in rows)
-        return f"Estimated priors: {listed}. Test of no change: p = {self.p_value:.3g}."
+        return f"Estimated priors: {listed}. Test of no change: {p_value(self.p_value, name='p')}."
 
 
 def estimate_priors(
@@ -108,7 +108,7 @@ def estimate_priors(
     >>> field = X[y != 0][:80]
     >>> print(estimate_priors(posterior(model, field)))
     Estimated priors: 0 0.0000 (s.e. 0.0000), 1 0.6167 (s.e. 0.0570), 2 0.3833 (s.e. 0.0570).
-    Test of no change: p = 1.09e-15.
+    Test of no change: p < 0.0001.
     """
     ratio, share, total = _likelihood_ratios(posterior, sample_weight)
     check_number("tol", tol, least=0, open_below=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import ndtr, ndtri, stdtr
 
 from ..data.checks import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
 from ..decision.costs import read_costs
@@ -28,6 +28,10 @@ Array = np.ndarray[Any, Any]
 
 #: So few rows are sorted before a thread has woken up.
 _FEW_ROWS = 100_000
+
+
+#: Scores at which the precision of a distribution is averaged.
+_QUANTILES = 2_000
 
 
 #: Only an AUC this close to 0 or 1 can be rounding of scores that do not overlap.
@@ -152,7 +156,15 @@ def average_precision(ranked: RankedScores) -> float:
     """The mean, over positive rows, of the precision at their score; NaN without positive rows."""
     if not ranked.n_positive > 0:
         return math.nan
-    return float(ranked.positive @ ranked.precision) / ranked.n_positive
+    return min(float(ranked.positive @ ranked.precision) / ranked.n_positive, 1.0)
+
+
+def binormal_precision(area: float, share: float) -> float:
+    """The average precision of normal scores of equal variance with this AUC and this share of positive rows."""
+    above = (np.arange(_QUANTILES) + 0.5) / _QUANTILES  # the share of positive rows above a positive score
+    shift = math.sqrt(2) * ndtri(area)
+    found, alarms = share * above, (1 - share) * ndtr(ndtri(above) - shift)
+    return float(np.mean(found / (found + alarms)))
 
 
 def average_precision_influence(ranked: RankedScores, n: float) -> Array:
@@ -419,6 +431,11 @@ class ScoreCurve(Result):
         sides = ("no row", self.ranked.n_positive), ("every row", self.ranked.n_negative)
         return "; ".join(f"{rows} is of class {shown(self.positive)}" for rows, weight in sides if not weight > 0)
 
+    def _without_overlap(self, area: float, level: float) -> Interval:
+        """The interval of an AUC of 0 or 1; clusters are no more independent draws than there are."""
+        most = math.inf if self.clustered is None else self.clustered.degrees + 1
+        return newcombe_interval(area, min(self.ranked.n_positive, most), min(self.ranked.n_negative, most), level)
+
     def _interval(self, value: float, variance: float, level: float, method: str, scale: Any) -> Interval:
         """The interval by the variance of independent rows, or by that of clusters where there are any."""
         if self.undefined:
@@ -499,11 +516,7 @@ class Roc(ScoreCurve):
         """
         check_level(level)
         if self.auc in (0.0, 1.0) and not self.undefined:
-            # Independent positive and negative draws; of clusters no more than there are.
-            most = math.inf if self.clustered is None else self.clustered.degrees + 1
-            return newcombe_interval(
-                self.auc, min(self.ranked.n_positive, most), min(self.ranked.n_negative, most), level
-            )
+            return self._without_overlap(self.auc, level)
         return self._interval(self.auc, self.auc_variance, level, "DeLong", scale)
 
     def partial_auc(
@@ -670,6 +683,9 @@ class PrecisionRecall(ScoreCurve):
     def average_precision_interval(self, level: float = 0.95, scale: Literal["logit", "linear"] = "logit") -> Interval:
         """A confidence interval of the average precision (infinitesimal jackknife).
 
+        Where all positive rows score above all negative ones it reaches down to the average precision that goes with
+        the lower limit of the AUC, for normal scores of equal variance.
+
         Parameters
         ----------
         level : float, default=0.95
@@ -682,6 +698,12 @@ class PrecisionRecall(ScoreCurve):
         Interval
             Of the mean precision.
         """
+        if not self.undefined and auc(self.ranked) == 1:
+            lowest, total = (
+                self._without_overlap(1.0, check_level(level)),
+                self.ranked.n_positive + self.ranked.n_negative,
+            )
+            return replace(lowest, low=binormal_precision(lowest.low, self.ranked.n_positive / total))
         variance = math.nan if self.undefined else self.average_precision_variance
         return self._interval(self.average_precision, variance, check_level(level), "infinitesimal jackknife", scale)
 
@@ -803,6 +825,12 @@ class ClassCurves(Result, Mapping[Any, Curve], Generic[Curve]):
         mean = Estimate.by_interval(self.metric, "macro", self.average.value, interval, self.average.undefined)
         return [mean, *(found for curve in self.values() for found in curve.estimates(level))]
 
+    def _mean_of_limits(self, level: float) -> Interval:
+        """The interval of a mean of classes of which none overlaps with the rest."""
+        ends = [tuple(getattr(curve, f"{self.metric}_interval")(level)) for curve in self.values()]
+        low, high = np.mean(ends, axis=0)
+        return Interval(float(low), float(high), level, "mean of the classes' Newcombe intervals")
+
     def _columns(self) -> dict[str, list[Any]]:
         return columns_of(self.estimates(), ("metric", "of", "value", "low", "high", "method"))
 
@@ -862,8 +890,7 @@ class Rocs(ClassCurves[Roc]):
         """
         check_level(level)
         if self.auc in (0.0, 1.0):
-            low, high = np.mean([tuple(curve.auc_interval(level)) for curve in self.values()], axis=0)
-            return Interval(float(low), float(high), level, "mean of the classes' Newcombe intervals")
+            return self._mean_of_limits(level)
         return self.average.interval(level, "DeLong")
 
     @cached_property
@@ -900,6 +927,8 @@ class PrecisionRecalls(ClassCurves[PrecisionRecall]):
         Interval
             On the logit scale, so within 0 and 1.
         """
+        if all(curve.undefined == "" and auc(curve.ranked) == 1 for curve in self.values()):
+            return self._mean_of_limits(check_level(level))
         return self.average.interval(check_level(level), "infinitesimal jackknife")
 
     @cached_property

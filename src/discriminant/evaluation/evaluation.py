@@ -43,7 +43,7 @@ from .curves import (
     positive_code,
     rank,
 )
-from .intervals import Estimate, Interval, SamplingDesign, TableSample, check_level, mean_interval
+from .intervals import Estimate, Interval, Mean, SamplingDesign, TableSample, check_level, mean_interval
 from .probabilities import (
     LEAST,
     CalibrationBins,
@@ -52,6 +52,8 @@ from .probabilities import (
     bins_by_class,
     calibration_line,
     certainties,
+    expected_moments,
+    mean_calibration_error,
     posterior_bins,
     read_posterior,
     row_losses,
@@ -130,6 +132,7 @@ class Evaluation(Result):
         random_state: Any = 0,
         sample: TableSample | None = None,
         means: Means | None = None,
+        clustered: tuple[float, float, str] = (1.0, math.inf, ""),
         notes: Sequence[str] = (),
         **parts: Any,
     ) -> Evaluation:
@@ -149,6 +152,8 @@ class Evaluation(Result):
             The counts as a sample. Default: those of ``confusion``, of independent rows.
         means : dict of pairs, optional
             Means over rows, such as the log-loss, with their intervals.
+        clustered : tuple, default=(1.0, inf, "")
+            Independent rows that a row is worth, the degrees of freedom of that, and how to say it.
         notes : list of str
             What is known already to be worth saying.
         **parts : dict
@@ -170,6 +175,8 @@ class Evaluation(Result):
             estimates.append(Estimate.by_interval(metric, "overall", value, interval))
         for curve in (parts.get("roc"), parts.get("precision_recall")):
             estimates += [] if curve is None else curve.estimates(level)
+        if parts.get("calibration"):
+            estimates += _calibration_estimates(parts["calibration"], parts.get("roc"), level, *clustered)
         told = [f"{row.note}." for row in estimates if row.note and row.of in ("macro", "overall")]
         unique = list(dict.fromkeys([*notes, *told]))
         return cls(classes, n_rows, total_weight, level, estimates, notes=unique, **parts)
@@ -268,7 +275,7 @@ class Evaluation(Result):
 
     def _overall_lines(self) -> list[str]:
         rows, methods = [["measure", "value", "low", "high"]], ["interval by"]
-        areas = [self[metric] for metric in ("auc", "average_precision") if metric in self]
+        areas = [self[metric] for metric in ("auc", "average_precision", "ece") if metric in self]
         for found in [*self.of("overall"), *areas]:
             name = metric_name(found.metric)
             name += "" if found.of == "overall" else f" ({shortened(found.of, 14)})"
@@ -294,6 +301,20 @@ class Evaluation(Result):
 def _in_percent(found: Estimate) -> str:
     ends = "" if math.isnan(found.low) else f" ({100 * found.low:.1f} to {percent(found.high)})"
     return f"{percent(found.value)}{ends}"
+
+
+def _calibration_estimates(
+    calibration: dict[Any, CalibrationBins], roc: Any, level: float, *clustered: Any
+) -> list[Estimate]:
+    """The calibration error, in ten bins of equally many rows: of the positive class of two, else of each and all."""
+    bins = {label: own.rebinned(10) for label, own in calibration.items()}
+    if len(bins) == 2:
+        bins = {label: own for label, own in bins.items() if roc is None or label == roc.positive}
+    wanted: dict[Any, list[CalibrationBins]] = {"macro": list(bins.values())} if len(bins) > 2 else {}
+    wanted |= {label: [own] for label, own in bins.items()}
+    return [
+        Estimate.by_interval("ece", of, *mean_calibration_error(own, level, *clustered)) for of, own in wanted.items()
+    ]
 
 
 def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: float, random_state: Any) -> list[Estimate]:
@@ -483,14 +504,17 @@ def evaluation_of(
         values, actions = _cost_table(costs, actions, rows.classes)
         rows = _decided(rows, values, actions, notes)
         if rows.predicted is not None:
-            means["cost"] = mean_interval(_row_costs(values, actions, rows), rows.design, level)
+            means["cost"] = _mean_cost(rows, values, actions, level)
     elif rows.predicted is None and rows.posterior is not None:
         rows = replace(rows, predicted=rows.likeliest)
     parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
     if rows.design.weight is not None and rows.design.clusters is None:
         notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
-    return Evaluation.of_parts(*counted, random_state=random_state, means=means, notes=notes, **parts)
+    clustered = _clustered(rows)
+    return Evaluation.of_parts(
+        *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, **parts
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -600,8 +624,8 @@ def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes
     if rows.posterior is None:
         notes += [NO_PROBABILITIES] if rows.scores is not None else []
         return {}
-    for metric, losses in zip(("log_loss", "brier"), row_losses(rows.posterior, rows.codes), strict=True):
-        means[metric] = mean_interval(losses, rows.design, level)
+    for metric, losses in row_losses(rows.posterior, rows.codes, rows.design.weight).items():
+        means[metric] = mean_interval(losses.values, rows.design, level, losses.expected)
     zero = int(np.count_nonzero(rows.posterior[np.arange(len(rows.codes)), rows.codes] <= 0))
     if zero:
         notes.append(
@@ -616,6 +640,16 @@ def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes
         "calibration_line": line,
         "risk_coverage": RiskCoverage(rank(*certainties(rows.posterior, rows.codes), rows.design.weight)),
     }
+
+
+def _clustered(rows: _Rows) -> tuple[float, float, str]:
+    """Independent rows that a row is worth by the errors of its probability; see `Evaluation.of_parts`."""
+    if rows.posterior is None or rows.design.clusters is None:
+        return 1.0, math.inf, ""
+    miss = 1.0 - rows.posterior[np.arange(len(rows.codes)), rows.codes]
+    found = Mean.of(miss, rows.design.weight)
+    worth = rows.design.worth(miss - found.mean, found.squares) / rows.design.total_weight
+    return worth, rows.design.degrees, rows.design.words
 
 
 def _curves(rows: _Rows, positive: Any, notes: list[str]) -> dict[str, Any]:
@@ -652,8 +686,14 @@ def _decided(rows: _Rows, values: Array, actions: list[Any], notes: list[str]) -
     return replace(rows, predicted=chosen)
 
 
-def _row_costs(values: Array, actions: list[Any], rows: _Rows) -> Array:
-    """What the prediction of each row cost."""
-    wanted, codes = " must have a column for everything that is predicted", rows.codes
+def _mean_cost(rows: _Rows, values: Array, actions: list[Any], level: float) -> tuple[float, Interval]:
+    """The mean cost of the predictions, with its interval."""
+    wanted = " must have a column for everything that is predicted"
     column = codes_among("predicted", rows.predicted, label_array(actions), Setting("costs"), wanted)
-    return values[codes, column] if values.ndim == 2 else values[np.arange(len(codes)), codes, column]
+    n = np.arange(len(column))
+    by_class = values.T[column] if values.ndim == 2 else values[n, :, column]
+    posterior = rows.posterior
+    if posterior is None:  # nothing tells rows apart: the classes are as frequent as they are
+        posterior = np.tile(np.bincount(rows.codes, rows.design.weight, len(rows.classes)), (len(n), 1))
+    expected = expected_moments(by_class, posterior, rows.design.weight)
+    return mean_interval(by_class[n, rows.codes], rows.design, level, expected)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -440,58 +440,108 @@ class SamplingDesign:
         sums = self.sums(self.weights * influence)
         return float(sums @ sums)
 
+    def worth(self, deviations: Array, squares: float) -> float:
+        """How many independent rows the clusters are worth: those whose mean would have as large a variance.
 
-@dataclass(frozen=True)
+        ``squares`` is the weighted sum of the squared deviations. Where there are none it is told by the sizes of the
+        clusters.
+        """
+        sums = self.sums(self.weights * deviations)
+        between = float(sums @ sums) * self.n_clusters / (self.n_clusters - 1)
+        if squares > 0 and between > 0:
+            return squares * self.total_weight / between
+        sizes = self.sums(self.weights)
+        return float(sizes.sum() ** 2 / (sizes @ sizes))
+
+
+#: Rows that are added to those seen as a model expects them (see `Mean.interval`): as many as make Wilson's interval.
+_EXPECTED_ROWS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
 class Mean:
-    """A weighted mean of values of rows, which can be merged with that of other rows."""
+    """A weighted mean of values of rows, which can be merged with that of other rows.
+
+    ``squares`` and ``cubes`` are weighted sums of powers of the deviations from the mean. ``expected`` has the sums
+    over rows of the value, its square and its cube that a model expects: by its probabilities, then by probabilities of
+    half the log-odds; None where nothing is expected.
+    """
 
     weight: float = 0.0
     mean: float = 0.0
-    squares: float = 0.0  #: weighted sum of squared deviations from the mean
+    squares: float = 0.0
+    cubes: float = 0.0
+    expected: Array | None = None
 
     @classmethod
-    def of(cls, values: Array, weight: Array | None = None) -> Mean:
+    def of(cls, values: Array, weight: Array | None = None, expected: Array | None = None) -> Mean:
         """The mean of these values."""
-        if weight is None:
-            mean = float(values.mean())
-            return cls(float(values.size), mean, float(np.square(values - mean).sum()))
-        total = float(weight.sum())
+        weights = np.ones(len(values)) if weight is None else weight
+        total = float(weights.sum())
         if total == 0:
             return cls()
-        mean = float(weight @ values) / total
-        return cls(total, mean, float(weight @ np.square(values - mean)))
+        mean = float(weights @ values) / total
+        shifted = values - mean
+        powers = float(weights @ np.square(shifted)), float(weights @ (shifted * np.square(shifted)))
+        return cls(total, mean, *powers, expected)
 
     def merged(self, other: Mean) -> Mean:
         """The mean of both (Chan, Golub & LeVeque)."""
-        total = self.weight + other.weight
-        if total == 0:
-            return self
+        a, b = self.weight, other.weight
+        total = a + b
+        if a == 0 or b == 0:
+            return self if b == 0 else other
         shift = other.mean - self.mean
-        mean = self.mean + shift * other.weight / total
-        squares = self.squares + other.squares + shift * shift * self.weight * other.weight / total
-        return Mean(total, mean, squares)
+        squares = self.squares + other.squares + shift * shift * a * b / total
+        cubes = self.cubes + other.cubes + shift**3 * a * b * (a - b) / total**2
+        cubes += 3 * shift * (a * other.squares - b * self.squares) / total
+        expected = None if self.expected is None or other.expected is None else self.expected + other.expected
+        return Mean(total, self.mean + shift * b / total, squares, cubes, expected)
 
-    @property
-    def variance(self) -> float:
-        """The variance of the mean."""
-        return self.squares / (self.weight * (self.weight - 1)) if self.weight > 1 else math.nan
+    def interval(self, level: float, draws: float | None = None, degrees: float | None = None) -> Interval:
+        """The interval of a mean whose values may be skewed, as those of a loss are.
 
-    def interval(self, level: float) -> Interval:
-        """The normal interval of a mean (Student's t)."""
-        if not self.weight > 1:
+        As in Wilson's interval the variance belongs to the mean that is looked for: a larger one has a larger
+        variance, by the ratio of the third to the second central moment for each unit. Few rows may not have seen the
+        losses that matter, so that these moments are taken of the rows seen and of two that are as the model expects;
+        the outer end also of two more for which it is twice as sure as it should be. ``draws`` is the number of
+        independent rows, by default the weight, ``degrees`` what is known of the variance.
+        """
+        n = self.weight if draws is None else draws
+        if not n > 1:
             return no_interval(level, "a mean of one row has no spread")
-        return normal_interval(self.mean, self.variance, level, "normal interval of a mean", self.weight - 1)
+        reach = quantile(level, n - 1 if degrees is None else degrees) / math.sqrt(n)
+        added = [(0.0, 0.0)] if self.expected is None else [(_EXPECTED_ROWS, 0.0), (_EXPECTED_ROWS, _EXPECTED_ROWS)]
+        ends = [self._ends(reach, n, rows) for rows in added]
+        return Interval(
+            min(end[0] for end in ends), max(end[1] for end in ends), level, "Student's t, for skewed losses"
+        )
+
+    def _ends(self, reach: float, n: float, added: tuple[float, float]) -> tuple[float, float]:
+        """The means that are ``reach`` standard deviations from this one, each by its own variance."""
+        moments = np.array([0.0, self.squares, self.cubes]) * n / self.weight
+        for rows, (e1, e2, e3) in zip(added, np.zeros((2, 3)) if self.expected is None else self.expected, strict=True):
+            m, e1, e2, e3 = self.mean, e1 / self.weight, e2 / self.weight, e3 / self.weight
+            moments += rows * np.array([e1 - m, e2 - m * (2 * e1 - m), e3 - m * (3 * e2 - m * (3 * e1 - m))])
+        first, second, third = moments / (n + sum(added))
+        variance = second - first * first
+        if not variance > 1e-24 * (self.mean**2 + second):
+            return self.mean, self.mean  # every row has the same value, whatever its class
+        slope = (third - first * (3 * second - 2 * first * first)) / variance
+        centre = self.mean + reach * reach * slope / 2
+        half = math.hypot(reach * math.sqrt(max(variance - first * slope, 0.0)), reach * reach * slope / 2)
+        return centre - half, centre + half
 
 
-def mean_interval(values: Array, design: SamplingDesign, level: float) -> tuple[float, Interval]:
-    """The weighted mean of values of rows with its interval; in clusters by the linearised variance of a ratio."""
-    found = Mean.of(values, design.weight)
+def mean_interval(
+    values: Array, design: SamplingDesign, level: float, expected: Array | None = None
+) -> tuple[float, Interval]:
+    """The weighted mean of values of rows with its interval; in clusters with as many rows as they are worth."""
+    found = Mean.of(values, design.weight, expected)
     if design.clusters is None:
         return found.mean, found.interval(level)
-    sums = design.sums(design.weights * (values - found.mean) / design.total_weight)
-    variance = float(sums @ sums) * design.n_clusters / (design.n_clusters - 1)
-    method = f"cluster-robust mean{design.words}"
-    return found.mean, normal_interval(found.mean, variance, level, method, design.degrees)
+    interval = found.interval(level, design.worth(values - found.mean, found.squares), design.degrees)
+    return found.mean, replace(interval, method=f"{interval.method}{design.words}")
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import betainc, logit
 
 from ..data import LabelledRows, as_rows, check_weights
 from ..data.checks import check_choice, check_integer, check_number, codes_among, is_missing, label_column, same_length
@@ -22,6 +23,7 @@ from ..results import Result, aligned, jsonable, plain, shown
 from ..solvers.smooth import named_solver
 from .confusion import Mergeable, ratio
 from .curves import RankedScores, number_column, rank
+from .intervals import Interval, check_level, no_interval, quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -69,29 +71,66 @@ def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
     return found.classes, found.probabilities
 
 
-def log_losses(posterior: Array, codes: Array) -> Array:
-    """Minus the logarithm of each row's probability of its own class, limited where that is 0."""
-    return -np.log(np.maximum(posterior[np.arange(len(codes)), codes], LEAST))
+def log_losses(posterior: Array) -> Array:
+    """Minus the logarithm of the probability of each class a row may be of, limited where that is 0."""
+    return -np.log(np.maximum(posterior, LEAST))
 
 
-def brier_scores(posterior: Array, codes: Array) -> Array:
-    """Each row's sum over classes of ``(p - y)^2``, for two classes half of it: ``(p - y)^2`` of either."""
-    miss = posterior.copy()
-    miss[np.arange(len(codes)), codes] -= 1.0
-    squared = np.einsum("ij,ij->i", miss, miss)
-    return 0.5 * squared if posterior.shape[1] == 2 else squared
+def brier_scores(posterior: Array) -> Array:
+    """The sum over classes of ``(p - y)^2`` for each class a row may be of; for two classes half of it."""
+    squares = np.square(posterior)
+    others = np.maximum(squares.sum(axis=1, keepdims=True) - squares, 0.0)
+    scores = np.square(1.0 - posterior) + others
+    return 0.5 * scores if posterior.shape[1] == 2 else scores
 
 
-def row_losses(posterior: Array, codes: Array) -> tuple[Array, Array]:
+#: Measures of probabilities that are means over rows, each with its value for every class a row may be of.
+LOSSES: dict[str, Callable[[Array], Array]] = {"log_loss": log_losses, "brier": brier_scores}
+
+
+def expected_moments(values: Array, posterior: Array, weight: Array | None = None) -> Array:
+    """The sums over rows of the value, its square and its cube that a model expects, for `Mean`.
+
+    ``values`` are those for each class a row may be of. The first row is by the model's own probabilities, the second
+    by probabilities of half the log-odds: as if it were twice as sure as it should be.
+    """
+    sure = np.maximum(posterior, LEAST)
+    found = np.empty((2, 3))
+    for i, odds in enumerate((sure, np.sqrt(sure))):
+        powers = odds * ((1.0 if weight is None else weight) / odds.sum(axis=1))[:, None]
+        for j in range(3):
+            powers *= values
+            found[i, j] = powers.sum()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class RowLosses:
+    """The loss of each row, and the sums of `expected_moments`."""
+
+    values: Array
+    expected: Array
+
+
+def row_losses(posterior: Array, codes: Array, weight: Array | None = None) -> dict[str, RowLosses]:
     """The log-loss and the Brier score of each row, computed on threads."""
-    log_loss, brier = np.empty(len(codes)), np.empty(len(codes))
+    values = {name: np.empty(len(codes)) for name in LOSSES}
+    expected: dict[tuple[str, int], Array] = {}
 
     def write(block: Array, where: slice) -> None:
-        log_loss[where] = log_losses(block, codes[where])
-        brier[where] = brier_scores(block, codes[where])
+        rows = np.arange(len(block)), codes[where]
+        for name, losses in LOSSES.items():
+            by_class = losses(block)
+            values[name][where] = by_class[rows]
+            part = None if weight is None else weight[where]
+            expected[name, where.start] = expected_moments(by_class, block, part)
 
     map_rows(as_rows(posterior), write)
-    return log_loss, brier
+    in_order = sorted(expected)  # sums do not depend on which block was done first
+    return {
+        name: RowLosses(own, np.sum([expected[key] for key in in_order if key[0] == name], axis=0))
+        for name, own in values.items()
+    }
 
 
 Binning = Literal["quantile", "width"]
@@ -296,7 +335,8 @@ class CalibrationBins(Mergeable, Result):
     def ece(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
         """The expected calibration error: the mean distance of predicted and observed shares over bins.
 
-        ``n_bins=None`` takes these bins as they are.
+        ``n_bins=None`` takes these bins as they are. It is too large on average, most of all with few rows:
+        `calibration_error` corrects for that.
 
         Parameters
         ----------
@@ -312,6 +352,41 @@ class CalibrationBins(Mergeable, Result):
         """
         weight, distance = self._distances(n_bins, by)
         return float(weight @ distance / weight.sum()) if weight.size else math.nan
+
+    def calibration_error(
+        self, n_bins: int | None = 10, by: Binning = "quantile", level: float = 0.95, worth: float = 1.0
+    ) -> tuple[float, Interval]:
+        """The expected calibration error of these bins in the population, with a confidence interval.
+
+        What is estimated is the mean, over these bins, of the distance between the mean probability of a bin and the
+        true share of the outcome there: 0 if the probabilities are right on average in every bin, however rough the
+        bins. `ece` is too large for it, the more so the fewer rows a bin has, since observed shares scatter; here the
+        error is the one for which the ECE found is what would be expected of rows drawn anew, and the ends of the
+        interval are the errors from which it is as far as chance allows.
+
+        Parameters
+        ----------
+        n_bins : int or None, default=10
+            Coarser bins to take the mean over.
+        by : {"quantile", "width"}, default="quantile"
+            How those are made.
+        level : float, default=0.95
+            Of the interval.
+        worth : float, default=1.0
+            Independent rows that a row counts as, where rows are drawn in clusters.
+
+        Returns
+        -------
+        tuple
+            The error, and its `Interval`; both within 0 and 1.
+
+        References
+        ----------
+        Broecker, J. & Smith, L. A. (2007). Increasing the reliability of reliability diagrams. Weather and
+        Forecasting 22. Kumar, A., Liang, P. & Ma, T. (2019). Verified uncertainty calibration. NeurIPS 32.
+        """
+        bins = self if n_bins is None else self.rebinned(n_bins, by)
+        return mean_calibration_error([bins], check_level(level), worth)
 
     def mce(self, n_bins: int | None = 10, by: Binning = "quantile") -> float:
         """The largest distance of predicted and observed shares over bins; ``n_bins=None``: over these.
@@ -386,6 +461,56 @@ class CalibrationBins(Mergeable, Result):
         how = "these bins" if bins is self else "10 bins of equally many rows"
         head = f"calibration: error {bins.ece(None):.4f} on average, {bins.mce(None):.4f} at most ({how})"
         return "\n".join([head, *aligned(cells, left=0)])
+
+
+#: Calibration errors that are tried, in units of the one found.
+_TRIED = np.concatenate((np.linspace(0, 2, 33), np.geomspace(2.1, 20, 20)))
+
+
+def mean_calibration_error(
+    bins: Sequence[CalibrationBins], level: float, worth: float = 1.0, degrees: float = math.inf, words: str = ""
+) -> tuple[float, Interval]:
+    """The calibration error of bins, or of several classes' bins on average, corrected for chance, with its interval.
+
+    The ECE is a weighted sum of distances of binomial shares from probabilities; its mean and variance are known for
+    any true shares. These lie in the direction of the observed ones for the value and the lower end; for the upper end
+    half-way to distances alike in all bins, of which chance shows the least.
+    """
+    filled = [part.sums[part.weight > 0] for part in bins]
+    if not all(len(part) for part in filled):
+        return math.nan, no_interval(level, "there are no rows")
+    share = np.concatenate([part[:, 0] / part[:, 0].sum() for part in filled]) / len(filled)
+    weight, p, y = np.concatenate([part[:, :3] for part in filled]).T
+    gap, n = (y - p) / weight, worth * weight
+    found = float(share @ np.abs(gap))
+    even = np.copysign((np.abs(gap) + found + 4 / n.sum()) / 2, gap)
+    value, low = _errors_at(found, share, n, p / weight, gap, (0.0, quantile(level, degrees)))
+    _, high = _errors_at(found, share, n, p / weight, even, (0.0, -quantile(level, degrees)))
+    return value, Interval(low, max(high, value), level, f"binomial shares in {len(gap)} bins, bias-corrected{words}")
+
+
+def _errors_at(found: float, share: Array, n: Array, p: Array, gap: Array, distances: Sequence[float]) -> list[float]:
+    """The calibration errors of which the ECE found is so many standard deviations too large."""
+    true = np.clip(p + _TRIED[:, None] * gap, 0.0, 1.0)
+    mean, variance = _distance_moments(n, p, true)
+    deviation = np.sqrt(np.maximum(variance @ np.square(share), 1e-300))
+    standing = np.minimum.accumulate((found - mean @ share) / deviation)
+    errors = np.abs(true - p) @ share
+    return [float(np.interp(-distance, -standing, errors)) if standing[0] > distance else 0.0 for distance in distances]
+
+
+def _distance_moments(n: Array, p: Array, true: Array) -> tuple[Array, Array]:
+    """Mean and variance of ``|X / n - p|``, where X is binomial with the true shares."""
+
+    def below(k: Array, n: Array) -> Array:
+        inner = betainc(np.maximum(n - k, 1e-9), np.maximum(k + 1, 1e-9), 1 - true)
+        return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
+
+    middle = n * p
+    last = np.floor(middle + 1e-12)
+    short = middle * below(last, n) - n * true * below(last - 1, n - 1)
+    mean = (n * true - middle + 2 * short) / n
+    return mean, true * (1 - true) / n + np.square(true - p) - np.square(mean)
 
 
 def bins_by_class(classes: Array, sums: Array) -> dict[Any, CalibrationBins]:

@@ -18,6 +18,7 @@ from .evaluation import Evaluation
 from .intervals import Mean, check_level
 from .probabilities import (
     FINE_BINS,
+    LOSSES,
     RiskCoverage,
     bins_by_class,
     certainties,
@@ -66,7 +67,7 @@ class Evaluator(Mergeable):
         self.n_rows, self.total_weight = 0, 0.0
         self.confusion = ConfusionMatrix(self.classes, actions)
         self.with_posterior: bool | None = None
-        self.means = {"log_loss": Mean(), "brier": Mean()}
+        self.means = {name: Mean() for name in LOSSES}
         self.bins = np.zeros((len(self.classes), FINE_BINS, 5))
         self.certainty = ScoreHistogram(n_bins=n_bins)
         #: Of each class, the first of two excepted: it tells nothing that the second does not.
@@ -170,8 +171,8 @@ class Evaluator(Mergeable):
             raise InputError(f"Earlier rows {had} probabilities, these have {has}. Give them in every call or in none.")
 
     def _add_posterior(self, posterior: Array, codes: Array, weight: Array | None) -> None:
-        for name, losses in zip(self.means, row_losses(posterior, codes), strict=True):
-            self.means[name] = self.means[name].merged(Mean.of(losses, weight))
+        for name, losses in row_losses(posterior, codes, weight).items():
+            self.means[name] = self.means[name].merged(Mean.of(losses.values, weight, losses.expected))
         self.bins += posterior_bins(posterior, codes, weight)
         self.certainty.update(*certainties(posterior, codes), weight)
         for k, histogram in zip(self.scored, self.histograms, strict=True):

@@ -170,8 +170,8 @@ _FROM_POSTERIORS = ("log_loss", "brier")
 _OF_ROWS: dict[str, Callable[[Array, Any, Any], Array]] = {
     "accuracy": lambda truth, found, _: found.codes == truth,
     "error_rate": lambda truth, found, _: found.codes != truth,
-    "log_loss": lambda truth, found, _: log_losses(found.posterior, truth),
-    "brier": lambda truth, found, _: brier_scores(found.posterior, truth),
+    "log_loss": lambda truth, found, _: log_losses(found.posterior)[np.arange(len(truth)), truth],
+    "brier": lambda truth, found, _: brier_scores(found.posterior)[np.arange(len(truth)), truth],
     "cost": lambda truth, found, costs: costs[truth, found.codes],
 }
 
@@ -215,7 +215,7 @@ class Scoring:
         if (name in _FROM_POSTERIORS and found.posterior is None) or (weight is not None and not weight.any()):
             return np.nan, np.nan
         mean = Mean.of(_OF_ROWS[name](truth, found, self.costs), weight)
-        return mean.mean, math.sqrt(mean.variance)
+        return mean.mean, math.sqrt(mean.squares / (mean.weight * (mean.weight - 1))) if mean.weight > 1 else math.nan
 
 
 def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
