@@ -23,7 +23,7 @@ def packed(parts: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> by
     return out.getvalue()
 
 
-def sealed(text: bytes, arrays: dict[str, bytes] | None = None) -> bytes:
+def with_checksum(text: bytes, arrays: dict[str, bytes] | None = None) -> bytes:
     """The file of a document's text, with its checksum."""
     return packed({DOCUMENT: text, CHECKSUM: digest(text).encode(), **(arrays or {})})
 
@@ -37,7 +37,7 @@ def document(model: str, arrays: dict[str, bytes] | None = None, meta: str = "{}
         "arrays": listed, **more,
     }  # fmt: skip
     text = json.dumps(head)[:-1] + f', "meta": {meta}, "model": {model}}}'
-    return sealed(text.encode(), arrays)
+    return with_checksum(text.encode(), arrays)
 
 
 def lda(priors: str) -> str:
@@ -100,7 +100,7 @@ def _documents() -> Iterator[tuple[str, bytes]]:
         "half letters": repeated('"\\ud800"'),
         "backslashes": "\\" * SIZE,
     }.items():
-        yield name, sealed(text.encode())
+        yield name, with_checksum(text.encode())
         yield f"{name} in a model", document(lda(text))
         yield f"{name} beside a model", document(lda("null"), meta=f'{{"note": {text}}}')
     yield "a kind with a long name", document(lda(json.dumps({"a" * SIZE: 1})))

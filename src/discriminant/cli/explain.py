@@ -13,7 +13,7 @@ from ..errors import ColumnError, DegenerateDataError, InputError, ParameterErro
 from ..results import NOTHING, number, p_value, quoted, suggestion
 from . import options
 from .console import Page, grid, say, shortened, show, told
-from .modelfile import StoredModel, batches, opened
+from .modelfile import StoredModel, batches, kept_values, opened
 from .options import TableOptions, command
 
 if TYPE_CHECKING:
@@ -54,11 +54,13 @@ def explain(
     """
     stored = opened(model)
     if row is None:
-        show(_explained_model(stored), _model_page, json)
+        with kept_values(model):
+            show(_explained_model(stored), _model_page, json)
         return
     decision = stored.decision(costs, reject_cost, priors)
     X, raw = _coded_row(stored, data, row)
-    show(_explained_row(stored, decision, X, raw), _row_page, json)
+    with kept_values(model):
+        show(_explained_row(stored, decision, X, raw), _row_page, json)
 
 
 def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:

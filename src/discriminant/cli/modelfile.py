@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import DiscriminantError, InputError, ModelFileError
+from ..results import shortened as short
 from . import options
 from .console import check_output, put, say, show, told
 from .options import TableOptions, command, read_priors
@@ -109,6 +111,20 @@ def opened(path: str) -> StoredModel:
             "fit, or give save(..., schema=...)."
         )
     return StoredModel(path, file.model, Schema.from_dict(file.schema), file.metadata)
+
+
+@contextmanager
+def kept_values(path: str) -> Iterator[None]:
+    """What a file keeps beside its model is JSON of any form: where it is not what `fit` wrote, that is the reason."""
+    try:
+        yield
+    except DiscriminantError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"What {path} keeps beside its model is not what discriminant fit writes ({type(error).__name__}: "
+            f"{short(error, 200)}). Fit the model again; --debug shows where this comes from."
+        ) from error
 
 
 def batches(table: TableReader, rows: int = 65536) -> Iterator[tuple[int, Any]]:

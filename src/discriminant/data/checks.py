@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ..errors import InputError, LabelError, ParameterError, Part, Setting, WeightError
-from ..results import plain, shown
+from ..results import plain, shortened, shown
 
 Array = np.ndarray[Any, Any]
 
@@ -321,6 +322,30 @@ def require(holds: Any, whole: Any, reason: str) -> None:
     """Refuse an object whose parts do not fit each other, as they may come out of a file."""
     if not holds:
         raise InputError(f"The parts of a {type(whole).__name__} do not fit each other: {reason}.")
+
+
+def check_types(record: Any) -> None:
+    """Refuse a dataclass whose fields are not of the types they declare, as they may come out of a file."""
+    for name, declared in get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        require(_is_of(value, declared), record, f"{name} is {shortened(repr(value), 40)}")
+
+
+def _is_of(value: Any, declared: Any) -> bool:
+    """Whether a value is of a declared type: a class, a literal, a union of them, or a tuple or dict of them."""
+    kind, inner = get_origin(declared), get_args(declared)
+    if kind in (Union, UnionType):
+        return any(_is_of(value, one) for one in inner)
+    if kind is Literal:
+        return isinstance(value, str) and value in inner
+    if kind is tuple:
+        return isinstance(value, tuple) and all(_is_of(one, inner[0]) for one in value)
+    if kind in (dict, Mapping):
+        pairs = value.items() if isinstance(value, dict) else [(None, None)]
+        return all(_is_of(key, inner[0]) and _is_of(one, inner[1]) for key, one in pairs)
+    if declared in (int, float):
+        return isinstance(value, (int, declared)) and not isinstance(value, bool)
+    return is_single(value) if declared is Any else isinstance(value, kind or declared)
 
 
 def check_shapes(whole: Any, **shapes: str) -> dict[str, int]:

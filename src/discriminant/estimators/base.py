@@ -13,7 +13,7 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.checks import require, sorted_classes
+from ..data.checks import check_shapes, require, sorted_classes
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, quiet_blas, reduce
 from ..errors import (
@@ -225,6 +225,14 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
 
 
+#: What models learn as arrays of floats, and their shapes: K classes, o scores, p columns (m of them numbers), r
+#: directions.
+_LEARNED = {
+    "coef_": "op", "intercept_": "o", "means_": "Km", "priors_": "K", "scalings_": "pr", "variances_": "Km",
+    "xbar_": "p",
+}  # fmt: skip
+
+
 def check_learned(model: Any) -> None:
     """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
     learned = vars(model)
@@ -241,6 +249,10 @@ def check_learned(model: Any) -> None:
             require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
             same = classes is not None and np.array_equal(learned[part].classes_, classes)
             require(same, model, f"classes of {part}")
+    there = {name: letters for name, letters in _LEARNED.items() if learned.get(name) is not None}
+    sizes = check_shapes(model, **there)
+    same = sizes.get("p", count) == count and ("K" not in sizes or (classes is not None and sizes["K"] == len(classes)))
+    require(same, model, f"the shapes of {', '.join(there)}")
     rule = learned.get("rule_")
     if rule is not None:
         require(hasattr(type(rule), "sizes"), model, f"rule_ is a {type(rule).__name__}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import scipy.sparse as sp
 
-from ..data.checks import check_choice, encode_labels
+from ..data.checks import check_choice, check_types, encode_labels
 from ..data.rows import Rows, as_frame, as_rows
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, shown, suggestion
@@ -468,9 +468,12 @@ class Schema:
             columns = tuple(Column(**{**c, **{name: tuple(c[name]) for name in lists}}) for c in values["columns"])
             target = values["target"] and Target(**{**values["target"], "classes": tuple(values["target"]["classes"])})
             codes = tuple(values["missing_codes"])
-            return cls(columns, target, values["missing"], codes, values["width"], values["first"])
+            schema = cls(columns, target, values["missing"], codes, values["width"], values["first"])
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"These values are not those of a schema: {error!r}. Use Schema.to_dict().") from error
+        for record in (schema, *columns, *([] if target is None else [target])):
+            check_types(record)
+        return schema
 
     def describe(self) -> str:
         """One line for each column, and one for the target.
