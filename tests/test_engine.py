@@ -8,13 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from discriminant import LinearDiscriminantAnalysis
+from discriminant import (
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    NaiveBayes,
+    Perceptron,
+    QuadraticDiscriminantAnalysis,
+    SupportVectorClassifier,
+)
 from discriminant.data import as_rows, labelled_rows
-from discriminant.engine import blas_threads, map_rows, one_blas_thread, quiet_blas, reduce, worker_count, workspace
+from discriminant.engine import blas_threads, map_rows, one_blas_thread, reduce, worker_count, workspace
 from discriminant.errors import ParameterError
-from helpers import normal_classes
+from helpers import normal_classes, output
 
 N_ROWS = 200_000
 DATA = labelled_rows(np.arange(2.0 * N_ROWS).reshape(-1, 2), np.arange(N_ROWS) % 2)
@@ -128,25 +137,74 @@ def test_blas_gets_its_threads_back_when_the_last_caller_leaves():
         assert blas_counts() == before
 
 
-@pytest.mark.parametrize(("n_columns", "quiet"), [(4, False), (16, False), (17, True), (256, True), (257, False)])
-def test_blas_is_kept_quiet_for_small_matrices_only(n_columns, quiet):
+def test_any_thread_can_hold_blas_whoever_did_before():
     with threadpool_limits(2, user_api="blas"):
-        before = blas_counts()
-        with quiet_blas(n_columns):
-            assert blas_counts() == ([1] * len(before) if quiet else before)
-        assert blas_counts() == before
+        with one_blas_thread():
+            pass
+        with ThreadPoolExecutor(1) as pool:
+
+            def held():
+                with one_blas_thread():
+                    return blas_counts()
+
+            assert set(pool.submit(held).result()) == {1}
+        assert set(blas_counts()) == {2}
 
 
-def test_two_callers_at_once_do_not_disturb_each_other():
-    X, y = normal_classes(n=60_000, p=6)
-    expected = LinearDiscriminantAnalysis(n_jobs=1).fit(X, y).coef_
+def test_the_number_that_somebody_sets_while_blas_is_held_counts_afterwards():
     with threadpool_limits(2, user_api="blas"):
-        before = blas_counts()
-        with ThreadPoolExecutor(4) as pool:
-            fits = [pool.submit(lambda: LinearDiscriminantAnalysis(n_jobs=2).fit(X, y).coef_) for _ in range(8)]
-        for fit in fits:
-            assert_array_equal(fit.result(), expected)
-        assert blas_counts() == before
+        with one_blas_thread():
+            threadpool_limits(3, user_api="blas")
+            with one_blas_thread():
+                assert set(blas_counts()) == {1}
+            assert blas_threads() == 3
+        assert set(blas_counts()) == {3}
+
+
+THREADED = {
+    "svm": SupportVectorClassifier(),
+    "svm, squared": SupportVectorClassifier(loss="squared_hinge"),
+    "svm, dual": SupportVectorClassifier(solver="dual", tol=1e-3),
+    "logistic": LogisticRegression(alpha=1e-3),
+    "lasso": LogisticRegression(alpha=0.01, l1_ratio=1.0),
+    "lbfgs": LogisticRegression(alpha=0.01, solver="lbfgs"),
+    "least squares": LeastSquaresClassifier(),
+    "lda": LinearDiscriminantAnalysis(),
+    "lda, cross-validated": LinearDiscriminantAnalysis(shrinkage="cv"),
+    "qda": QuadraticDiscriminantAnalysis(shrinkage=0.1),
+    "naive bayes": NaiveBayes(),
+    "perceptron": Perceptron(max_iter=3),
+}
+#: Above the sizes from which BLAS uses its threads: rows that fill more than one block, and columns more than one tile.
+SHAPES = {"tall": (20_001, 12), "wide": (400, 280)}
+
+
+def all_numbers(model, X, y, weight):
+    """What was fitted, what the solver says of it, and predictions, as bytes."""
+    fitted = clone(model).fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+    found = {name: value for name, value in vars(fitted).items() if isinstance(value, (np.ndarray, float))}
+    solution = getattr(fitted, "solution_", None)
+    if solution is not None:
+        names = ("theta", "objective", "gradient_norm", "excess", "duality_gap")
+        found |= {name: getattr(solution, name) for name in names}
+    found["output"] = output(fitted, X)
+    return {name: np.asarray(value).tobytes() for name, value in found.items()}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("model", THREADED.values(), ids=THREADED)
+def test_threads_leave_no_trace_in_any_digit(model, shape):
+    n, p = shape
+    X, y = normal_classes(n, p, K=2)
+    X[:, 0] += np.random.default_rng(1).normal(scale=4.0, size=n)  # classes that overlap
+    weight = None if type(model) is Perceptron else np.random.default_rng(0).uniform(0.5, 2.0, n)
+    with threadpool_limits(1, user_api="blas"):
+        expected = all_numbers(model, X, y, weight)
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(3) as pool:
+        fits = [pool.submit(all_numbers, model, X, y, weight) for _ in range(3)]
+        for found in (all_numbers(model, X, y, weight), *(fit.result() for fit in fits)):
+            assert [name for name in expected if found[name] != expected[name]] == []
 
 
 def test_one_caller_fails_while_another_goes_on():

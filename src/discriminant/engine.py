@@ -3,8 +3,9 @@
 Rows are cut into spans by their shape alone. A worker reduces whole spans, and the spans' statistics are merged in
 order: which worker did which span, and how many there were, leaves no trace in the result.
 
-BLAS is held to one thread while the engine's own threads run. OpenBLAS and MKL have one thread count for the whole
-process, and several callers may hold it at the same time: the first one lowers it, the last one restores it.
+BLAS is held to one thread in all that is computed: how it cuts its sums depends on how many threads it has. OpenBLAS
+and MKL have one thread count for the whole process, and several callers may hold it at the same time: each lowers it,
+the last one restores it. OpenBLAS on OpenMP has one for each calling thread.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar
 
@@ -29,8 +30,6 @@ from .errors import ParameterError, Setting
 
 #: Many small tasks are handed out in about so many runs.
 _MOST_TURNS = 64
-#: BLAS itself uses one thread for matrices up to the first size, and is better with several above the second.
-_TINY, _SMALL = 16, 256
 #: Without being asked, a progress bar appears after this many seconds, and only on a terminal.
 _PATIENCE = 1.0
 
@@ -109,11 +108,8 @@ def worker_count(n_jobs: int | None) -> int:
 def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:
     """The results of all tasks in their order, computed side by side where there is more than one."""
     workers = worker_count(n_jobs) if n_jobs is not None or len(tasks) > 1 else 1
-    if len(tasks) == 1:
-        yield function(tasks[0])
-        return
     # A worker that needs results itself computes them alone: waiting for other workers, all might wait.
-    alone = workers == 1 or getattr(_in_worker, "value", False)
+    alone = len(tasks) == 1 or workers == 1 or getattr(_in_worker, "value", False)
     with one_blas_thread():
         yield from map(function, tasks) if alone else _pooled(function, tasks, workers)
 
@@ -141,63 +137,104 @@ _in_worker = threading.local()
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
     """Threads that stay for the next reduction: starting them costs as much as a pass over a few thousand rows."""
-    return ThreadPoolExecutor(
-        workers, thread_name_prefix="discriminant", initializer=setattr, initargs=(_in_worker, "value", True)
-    )
+    return ThreadPoolExecutor(workers, thread_name_prefix="discriminant", initializer=_begin_worker)
 
 
-# A forked process inherits the pool but not its threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+def _begin_worker() -> None:
+    _in_worker.value = True
+    _hold_of_thread.take()  # for good
+
+
+class _Hold:
+    """Who holds BLAS libraries to one thread, and the numbers of threads that others have set for them."""
+
+    def __init__(self, shared: bool) -> None:
+        self.shared, self.holders, self.before = shared, 0, dict[str, int]()
+
+    def libraries(self) -> list[Any]:
+        """Those whose number of threads is shared by all callers, or each caller's own."""
+        found = _blas_libraries("scipy.linalg" in sys.modules)
+        return [library for library in found if (library.threading_layer != "openmp") == self.shared]
+
+    def take(self) -> None:
+        """Lower the numbers, also those that somebody else has raised since they were lowered."""
+        for library in self.libraries():
+            count = library.get_num_threads()
+            if count != 1:
+                self.before[library.filepath] = count
+                _set_threads(library, 1)
+        self.holders += 1
+
+    def give_back(self) -> None:
+        """Set the numbers back, unless there are other holders; what somebody else has set meanwhile stays."""
+        self.holders -= 1
+        if self.holders == 0:
+            for library in self.libraries():
+                if library.filepath in self.before and library.get_num_threads() == 1:
+                    _set_threads(library, self.before[library.filepath])
+            self.before.clear()
+
+    def configured(self) -> int:
+        """The largest number of threads while nobody holds it; 1 where there is no library."""
+        counts = (self.before.get(library.filepath, library.get_num_threads()) for library in self.libraries())
+        return max(counts, default=1)
+
+
+class _HoldOfThread(threading.local, _Hold):
+    pass
 
 
 _lock = threading.Lock()
-_holders = 0
-_limit: Any = None
-_threads_before = 1
+_hold_of_all, _hold_of_thread = _Hold(shared=True), _HoldOfThread(shared=False)
 
 
 @cache
-def _controller() -> Any:
-    return ThreadpoolController().select(user_api="blas")
+def _blas_libraries(_with_scipy: bool) -> list[Any]:
+    """The BLAS libraries of this process; that of SciPy is loaded with its linear algebra."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_threads(library: Any, count: int) -> None:
+    # Newer versions of threadpoolctl let only one Python thread set the number, until it gives that up; all others do
+    # nothing, silently.
+    give_up = getattr(library, "clear_controlling_thread", lambda **_: None)
+    give_up(force=True)
+    library.set_num_threads(count)
+    give_up(force=True)
 
 
 def blas_threads() -> int:
     """How many threads BLAS would use now if nobody held it; 1 where there is none to ask."""
     with _lock:
-        return _threads_before if _holders else _configured()
-
-
-def _configured() -> int:
-    return max((library["num_threads"] for library in _controller().info()), default=1)
-
-
-def quiet_blas(n_columns: int) -> AbstractContextManager[None]:
-    """Hold BLAS to one thread for algebra on small matrices, let it have its threads for large ones.
-
-    Small matrices gain nothing from them, and OpenBLAS's idle threads then spin for tens of milliseconds in the way of
-    ours.
-    """
-    return one_blas_thread() if _TINY < n_columns <= _SMALL else nullcontext()
+        return max(_hold_of_all.configured(), _hold_of_thread.configured())
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread."""
-    global _holders, _limit, _threads_before
     with _lock:
-        if _holders == 0:
-            _threads_before = _configured()
-            _limit = _controller().limit(limits=1)
-        _holders += 1
+        _hold_of_all.take()
+        _hold_of_thread.take()
     try:
         yield
     finally:
         with _lock:
-            _holders -= 1
-            if _holders == 0:
-                _limit.restore_original_limits()
-                _limit = None
+            _hold_of_all.give_back()
+            _hold_of_thread.give_back()
+
+
+def _begin_process() -> None:
+    """A forked process inherits the pool but not its threads, and what other threads held."""
+    global _lock
+    _pool.cache_clear()
+    _lock = threading.Lock()
+    if _hold_of_all.holders:
+        _hold_of_all.holders = 1
+        _hold_of_all.give_back()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_process)
 
 
 _held_by_thread = threading.local()

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..data.checks import check_shapes, require, sorted_classes
 from ..decision.posteriors import check_priors
-from ..engine import map_rows, quiet_blas, reduce
+from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (
     CollinearityWarning,
     ColumnError,
@@ -440,9 +440,8 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         shares = whole.weight / whole.weight.sum()
         self.priors_ = shares if given is None else check_priors(given, self.classes_)
         self.means_ = np.where(present[:, None], whole.mean, np.nan)
-        with quiet_blas(whole.n_columns):
-            classes, priors = self.classes_[present], self.priors_[present]
-            self._read(Reading(whole.only_present(), self.moments_, present, classes, priors))
+        classes, priors = self.classes_[present], self.priors_[present]
+        self._read(Reading(whole.only_present(), self.moments_, present, classes, priors))
         self.rule_ = self.rule_.spread_over(present)
         if isinstance(self.rule_, LinearRule):
             self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
@@ -513,10 +512,11 @@ class Reading:
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave the estimator as it was if anything goes wrong inside."""
+    """Leave the estimator as it was if anything goes wrong inside; nothing depends on the threads of BLAS there."""
     before = dict(vars(estimator))
     try:
-        yield
+        with one_blas_thread():
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number, check_offset
 from ..data.rows import dense_rows
-from ..engine import quiet_blas, side_by_side
+from ..engine import side_by_side
 from ..errors import CollinearityWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
@@ -75,11 +75,10 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         objective = self._training = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
         refuse_weightless(objective.class_weights, data.classes)
         self.aliased_, self.separation_ = (), None
-        with quiet_blas(objective.n_columns):
-            if self.firth:
-                self._keep_firth(objective)
-            else:
-                self._keep(objective, self._solved(objective))
+        if self.firth:
+            self._keep_firth(objective)
+        else:
+            self._keep(objective, self._solved(objective))
 
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
         stream = Stream.start(self._objective(data, None)) if first else self.stream_

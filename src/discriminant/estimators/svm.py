@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows
 from ..data.checks import check_choice, check_integer, check_number, require
-from ..engine import one_blas_thread, side_by_side
+from ..engine import side_by_side
 from ..errors import (
     DegenerateDataError,
     DiscriminantError,
@@ -289,7 +289,7 @@ class SupportVectorClassifier(BinaryLearner):
     def _solutions(self, data: LabelledRows) -> list[MarginFit]:
         refuse_weightless(class_weights(data), data.classes)
         columns = list(range(self.codebook_.n_columns))
-        with self._sound_rows(data), one_blas_thread():
+        with self._sound_rows(data):
             fits = side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs)
             if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
                 raise OverflowError("The objective is not a number.")

@@ -30,7 +30,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
 from ..data import Block
-from ..engine import one_blas_thread, workspace
+from ..engine import workspace
 from ..errors import ParameterError, Setting
 from ..kernels import coordinate as kernels
 from ..objective import Logistic, Objective, Pass, Softmax
@@ -68,13 +68,11 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
     objective = symmetric(objective)
     if not theta.any() and objective.fit_intercept and objective.offset is None:
         theta[:, -1] = null_intercepts(objective)
-    # Vectors and small matrices between passes gain nothing from BLAS's threads, which would then be in our way.
-    with one_blas_thread():
-        start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
-        descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
-        hessian = WorkingHessian(objective)
-        while descent.found is None:
-            advance([descent], hessian)
+    start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
+    descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
+    hessian = WorkingHessian(objective)
+    while descent.found is None:
+        advance([descent], hessian)
     return descent.found
 
 
@@ -357,21 +355,20 @@ def regularisation_path(
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
     objective = replace(symmetric(objective), standard=objective.standardised)
-    with one_blas_thread():
-        start, places = null_point(objective), anchor_points(objective)
-        anchors, hessian = evaluate(objective, places) if places else [], WorkingHessian(objective)
+    start, places = null_point(objective), anchor_points(objective)
+    anchors, hessian = evaluate(objective, places) if places else [], WorkingHessian(objective)
 
-        def descent_for(alpha: float, start: LossPoint, curvature_factor: float) -> ProximalNewton:
-            penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
-            return ProximalNewton(penalised, start, anchors, tol, max_iter, False, curvature_factor)
+    def descent_for(alpha: float, start: LossPoint, curvature_factor: float) -> ProximalNewton:
+        penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
+        return ProximalNewton(penalised, start, anchors, tol, max_iter, False, curvature_factor)
 
-        descents = [descent_for(alphas[0], start, 1.0)]
-        while going := [descent for descent in descents if descent.found is None]:
-            advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
-            # The next strength starts when there is room and its neighbour has a point of its own.
-            newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
-            if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
-                descents.append(descent_for(alphas[len(descents)], newest.point, newest.curvature_factor))
+    descents = [descent_for(alphas[0], start, 1.0)]
+    while going := [descent for descent in descents if descent.found is None]:
+        advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
+        # The next strength starts when there is room and its neighbour has a point of its own.
+        newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
+        if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
+            descents.append(descent_for(alphas[len(descents)], newest.point, newest.curvature_factor))
     return [descent.found for descent in descents if descent.found is not None]
 
 
