@@ -107,7 +107,7 @@ def test_every_source_gives_the_same_rows(tmp_path, write):
     assert training.schema.names == expected.schema.names
     assert_allclose(training.X, expected.X, rtol=1e-12)
     assert_array_equal(training.y, expected.y)
-    assert training.findings == expected.findings
+    assert [finding.to_dict() for finding in training.findings] == [each.to_dict() for each in expected.findings]
 
 
 def test_batches_are_coded_like_the_whole(tmp_path):
@@ -145,7 +145,7 @@ def test_a_schema_survives_json():
     copy = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
     assert copy == schema
     assert_array_equal(copy.encode_batch(passengers(seed=1))[0], schema.encode_batch(passengers(seed=1))[0])
-    for wrong in ({}, {"version": 2}, {**schema.to_dict(), "columns": [{"title": 1}]}):
+    for wrong in ({}, {"version": 3}, {**schema.to_dict(), "columns": [{"title": 1}]}):
         with pytest.raises(InputError, match="not those of a schema"):
             Schema.from_dict(wrong)
     with pytest.raises(InputError, match="version 9"):
@@ -294,7 +294,6 @@ def test_columns_that_are_not_there_or_too_many():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["1", "tall"], "should hold numbers, but holds text, for example 'tall'"),
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "should hold numbers, but holds timestamp"),
         ([1.0, np.inf], "'x' holds infinity in row 11"),
     ],
@@ -403,37 +402,6 @@ def test_a_leak_is_not_seen_where_files_are_sorted():
     """Levels that hardly repeat go with one class each in a file sorted by class; that proves nothing."""
     frame = labelled(w=[f"l{i // 2}" for i in range(60)]).sort_values("y")
     assert found(read_training(frame, "y"), "leak") == []
-
-
-@pytest.mark.parametrize(
-    "dates",
-    [
-        pd.date_range("2020-01-01", periods=60),
-        ["31.12.2020", "01.02.2021"] * 30,
-        ["12/31/2020", "1/2/2021"] * 30,
-        ["2020-01-01 10:30", "2020-01-02 11:00"] * 30,
-    ],
-)
-def test_dates_are_refused_with_advice(dates):
-    frame = labelled(when=dates)
-    with pytest.raises(ColumnError, match=r"'when'\. Leave the columns out .* days since"):
-        read_training(frame, "y")
-    assert read_training(frame, "y", drop=["when"]).schema.names == ("x",)
-
-
-def test_dates_of_text_files_are_refused():
-    with pytest.raises(ColumnError, match="Dates or times cannot be weighed as they are: 'd' and 't'"):
-        read_training(io.BytesIO(b"d,t,y\n2020-01-01,10:30,a\n2020-01-02,11:00,b\n"), "y")
-
-
-def test_a_few_words_among_numbers_are_told(tmp_path):
-    lines = [f"{i % 37}.5,{'ab'[i % 2]}\n" for i in range(300)] + ["unknown,a\n"]
-    (tmp_path / "t.csv").write_text("n,y\n" + "".join(lines))
-    finding = said(read_training(tmp_path / "t.csv", "y"), "almost numbers")
-    assert finding.severity == "warning"
-    assert "'unknown'. If these mean missing, read the table with missing=['unknown']" in str(finding.message)
-    table = open_table(tmp_path / "t.csv", missing=["unknown"])
-    assert read_training(table, "y", rare=1).schema.names == ("n", "n=(missing)")
 
 
 def test_nested_columns_are_refused():

@@ -46,13 +46,14 @@ class Run:
         if part.parameter in _INSTEAD:
             return _INSTEAD[part.parameter]
         name = _RENAMED.get(part.parameter, part.parameter)
-        value = _written(part.value) if part.has_value else None
-        if name not in self.options:
-            return f"--set {part.parameter}" + ("" if value is None else f"={value}")
         option = name.replace("_", "-")
-        if value in ("true", "false"):
+        if name not in self.options:
+            return f"--set {part.parameter}" + (f"={_written(part.value)}" if part.has_value else "")
+        if not part.has_value:
+            return f"--{option}"
+        if isinstance(part.value, bool):
             return f"--{option}" if part.value else f"--no-{option}"
-        return f"--{option}" + ("" if value is None else f" {value}")
+        return " ".join(f"--{option} {shlex.quote(value)}" for value in _repeated(part.value))
 
     def told(self, message: Any) -> str:
         """An error, a warning or another message of the package as this command tells it."""
@@ -84,6 +85,13 @@ def told(message: Any) -> str:
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _repeated(value: Any) -> list[str]:
+    """The values of an option, which is given once for each of several."""
+    if isinstance(value, dict):
+        return [f"{name}={own}" for name, own in value.items()]
+    return list(map(_written, value)) if isinstance(value, (list, tuple)) else [_written(value)]
 
 
 def say(message: str) -> None:

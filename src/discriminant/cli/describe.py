@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ..errors import DiscriminantError
@@ -47,7 +48,7 @@ def described(labelled: Labelled) -> dict[str, Any]:
         "classes": [
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
-        "table_columns": training.schema.to_dict()["columns"],
+        "table_columns": [{**asdict(column), "shown_mean": column.mean_words} for column in training.schema.columns],
         "findings": labelled.findings,
         "distances": _distances(labelled),
         "separability": _separability(labelled),
@@ -132,7 +133,7 @@ def _values(row: dict[str, Any]) -> str:
     if row["dropped"]:
         return row["dropped"]
     if row["kind"] != "category":
-        return number(row["mean"], 6)
+        return row["shown_mean"]
     levels = row["levels"][:_SHOWN_LEVELS]
     more = len(row["levels"]) - len(levels)
     rest = [f"{more} more"] * (more > 0) + [f"{row['pooled']} rare ones as (other)"] * (row["pooled"] > 0)

@@ -50,7 +50,11 @@ Groups = Annotated[
 Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")]
 Types = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=KIND", help="What a column is: number, category or boolean; may be repeated."),
+    typer.Option(
+        metavar="COLUMN=KIND",
+        help="What a column is, taken as written: number, category, boolean, date, date-dmy (the day first) or "
+        "date-mdy; may be repeated.",
+    ),
 ]
 Missing = Annotated[
     str,
@@ -58,6 +62,12 @@ Missing = Annotated[
         metavar="POLICY",
         help="Missing values: 'indicator' (the mean, and a column that marks them), 'drop' (leave the rows out) or "
         "'refuse'.",
+    ),
+]
+MissingCodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT", help="What stands for a missing value, instead of NA, ? and the like; may be repeated."
     ),
 ]
 Rare = Annotated[
@@ -170,7 +180,9 @@ class TableOptions:
     decimal: Decimal = None
     ragged: Ragged = "refuse"
 
-    def opened(self, data: Any, types: dict[str, str] | None = None) -> TableReader:
+    def opened(
+        self, data: Any, types: dict[str, str] | None = None, missing_codes: list[str] | None = None
+    ) -> TableReader:
         """The table itself; ``types`` say what its columns are."""
         from ..tables import open_table
 
@@ -181,6 +193,7 @@ class TableOptions:
             header=self.header,
             encoding=self.encoding,
             decimal=self.decimal,
+            missing_codes=missing_codes or None,
             types=types or None,
             on_ragged=self.ragged,
         )
@@ -193,6 +206,7 @@ class TrainingOptions(TableOptions):
     drop: Drop = None
     types: Types = None
     missing: Missing = "indicator"
+    missing_codes: MissingCodes = None
     rare: Rare = 5
     max_levels: MaxLevels = 50
 
@@ -214,7 +228,7 @@ class TrainingOptions(TableOptions):
             hashed = beside.begin(_file_hash, data)
             from ..tables import read_training
 
-            table = self.opened(data, pairs("--types", self.types or ()))
+            table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes)
             beside.begin(_load, model)
             training = read_training(
                 table,

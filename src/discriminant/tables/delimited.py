@@ -418,11 +418,8 @@ class DelimitedReader(TableReader):
         self.dialect = replace(self.dialect, encoding=other)
 
     def _widen(self, name: str, kind: str, value: str, error: InputError) -> None:
-        if name in self.types or kind == "string":
-            raise InputError(
-                f"Column {name!r} of {self.label} should be a number, but holds {value!r}. Correct the value, add it "
-                "to the missing values, or declare the column a category."
-            ) from error
+        if kind == "string":
+            raise error
         number = kind in ("null", "int64") and is_number(value)
         types = self._settings.types | {name: pa.float64() if number else pa.string()}
         if self._settings.contradictions >= _MOST_CONTRADICTIONS:

@@ -17,7 +17,10 @@ from .input_file import marked_encoding
 from .sources import refuse_same_names
 
 #: What stands for a missing value in a text file unless told otherwise.
-MISSING_CODES = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?", "-", ".")
+MISSING_CODES = (
+    *("", "NA", "N/A", "n/a", "n.a.", "N.A.", "<NA>", "NaN", "nan", "NULL", "null", "None", "?", "-", "--", "---", "."),
+    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),  # as spreadsheets write them
+)
 DELIMITERS = (",", ";", "\t", "|", " ")
 _DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
 _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte-order mark", "cp1252": "Latin-1 (cp1252)"}
@@ -100,7 +103,7 @@ class DialectOptions:
     header: bool | None = None
     quote: str | None = None
     decimal: str | None = None
-    missing: Sequence[str] | None = None
+    missing_codes: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         delimiter, quote = self.delimiter, self.quote
@@ -116,9 +119,10 @@ class DialectOptions:
             raise ParameterError(Setting("decimal"), f" must be '.' or ',', got {self.decimal!r}.")
         if delimiter is not None and delimiter in (quote, self.decimal):
             raise ParameterError(f"{delimiter!r} cannot be the delimiter and the quote or decimal sign as well.")
-        if self.missing is not None and not all(isinstance(code, str) for code in self.missing):
+        codes = self.missing_codes
+        if codes is not None and not all(isinstance(code, str) for code in codes):
             raise ParameterError(
-                Setting("missing"), f" must list the texts that stand for a missing value, got {self.missing!r}."
+                Setting("missing_codes"), f" must list the texts that stand for a missing value, got {codes!r}."
             )
 
     @property
@@ -127,17 +131,17 @@ class DialectOptions:
         return [each.name for each in fields(self) if getattr(self, each.name) is not None]
 
     @property
-    def missing_codes(self) -> tuple[str, ...]:
+    def codes(self) -> tuple[str, ...]:
         """What stands for a missing value; nothing at all always does."""
-        if self.missing is None:
+        if self.missing_codes is None:
             return MISSING_CODES
-        codes = [self.missing] if isinstance(self.missing, str) else self.missing
+        codes = [self.missing_codes] if isinstance(self.missing_codes, str) else self.missing_codes
         return tuple(dict.fromkeys(["", *codes]))
 
     @property
     def asks_for_text(self) -> bool:
         """Whether something is given that only delimited text has."""
-        return not {"missing", "encoding"}.issuperset(self.given)
+        return not {"missing_codes", "encoding"}.issuperset(self.given)
 
     def refuse_for(self, what: str, *applying: str) -> None:
         """Raise a `ParameterError` if anything else is given than what applies to ``what``, which is no plain text."""
@@ -165,7 +169,7 @@ def find_dialect(
     ``whole`` says that the sample is the whole text; ``known`` are names that the header has, if there is one.
     """
     asked = asked or DialectOptions()
-    codes, delimiter, decimal = asked.missing_codes, asked.delimiter, asked.decimal
+    codes, delimiter, decimal = asked.codes, asked.delimiter, asked.decimal
     encoding, text = decoded(sample, whole, asked.encoding, label)
     _refuse_binary(text, label)
     quote = _found_quote(text) if asked.quote is None else (asked.quote or None)

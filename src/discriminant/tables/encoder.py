@@ -135,7 +135,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         data = _arrow_of(X)
         self._check_columns(X, reset=False)
         coded, report = self.schema_.encode_batch(data)
-        if report.unseen or report.new_missing:
+        if report.unseen or report.unread or report.new_missing:
             warn(f"Not as in training: {report.describe()}.", DiscriminantWarning)
         return coded
 

@@ -38,17 +38,17 @@ def open_records(file: InputFile, table: str | None, dialect: DialectOptions, co
     if file.format == "workbook":
         from .workbooks import sheet_records
 
-        dialect.refuse_for(FORMATS[file.format][0], "header", "missing")
+        dialect.refuse_for(FORMATS[file.format][0], "header", "missing_codes")
         found = sheet_records(file, table, dialect.header)
     elif file.format == "json":
         from .json_records import json_records
 
-        dialect.refuse_for("JSON", "encoding", "missing")
+        dialect.refuse_for("JSON", "encoding", "missing_codes")
         found = json_records(file, dialect.encoding)
     else:
         from .databases import sqlite_records
 
-        dialect.refuse_for(FORMATS[file.format][0], "missing")
+        dialect.refuse_for(FORMATS[file.format][0], "missing_codes")
         found = sqlite_records(file, table)
     return _reader(file, found, dialect, columns)
 

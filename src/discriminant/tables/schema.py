@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,28 +19,31 @@ from ..data.rows import Rows, as_frame, as_rows
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, shown, suggestion
 from .dialect import MISSING_CODES
+from .notation import PLAIN, Notation, days_of_arrow, iso_day
 from .sources import SparseBatch, as_arrow, empty_matrix, is_text
 
 Array = np.ndarray[Any, Any]
 
 MISSING = "(missing)"
 OTHER = "(other)"
-_BOOLEANS = dict.fromkeys(("true", "yes", "y", "t", "1"), 1.0) | dict.fromkeys(("false", "no", "n", "f", "0"), 0.0)
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_TRUE = ("true", "yes", "y", "t", "1", "ja", "j", "oui", "si", "sí", "sim", "vrai", "wahr", "on")
+_FALSE = ("false", "no", "n", "f", "0", "nein", "non", "não", "faux", "falsch", "off")
+#: What is read as true or false, in small letters.
+BOOLEANS = dict.fromkeys(_TRUE, 1.0) | dict.fromkeys(_FALSE, 0.0)
 #: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
 _BATCH_ROWS = 65536
 _BLOCK_VALUES = 1 << 17
 _WRITERS = 2
 #: In place of a level's position: of the reference level, of missing values, of levels that training had not.
 REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
-#: A report keeps this many unseen levels of a column by name.
+#: A report keeps this many unseen levels of a column by name, and as many texts that could not be read.
 _MOST_UNSEEN = 20
 
-Kind = Literal["number", "category", "boolean", "text", "empty"]
+Kind = Literal["number", "date", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
-_VERSION = 2
+_VERSION = 3
 #: Coded columns are a sparse matrix when there are more than this many,
 _WIDE = 1000
 #: and at most this share of the values can differ from 0.
@@ -50,11 +52,15 @@ _THIN = 0.1
 
 @dataclass(frozen=True)
 class Target:
-    """The classes of the training rows: what the column is called, what its values are, and which there are."""
+    """The classes of the training rows: what the column is called, what its values are, and which there are.
+
+    ``spellings`` are pairs of other spellings in the table and the class that they are.
+    """
 
     name: str | None
     kind: Literal["text", "integer", "boolean"]
     classes: tuple[Any, ...]
+    spellings: tuple[tuple[str, str], ...] = ()
 
     def describe(self) -> str:
         """One line in words."""
@@ -92,6 +98,14 @@ def _text_labels(values: Any, codes: Sequence[str], classes: Sequence[Any]) -> t
     return np.array([*trimmed, ""])[index[present]], present
 
 
+def respelled(labels: Array, spellings: Mapping[str, str]) -> Array:
+    """The labels with each class in one spelling."""
+    if not spellings or not labels.size:
+        return labels
+    written, index = np.unique(labels, return_inverse=True)
+    return np.array([spellings.get(label, label) for label in written.tolist()])[index]
+
+
 def missing_texts(texts: Sequence[str], codes: Sequence[str], levels: Any = ()) -> set[str]:
     """Those of the texts that stand for a missing value.
 
@@ -126,6 +140,10 @@ class Column:
         very many only the most frequent are kept.
     missing_column : bool
         Whether missing values have a coded column of their own.
+    spellings : tuple of pairs of str
+        Other spellings of levels, each with its level.
+    notation : Notation
+        How texts read as numbers or dates, and which numbers stand for missing values.
     """
 
     name: str
@@ -138,12 +156,18 @@ class Column:
     pooled: int = 0
     missing_column: bool = False
     rare_levels: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+    notation: Notation = PLAIN
 
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
         """The levels that have a coded column each, in order."""
         own = tuple(level for level in self.levels if level != self.reference)
         return own + ((OTHER,) if self.other_column else ())
+
+    def written(self, *levels: str) -> tuple[str, ...]:
+        """The levels, and their other spellings."""
+        return levels + tuple(written for written, level in self.spellings if level in levels)
 
     @property
     def other_column(self) -> bool:
@@ -167,7 +191,7 @@ class Column:
         """What was decided, without the name."""
         if self.dropped is not None:
             return f"left out, {self.dropped}"
-        kind = "0 or 1" if self.kind == "boolean" else "number"
+        kind = {"boolean": "0 or 1", "date": self.date_words}.get(self.kind, "number")
         if self.kind == "category" and not self.levels:
             kind = f"category, its {self.pooled:,} levels all rare and taken together as {OTHER}"
         elif self.kind == "category":
@@ -177,6 +201,18 @@ class Column:
         return "; ".join(filter(None, (kind, self.missing_words)))
 
     @property
+    def date_words(self) -> str:
+        """What a date is counted in."""
+        return "time of day in hours" if self.notation.date == "time" else "date, in days since 1970-01-01"
+
+    @property
+    def mean_words(self) -> str:
+        """The mean, of dates as a day."""
+        if self.mean is None:
+            return "-"
+        return iso_day(self.mean) if self.kind == "date" and self.notation.date != "time" else f"{self.mean:.6g}"
+
+    @property
     def missing_words(self) -> str:
         """How many values are missing, and what stands for them; empty where none is."""
         if not self.missing:
@@ -184,7 +220,7 @@ class Column:
         if self.kind == "category":
             treated = "a level of their own" if self.missing_column else f"read as {self.reference!r}"
         else:
-            treated = f"filled with the mean {self.mean:.6g}" + (" and marked" if self.missing_column else "")
+            treated = f"filled with the mean {self.mean_words}" + (" and marked" if self.missing_column else "")
         return f"{self.missing:,} missing values, {treated}"
 
 
@@ -204,6 +240,9 @@ class EncodingReport:
         Those of them in columns that had none in training.
     unseen : dict
         Levels that training had not, with their rows, by column.
+    unread : dict
+        Texts that are no numbers (dates, true or false) in columns of these, with their rows, by column; they count as
+        missing.
     unsure : tuple of str
         Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
         may have been among these.
@@ -218,6 +257,7 @@ class EncodingReport:
     filled: Counter[str] = field(default_factory=Counter)
     new_missing: Counter[str] = field(default_factory=Counter)
     unseen: dict[str, Counter[str]] = field(default_factory=dict)
+    unread: dict[str, Counter[str]] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
@@ -238,20 +278,22 @@ class EncodingReport:
         if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
             self.unsure += (column.name,)
 
+    def note_unread(self, column: Column, texts: Mapping[str, int]) -> None:
+        for text, count in texts.items():
+            known = self.unread.setdefault(column.name, Counter())
+            known[text if text in known or len(known) < _MOST_UNSEEN else "(further texts)"] += count
+
     def __add__(self, other: EncodingReport) -> EncodingReport:
         """The report of two batches together."""
         both = (self, other)
         kept = [np.ones(each.n_rows, bool) if each.kept is None else each.kept for each in both]
-        unseen: dict[str, Counter[str]] = {}
-        for each in both:
-            for name, levels in each.unseen.items():
-                unseen[name] = unseen.get(name, Counter()) + levels
         return EncodingReport(
             self.n_rows + other.n_rows,
             None if self.kept is other.kept is None else np.concatenate(kept),
             self.filled + other.filled,
             self.new_missing + other.new_missing,
-            unseen,
+            _added(self.unseen, other.unseen),
+            _added(self.unread, other.unread),
             *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
         )
 
@@ -264,6 +306,9 @@ class EncodingReport:
             parts.append("missing values filled: " + ", ".join(f"{n:,} in {name!r}" for name, n in self.filled.items()))
         if self.new_missing:
             parts.append(f"of these, columns complete in training: {quoted(self.new_missing)}")
+        if self.unread:
+            where = ", ".join(f"{quoted(texts, 3)} in {name!r}" for name, texts in self.unread.items())
+            parts.append(f"values that cannot be read, taken as missing: {where}")
         for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
             found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
             where = ", ".join(f"{quoted(levels, 3)} in {name!r}" for name, levels in found.items())
@@ -273,6 +318,10 @@ class EncodingReport:
         if self.extra:
             parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
         return "; ".join(parts)
+
+
+def _added(first: dict[str, Counter[str]], second: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
+    return {name: first.get(name, Counter()) + second.get(name, Counter()) for name in first | second}
 
 
 @dataclass(frozen=True)
@@ -348,8 +397,12 @@ class Schema:
 
     @property
     def types(self) -> dict[str, str]:
-        """What the used columns are, as `open_table` takes it: a table of new rows is then read like the first."""
-        return {column.name: column.kind for column in self.used}
+        """What the used columns are, as `open_table` takes it: a table of new rows is then read like the first.
+
+        Numbers that are not written plainly are read as text, like categories.
+        """
+        as_text = {column.name for column in self.used if column.kind == "number" and column.notation.as_text}
+        return {column.name: "category" if column.name in as_text else column.kind for column in self.used}
 
     def encode_batch(self, batch: Any, *, absent: str = "refuse", first_row: int = 0) -> tuple[Any, EncodingReport]:
         """The coded rows of a batch, and a report of what had to be decided on the way.
@@ -427,6 +480,7 @@ class Schema:
             labels, present = raw_labels(values, target.name, self.missing_codes, target.classes)
         if target.kind == "text" and labels.dtype.kind != "U":
             labels = np.array([str(v) for v in labels.tolist()])
+        labels = respelled(labels, dict(target.spellings))
         found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []
         unknown = set(found).difference(target.classes)
         if unknown:
@@ -464,14 +518,20 @@ class Schema:
                     f"This schema has version {values['version']!r}; expected {_VERSION}. Upgrade discriminant, or "
                     "learn it anew."
                 )
-            lists = ("levels", "rare_levels")
-            columns = tuple(Column(**{**c, **{name: tuple(c[name]) for name in lists}}) for c in values["columns"])
-            target = values["target"] and Target(**{**values["target"], "classes": tuple(values["target"]["classes"])})
+            columns = tuple(Column(**_tuples(column)) for column in values["columns"])
+            target = values["target"] and Target(**_tuples(values["target"]))
             codes = tuple(values["missing_codes"])
             schema = cls(columns, target, values["missing"], codes, values["width"], values["first"])
-        except (KeyError, TypeError, AttributeError) as error:
+        except InputError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(f"These values are not those of a schema: {error!r}. Use Schema.to_dict().") from error
-        for record in (schema, *columns, *([] if target is None else [target])):
+        for record in (
+            schema,
+            *columns,
+            *(column.notation for column in columns),
+            *([] if target is None else [target]),
+        ):
             check_types(record)
         return schema
 
@@ -501,6 +561,13 @@ class Schema:
         if not np.isfinite(X.data).all():
             raise InputError("The SVMlight rows hold NaN or infinity. Every value must be a finite number.")
         return X, EncodingReport(n_rows=batch.num_rows, extra=extra)
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a column or target as JSON has them, with tuples for lists."""
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    fields["spellings"] = tuple((str(written), str(level)) for written, level in values["spellings"])
+    return fields | ({"notation": Notation.from_dict(values["notation"])} if "notation" in values else {})
 
 
 def arrow_table(batch: Any) -> Any:
@@ -614,7 +681,8 @@ def _coded_number(
     column: Column, values: Any, codes: Sequence[str], report: EncodingReport, first_row: int
 ) -> tuple[Array, Array]:
     """The numbers with the mean in place of missing ones, and which are missing."""
-    numbers = as_floats(column, values, codes)
+    numbers, unread = read_numbers(column, values, codes)
+    report.note_unread(column, unread)
     if np.isfinite(total(numbers)):
         return numbers, np.zeros(numbers.size, dtype=bool)
     missing = np.isnan(numbers)
@@ -641,19 +709,26 @@ def refuse_infinite(name: str, numbers: Array, first_row: int = 0) -> None:
 
 def as_floats(column: Column, values: Any, codes: Sequence[str]) -> Array:
     """An arrow column as numbers, NaN where missing; a view where it can be one."""
+    return read_numbers(column, values, codes)[0]
+
+
+def read_numbers(column: Column, values: Any, codes: Sequence[str]) -> tuple[Array, Mapping[str, int]]:
+    """An arrow column as numbers, NaN where missing, and the texts that could not be read, with their rows."""
     kind = values.type
     if pa.types.is_null(kind):
-        return np.full(len(values), np.nan)
+        return np.full(len(values), np.nan), {}
     if is_text(kind):
-        return _floats_of_text(column, values, codes)
-    if not (is_numeric(kind) or pa.types.is_boolean(kind)):
+        return _numbers_of_text(column, values, codes)
+    if column.kind == "date" and pa.types.is_temporal(kind):
+        return days_of_arrow(values), {}
+    if not (is_numeric(kind) or pa.types.is_boolean(kind)) or column.kind == "date":
         raise _other_type(column, str(kind), [])
     numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     if column.kind == "boolean":
         wrong = ~((numbers == 0) | (numbers == 1) | np.isnan(numbers))
         if wrong.any():
             raise _other_type(column, "numbers other than 0 and 1", np.unique(numbers[wrong])[:3].tolist())
-    return numbers
+    return column.notation.without_sentinels(numbers), {}
 
 
 def is_numeric(kind: Any) -> bool:
@@ -661,27 +736,22 @@ def is_numeric(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _floats_of_text(column: Column, values: Any, codes: Sequence[str]) -> Array:
+def _numbers_of_text(column: Column, values: Any, codes: Sequence[str]) -> tuple[Array, Mapping[str, int]]:
     """Numbers that came as text; the texts are looked at once each."""
     texts, index = distinct_texts(values)
-    boolean = column.kind == "boolean"
-
-    def read(text: str) -> float | None:
-        if boolean and text.casefold() in _BOOLEANS:
-            return _BOOLEANS[text.casefold()]
-        if not boolean and _NUMBER.fullmatch(text):
-            return float(text)
-        return np.nan if text in codes else None
-
-    table = np.array([read(text.strip()) for text in texts] + [np.nan], dtype=object)
-    wrong = [text for text, number in zip(texts, table, strict=False) if number is None]
-    if wrong:
-        raise _other_type(column, "text", wrong)
-    return table.astype(np.float64)[index]
+    if column.kind == "boolean":
+        table = np.array([BOOLEANS.get(text.strip().casefold(), np.nan) for text in texts])
+    else:
+        table = column.notation.read(pa.array(texts, pa.large_string()))
+    missing = np.array([text.strip() in codes for text in texts], dtype=bool)
+    table[missing] = np.nan
+    counts = np.bincount(index, minlength=len(texts))[: len(texts)]
+    unread = {texts[i]: int(counts[i]) for i in np.flatnonzero(np.isnan(table) & ~missing & (counts > 0))}
+    return np.append(column.notation.without_sentinels(table), np.nan)[index], unread
 
 
 def _other_type(column: Column, found: str, examples: list[Any]) -> ColumnError:
-    wanted = {"boolean": "true or false (0 or 1)"}.get(column.kind, "numbers")
+    wanted = {"boolean": "true or false (0 or 1)", "date": "dates or times"}.get(column.kind, "numbers")
     shown = f", for example {quoted(examples, 3)}" if examples else ""
     return ColumnError(
         f"Column {column.name!r} should hold {wanted}, but holds {found}{shown}. Correct the values, or leave those "
@@ -742,7 +812,7 @@ def _positions(column: Column) -> dict[str, int]:
     positions |= {level: place for place, level in enumerate(column.coded_levels)}
     if column.reference is not None:
         positions[column.reference] = REFERENCE_PLACE
-    return positions
+    return positions | {written: positions[level] for written, level in column.spellings if level in positions}
 
 
 def _place_of_other(column: Column) -> int:

@@ -50,7 +50,7 @@ def empty_matrix(n_rows: int, n_columns: int) -> Array:
 
 
 #: What a column can be declared to be.
-DECLARED_KINDS = ("number", "category", "boolean")
+DECLARED_KINDS = ("number", "category", "boolean", "date", "date-dmy", "date-mdy")
 _PARQUET_ROWS = 65536
 
 
@@ -426,7 +426,7 @@ def open_table(
     header: bool | None = None,
     quote: str | None = None,
     decimal: str | None = None,
-    missing: Sequence[str] | None = None,
+    missing_codes: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     on_ragged: str = "refuse",
@@ -444,14 +444,14 @@ def open_table(
     table : str, optional
         Which table of a file that holds several: the sheet of a workbook (by default the first that is not empty), the
         table or view of a database (by default the only one), or an SQL query that begins with SELECT or WITH.
-    delimiter, encoding, header, quote, decimal, missing : optional
+    delimiter, encoding, header, quote, decimal, missing_codes : optional
         How the text is written. What is not given is found out from its first megabyte, see ``table.dialect``.
-        ``missing`` lists what stands for a missing value. They apply to text only; ``header`` also to workbooks,
-        ``encoding`` also to JSON, ``missing`` to all three and to SQLite.
+        ``missing_codes`` lists what stands for a missing value, instead of NA, ``?`` and the like. They apply to text
+        only; ``header`` also to workbooks, ``encoding`` also to JSON, ``missing_codes`` to all three and to SQLite.
     columns : list of str, optional
         Read only these, and the target.
     types : dict, optional
-        What columns are, where it should not be found out: ``"number"``, ``"category"`` or ``"boolean"``.
+        What columns are, where it should not be found out, see `read_training`.
     on_ragged : {"refuse", "skip"}, default="refuse"
         What to do with lines that have another number of values: an error, or leave them out and count them.
 
@@ -476,7 +476,7 @@ def open_table(
     """
     from .dialect import DialectOptions
 
-    dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing)
+    dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing_codes)
     wanted = ColumnOptions(target, columns, {} if types is None else types)
     frame = None if isinstance(source, (str, bytes, os.PathLike)) else as_frame(source)
     if frame is not None:

@@ -16,9 +16,22 @@ import pyarrow as pa
 from ..data.checks import check_choice, check_integer, check_weights, encode_labels
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
-from ..results import Finding, Severity, quoted, shown
-from .dialect import MISSING_CODES, is_number
+from ..results import Finding, Severity, listed, quoted, shown
+from .dialect import MISSING_CODES
+from .notation import PLAIN, Notation
+from .recognition import (
+    MOST_CODES,
+    Reading,
+    best_reading,
+    is_nominal,
+    misspellings,
+    read_texts,
+    reading_of,
+    same_spellings,
+    sentinels,
+)
 from .schema import (
+    BOOLEANS,
     MISSING_PLACE,
     OTHER,
     POLICIES,
@@ -34,6 +47,7 @@ from .schema import (
     missing_texts,
     raw_labels,
     refuse_infinite,
+    respelled,
     total,
     whole_labels,
 )
@@ -42,23 +56,26 @@ from .sources import SvmlightReader, TableReader, check_types, is_text, open_tab
 Array = np.ndarray[Any, Any]
 
 
+#: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
+_MOST_NAMED_CODES = 20
 #: Below this many rows a column may tell the classes apart by chance.
 _FEWEST_ROWS = 20
-_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$", re.IGNORECASE)
-_DATE = re.compile(
-    r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4})"
-    r"([T ]\d{1,2}:\d{2}.*)?"
-)
+_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$|^id(?:[_\W]|$)", re.IGNORECASE)
+
+
+def is_named_id(name: str) -> bool:
+    """Whether a column is called an identifier."""
+    return _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
 
 
 def numbers_are_identifier(name: str, values: Array) -> bool:
-    """Whether whole numbers number the rows: all different, and consecutive or called an id."""
+    """Whether whole numbers tell rows apart: consecutive and all different, or called an id and not just a few."""
     n = values.size
     if n < _FEWEST_ROWS or not np.isfinite(values).all():
         return False
-    consecutive = values.max() - values.min() == n - 1
-    named = _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
-    return bool((consecutive or named) and np.unique(values).size == n)
+    n_different = np.unique(values).size
+    consecutive = n_different == n and values.max() - values.min() == n - 1
+    return bool(consecutive or (is_named_id(name) and n_different > min(_MOST_NAMED_CODES, n - 1)))
 
 
 def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
@@ -85,6 +102,8 @@ _MOSTLY_MISSING = 0.5
 #: Columns are compared on this many rows first, and on all rows only if these do not decide it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
+#: Dates by the kind that they can be declared to be.
+_DATE_KINDS = {"date-dmy": "dmy", "date-mdy": "mdy"}
 #: A level is not rare if it has one row in so many.
 _FREQUENT = 20
 #: So many rare levels of a column are kept by name.
@@ -126,13 +145,15 @@ class LearningOptions:
 class ColumnLearner:
     """Decides about the columns of one table, one after the other.
 
-    ``codes`` are the texts that stand for missing values, ``classes`` the class code of each row, if known.
+    ``codes`` are the texts that stand for missing values, empty for a frame, ``classes`` the class code of each row, if
+    known, ``decimal`` the decimal sign of the table.
     """
 
     data: Any
     codes: Sequence[str]
     options: LearningOptions
     classes: Array | None = None
+    decimal: str = "."
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -140,6 +161,9 @@ class ColumnLearner:
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
         #: By column: how many levels have no coded column of their own, their rows, and of how many levels.
         self._rare_levels: dict[str, tuple[int, int, int]] = {}
+        #: Numbers that were said to stand for missing values.
+        self._missing_numbers = tuple(sorted({float(code) for code in self.codes if is_plain_number(code)}))
+        self._few_numbers: list[str] = []
 
     def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
@@ -159,24 +183,17 @@ class ColumnLearner:
 
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
         unwanted = [name for name in names if name in self.options.drop]
-        kinds = {name: self._kind(name) for name in names if name not in unwanted}
-        dates = [name for name, kind in kinds.items() if kind == "date"]
-        if dates:
-            raise ColumnError(
-                f"Dates or times cannot be weighed as they are: {quoted(dates)}. Leave the columns out with ",
-                Setting("drop"),
-                ", turn them into numbers such as days since a fixed day, or declare them categories with ",
-                Setting("types"),
-                ".",
-            )
-        self._ranges, self._rare_levels = self._number_ranges(kinds), {}
+        self._few_numbers = []
+        found = self._with_ranges({name: self._recognised(name) for name in names if name not in unwanted})
+        self._rare_levels = {}
         columns: dict[str, Column] = {}
-        for name, kind in kinds.items():
-            columns[name] = column = self._category(name) if kind == "category" else self._number(name, kind)
+        for name, bare in found.items():
+            columns[name] = column = self._category(bare) if bare.kind == "category" else self._number(bare)
             share = column.missing / max(self.data.num_rows, 1)
             if column.dropped is None and share > _MOSTLY_MISSING:
                 said = f"Column {name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it was "
                 self._say("warning", "mostly missing", name, f"{said}recorded.")
+        self._tell_few_numbers(columns)
         self._drop_duplicates(columns)
         self._mark_missing(columns)
         self._treat_rare_levels(columns)
@@ -188,57 +205,207 @@ class ColumnLearner:
     def _say(self, severity: Severity, kind: str, name: str, *message: Part) -> None:
         self.findings.append(Finding(severity, kind, name, Message(*message) if len(message) > 1 else str(message[0])))
 
-    def _kind(self, name: str) -> str:
-        """What the column is by declaration, else by its type, else by its values."""
+    def _recognised(self, name: str) -> Column:
+        """The column with what it is and how it reads: by declaration, else by its type, else by its values."""
         kind = self.data[name].type
         if name in self.types:
-            return self.types[name]
+            return self._declared(name, self.types[name])
         if pa.types.is_null(kind):
-            return "empty"
+            return Column(name, "empty")
         if pa.types.is_boolean(kind):
-            return "boolean"
+            return Column(name, "boolean")
         if is_numeric(kind):
-            return "number"
+            return self._few_or_many(name)
         if pa.types.is_temporal(kind):
-            return "date"
+            return self._date(name, kind)
         if not is_text(kind):
             raise ColumnError(
                 f"Column {name!r} holds {kind}: expected numbers, text or true and false. Leave it out with ",
-                Setting("drop"),
+                Setting("drop", [name]),
                 ".",
             )
-        texts, _ = distinct_texts(self.data[name].slice(0, _SAMPLE_ROWS))
+        if pa.types.is_dictionary(kind) and not self.codes:
+            return Column(name, "category")  # a frame's own categories
+        return self._text(name)
+
+    def _declared(self, name: str, declared: str) -> Column:
+        """A column as it is said to be; numbers and dates may still be written in many ways."""
+        kind = "date" if declared in _DATE_KINDS else declared
+        column = Column(name, kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
+        values = self.data[name]
+        if kind == "date" and pa.types.is_temporal(values.type):
+            return replace(column, notation=_native_dates(values.type))
+        if kind == "category" or not is_text(values.type):
+            return column
+        texts, rows = self._written(name)
+        if kind == "boolean":
+            truth = np.array([BOOLEANS.get(text.strip().casefold(), np.nan) for text in texts])
+            reading = reading_of(kind, PLAIN, truth, texts, rows)
+        elif declared in _DATE_KINDS:
+            notation = Notation(date=_DATE_KINDS[declared])  # type: ignore[arg-type]
+            reading = reading_of(kind, notation, notation.read(pa.array(texts, pa.large_string())), texts, rows)
+        else:
+            reading = best_reading(texts, rows, self.decimal, (kind,))
+        if reading is None and texts:
+            wanted = {"boolean": "true and false", "date": "dates or times"}.get(kind, "numbers")
+            raise ColumnError(f"Column {name!r} should hold {wanted}, but holds {quoted(texts, 3)}. Correct its type.")
+        return column if reading is None else self._as_read(column, reading)
+
+    def _few_or_many(self, name: str) -> Column:
+        """A column of numbers, or of the codes of a category."""
+        column = Column(name, "number", notation=Notation(sentinels=self._missing_numbers))
+        first = as_floats(column, self.data[name].slice(0, _VARYING_ROWS), self.codes)
+        if np.unique(first).size > _MOST_NAMED_CODES + 1:  # NaN is one
+            return column
+        values = np.unique(self._values(column))
+        values = values[~np.isnan(values)]
+        if np.any(np.floor(values) != values):
+            return column
+        if is_nominal(name, values.size):
+            self._say_typed("codes", name, f"holds the codes {_numbers(values)} and is taken as a category", "number")
+            return Column(name, "category")
+        if 2 < values.size <= MOST_CODES:
+            self._few_numbers.append(name)
+        return column
+
+    def _date(self, name: str, kind: Any) -> Column:
+        column = Column(name, "date", notation=_native_dates(kind))
+        self._say_dates(column)
+        return column
+
+    def _text(self, name: str) -> Column:
+        """A column of text: numbers, dates, true and false in some notation, or the levels of a category."""
+        texts, rows = self._written(name)
+        reading = read_texts(texts, rows, self.decimal, bool(self.codes))
+        if reading is not None:
+            column = Column(name, reading.kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
+            return self._as_read(column, reading)
+        truths = {text.strip().casefold() for text in texts}
+        if len(truths) > 2 and truths <= set(BOOLEANS) and len({BOOLEANS[text] for text in truths}) == 2:
+            self._say_typed("spellings", name, f"says yes and no in several ways, {quoted(texts)}: read as 0 or 1")
+            return Column(name, "boolean")
+        return Column(name, "category")
+
+    def _written(self, name: str) -> tuple[list[str], list[int]]:
+        """The different texts of a column that do not stand for missing values, and how many rows have each."""
+        texts, index = distinct_texts(self.data[name])
         trimmed = [text.strip() for text in texts]
-        levels = set(trimmed) - missing_texts(trimmed, self.codes)
-        return "date" if levels and all(map(_DATE.fullmatch, levels)) else "category"
+        missing = missing_texts(trimmed, self.codes or MISSING_CODES)
+        counts = np.bincount(index, minlength=len(texts)).tolist()
+        kept = [i for i, text in enumerate(trimmed) if text not in missing and counts[i]]
+        return [texts[i] for i in kept], [counts[i] for i in kept]
+
+    def _as_read(self, column: Column, reading: Reading) -> Column:
+        """The column with its notation, and a word on what was made of its texts."""
+        column = replace(column, notation=replace(reading.notation, sentinels=column.notation.sentinels))
+        text, number = reading.example
+        if column.kind == "date":
+            self._say_dates(column, text, reading.unsure)
+        elif column.kind == "number" and (column.notation.as_text or not (self.codes or reading.unread)):
+            said = f"is read as numbers: {text!r} is {number:.12g}"
+            percent = ", in percent" if column.notation.affix == "%" else ""
+            self._say_typed("notation", column.name, f"{said}{percent}")
+        if reading.unread:
+            count = sum(reading.unread.values())
+            what = "dates" if column.kind == "date" else "numbers"
+            values = f"{count:,} values that are no {what}" if count > 1 else f"one value that is no {what[:-1]}"
+            said = (
+                f"Column {column.name!r}: {values} ({quoted(reading.unread, 3)}) counts as missing. Keep the texts as "
+            )
+            said = said.replace("counts", "count") if count > 1 else said
+            self._say(
+                "warning", "stray words", column.name, f"{said}levels with ", _typed(column.name, "category"), "."
+            )
+        return column
+
+    def _say_dates(self, column: Column, text: str | None = None, unsure: bool = False) -> None:
+        name, order = column.name, column.notation.date
+        counted = (
+            "times and is counted in hours" if order == "time" else "dates and is counted in days since 1970-01-01"
+        )
+        written = {"dmy": f", {text!r} with the day first", "mdy": f", {text!r} with the month first"}.get(
+            str(order), ""
+        )
+        said = f"Column {name!r} holds {counted}{written}. "
+        if unsure:
+            other = "date-mdy" if order == "dmy" else "date-dmy"
+            self._say("warning", "dates", name, f"{said}It may be the other way round: ", _typed(name, other), ".")
+        else:
+            self._say("note", "dates", name, f"{said}Leave it out with ", Setting("drop", [name]), ".")
+
+    def _say_typed(self, kind: str, name: str, said: str, other: str = "category") -> None:
+        """Tell what was made of a column, and how to declare it to be something else."""
+        self._say("note", kind, name, f"Column {name!r} {said}. Otherwise give ", _typed(name, other), ".")
+
+    def _tell_few_numbers(self, columns: dict[str, Column]) -> None:
+        """One line about all columns of a few whole numbers, which may be codes."""
+        names = [name for name in self._few_numbers if columns[name].dropped is None]
+        if names:
+            said = f"Few different whole numbers, taken as numbers: {quoted(names, 8)}. If they are codes, give "
+            self._say("note", "few numbers", names[0], said, _typed(names[0], "category"), ".")
 
     def _dropped(self, column: Column, kind: str, reason: str, severity: Severity = "note") -> Column:
         self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
         return replace(column, dropped=reason)
 
-    def _number_ranges(self, kinds: dict[str, Any]) -> dict[str, _Range]:
-        """The ranges of the columns of numbers; those of long columns are found side by side."""
-        names = [name for name, kind in kinds.items() if kind != "category"]
+    def _with_ranges(self, columns: dict[str, Column]) -> dict[str, Column]:
+        """The columns with the sentinels of their numbers; keeps the ranges, those of long columns side by side."""
+        names = [name for name, column in columns.items() if column.kind != "category"]
         with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
-            ranges = threads.map(lambda name: _range(name, self._values(Column(name, kinds[name]))), names)
-            return dict(zip(names, ranges, strict=True))
+            ranged = list(threads.map(lambda name: self._ranged(columns[name]), names))
+        self._ranges = {column.name: own for column, own in ranged}
+        return columns | {column.name: column for column, _ in ranged}
 
-    def _number(self, name: str, kind: Any) -> Column:
+    def _ranged(self, column: Column) -> tuple[Column, _Range]:
+        values = self._values(column)
+        own = _range(column.name, values)
+        found = sentinels(values, own[1], own[2]) if column.kind == "number" and column.name not in self.types else ()
+        if not found:
+            return column, own
+        column = replace(column, notation=replace(column.notation, sentinels=column.notation.sentinels + found))
+        return column, _range(column.name, self._values(column))
+
+    def _number(self, column: Column) -> Column:
+        name = column.name
         missing, lowest, highest, mean = self._ranges[name]
-        column = Column(name, kind, missing=missing)
+        column = replace(column, missing=missing)
         beside = f" ({missing:,} are missing)" if missing else ""
         if missing == self.data.num_rows:
             return self._dropped(column, "empty", "it holds no value at all")
         if lowest == highest:
             return self._dropped(column, "constant", f"its only value is {lowest:g}{beside}")
-        whole = pa.types.is_integer(self.data[name].type)
-        if name not in self.types and whole and numbers_are_identifier(name, self._values(column)):
-            return self._dropped(column, "identifier", "it numbers the rows")
+        self._say_sentinels(column, lowest, highest)
+        if self._is_identifier(column):
+            reason = "it tells rows apart"
+            self._say_typed("identifier", name, f"is left out: {reason}", "number")
+            return replace(column, dropped=reason)
         if (differing := self._differing(column)) < self._least:
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
         return replace(column, mean=mean)
+
+    def _say_sentinels(self, column: Column, lowest: float, highest: float) -> None:
+        found = [value for value in column.notation.sentinels if value not in self._missing_numbers]
+        if not found:
+            return
+        everything = as_floats(
+            replace(column, notation=replace(column.notation, sentinels=())), self.data[column.name], self.codes
+        )
+        rows = np.count_nonzero(np.isin(everything, found))
+        others = f"the other values, {lowest:g} to {highest:g}"
+        said = f"Column {column.name!r}: {_numbers(found)} stands apart from {others}, and counts as missing in "
+        rows_said = f"{rows:,} rows" if rows > 1 else "one row"
+        self._say(
+            "warning", "sentinel", column.name, f"{said}{rows_said}. Keep it with ", _typed(column.name, "number"), "."
+        )
+
+    def _is_identifier(self, column: Column) -> bool:
+        if column.kind != "number" or column.name in self.types:
+            return False
+        values = self._values(column)
+        values = values[~np.isnan(values)]
+        return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
 
     def _differing(self, column: Column) -> int:
         """In how many rows a column of numbers differs from its most frequent value, or in how many at least."""
@@ -253,7 +420,8 @@ class ColumnLearner:
     def _values(self, column: Column) -> Array:
         return as_floats(column, self.data[column.name], self.codes)
 
-    def _category(self, name: str) -> Column:
+    def _category(self, column: Column) -> Column:
+        name = column.name
         texts, index = distinct_texts(self.data[name])
         if self.codes:  # spaces around levels of text files do not count
             texts = [text.strip() for text in texts]
@@ -264,19 +432,34 @@ class ColumnLearner:
             del counts[text]
         counts = +counts  # without levels that no row has
         n_missing = len(index) - counts.total()
-        column = Column(name, "category", missing=n_missing)
+        column = replace(column, missing=n_missing)
         if not counts:
             return self._dropped(column, "empty", "it holds no value at all")
+        if name not in self.types:
+            column, counts = self._respelled(column, counts)
         if len(counts) == 1 and not n_missing:
             return self._dropped(column, "constant", f"its only value is {next(iter(counts))!r}")
         levels = list(counts)
-        self._say_if_almost_numbers(name, levels)
         if name not in self.types and len(levels) > max(2, _DISTINCT * counts.total()):
             words = np.mean([text.count(" ") for text in levels[:_LOOKED_AT_LEVELS]])
             what = "free text" if words > 4 else "an identifier"
             reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
         return self._with_levels(column, counts)
+
+    def _respelled(self, column: Column, counts: Counter[str]) -> tuple[Column, Counter[str]]:
+        """The column and its counts with one spelling of each level; what may be misspelled is only told."""
+        spellings = same_spellings(counts, BOOLEANS)
+        if spellings:
+            said = f"has levels in several spellings, taken as one: {_pairs(spellings)}"
+            self._say_typed("spellings", column.name, said)
+            column, counts = replace(column, spellings=tuple(spellings.items())), merged(counts, spellings)
+        if slips := misspellings(counts):
+            said = (
+                f"Column {column.name!r} has levels that may be misspelled: {_pairs(slips)}. Correct them in the table."
+            )
+            self._say("note", "misspelled", column.name, said)
+        return column, counts
 
     def _with_levels(self, column: Column, counts: Counter[str]) -> Column:
         """The column with its frequent levels; the others count as ``(other)``, or as the reference if they are few.
@@ -319,19 +502,6 @@ class ColumnLearner:
                 elif n_rare == 1:
                     said = f"one of its {n_levels:,} levels has fewer than {self._least} rows and counts as {where}"
                 self._say("note", "rare levels", name, f"Column {name!r}: {said}.")
-
-    def _say_if_almost_numbers(self, name: str, levels: list[str]) -> None:
-        """Tell of a few words that make a column of numbers a column of text."""
-        levels = levels[:_LOOKED_AT_LEVELS]
-        words = [level for level in levels if not is_number(level)]
-        if name in self.types or not words or len(words) > 0.2 * len(levels) or len(levels) < 5:
-            return
-        thousands = all(is_number(word.replace(",", "").replace(".", "").replace(" ", "")) for word in words)
-        said = f"Column {name!r} is read as text because some values are not numbers: {quoted(words, 3)}. "
-        remedy: tuple[Part, ...] = ("If these mean missing, read the table with ", Setting("missing", words[:3]), ".")
-        if thousands:
-            remedy = ("They may have signs between thousands: write them without.",)
-        self._say("warning", "almost numbers", name, said, *remedy)
 
     @cached_property
     def _sample(self) -> Array:
@@ -402,6 +572,38 @@ class ColumnLearner:
                 self._say("warning", "leak", name, *advice)
 
 
+def is_plain_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _native_dates(kind: Any) -> Notation:
+    """How further values of a column of dates, timestamps or times are written where they come as text."""
+    return Notation(date="time" if pa.types.is_time(kind) or pa.types.is_duration(kind) else "ymd")
+
+
+def _typed(name: str, kind: str) -> Setting:
+    return Setting("types", {name: kind})
+
+
+def _numbers(values: Any) -> str:
+    return listed([f"{value:.12g}" for value in values], 6)
+
+
+def merged(counts: Mapping[str, int], spellings: Mapping[str, str]) -> Counter[str]:
+    """The counts of levels, other spellings with their level."""
+    together: Counter[str] = Counter()
+    for level, count in counts.items():
+        together[spellings.get(level, level)] += count
+    return together
+
+
+def _pairs(spellings: Mapping[str, str]) -> str:
+    return listed([f"{written!r} as {level!r}" for written, level in spellings.items()], 4)
+
+
 #: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
 _Range = tuple[int, float, float, float]
 
@@ -421,9 +623,9 @@ def _range(name: str, values: Array) -> _Range:
 
 
 def learn_target(
-    labels: Array, name: str | None, label: str, n_missing: int = 0
+    labels: Array, name: str | None, label: str, n_missing: int = 0, as_written: bool = False
 ) -> tuple[Target, Array, list[Finding]]:
-    """The target, the class code of each label, and what was found."""
+    """The target, the class code of each label, and what was found; labels may be classes just as they are written."""
     if not labels.size:
         raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
     findings = []
@@ -432,7 +634,9 @@ def learn_target(
         findings.append(Finding("warning", "target missing", name, said))
     if labels.dtype.kind == "f":
         raise _not_classes(np.unique(labels), labels, name)
-    classes, codes = encode_labels(labels, len(labels))
+    spellings, found = ({}, []) if as_written else _class_spellings(labels, name)
+    findings += found
+    classes, codes = encode_labels(respelled(labels, spellings), len(labels))
     if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
         raise _not_classes(classes, labels, name)
     counts = np.bincount(codes, minlength=len(classes))
@@ -445,7 +649,27 @@ def learn_target(
         said = f"Class {shown(single)} of {name!r} has a single row: nothing can be learned or checked from it."
         findings.append(Finding("warning", "single row", name, said))
     kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
-    return Target(name, kind, tuple(classes.tolist())), codes, findings  # type: ignore[arg-type]
+    target = Target(name, kind, tuple(classes.tolist()), tuple(spellings.items()))  # type: ignore[arg-type]
+    return target, codes, findings
+
+
+def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], list[Finding]]:
+    """Other spellings of classes, and what is to be told of them and of classes that may be misspelled."""
+    if labels.dtype.kind != "U":
+        return {}, []
+    written, rows = np.unique(labels, return_counts=True)
+    counts = dict(zip(written.tolist(), rows.tolist(), strict=True))
+    spellings, findings = same_spellings(counts, BOOLEANS), []
+    if len(counts) - len(spellings) < 2:
+        spellings = {}  # they are all that tells the classes apart
+    if spellings:
+        said = f"Target {name!r} has classes in several spellings, taken as one: {_pairs(spellings)}. Keep them "
+        said = f"{said}apart with "
+        findings.append(Finding("warning", "spellings", name, Message(said, _typed(str(name), "category"), ".")))
+    if slips := misspellings(merged(counts, spellings)):
+        said = f"Target {name!r} has classes that may be misspelled: {_pairs(slips)}. Correct them in the table."
+        findings.append(Finding("warning", "misspelled", name, said))
+    return spellings, findings
 
 
 def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
@@ -521,7 +745,9 @@ def read_training(
     drop : list of str, default=()
         Columns to leave out.
     types : dict, optional
-        What columns are: ``"number"``, ``"category"`` or ``"boolean"``.
+        What columns are, where it should not be found out: ``"number"``, ``"category"``, ``"boolean"``, ``"date"``, or
+        ``"date-dmy"`` and ``"date-mdy"`` for dates with the day or the month first. A declared column is taken as it
+        is: no number in it is a sentinel, and no level another spelling.
     weights, groups : str, optional
         Columns of row weights, and of groups that belong together in validation.
     max_levels : int, default=50
@@ -586,8 +812,9 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     findings: list[Finding] = []
     n_missing = n_rows - rows.size
     while True:
-        learned, classes, found = learn_target(labels, target, table.label, n_missing)
-        learner = ColumnLearner(data, codes, options, classes)
+        learned, classes, found = learn_target(labels, target, table.label, n_missing, target in options.types)
+        decimal = "." if table.dialect is None else table.dialect.decimal
+        learner = ColumnLearner(data, codes, options, classes, decimal)
         columns = learner.learn([name for name in data.column_names if name not in roles])
         matters = options.missing != "indicator"
         gaps = [column for column in columns if matters and column.dropped is None and column.missing]

@@ -69,16 +69,21 @@ def inputs_of_schema(schema: Any) -> tuple[Input, ...]:
 
 def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
     """The coded columns of one raw column, in the order of ``column.outputs``."""
+    if column.kind == "date" or column.notation.as_text or column.notation.sentinels:
+        raise ParameterError(
+            f"Column {column.name!r} is a date, or a number written as text or with codes for missing values, which is "
+            "not exported. Write it as plain numbers in the table, and fit the model anew."
+        )
     complete = schema.missing != "indicator"
-    levels = column.levels + column.rare_levels
+    levels = column.written(*column.levels, *column.rare_levels)
     codes = tuple(code for code in schema.missing_codes if code not in levels)
     none, marked = (None, None) if complete else (0.0, 1.0)
     if column.kind == "category":
         for level in column.levels:
             if level != column.reference:
-                yield Input(column.name, "level", (level,), none, codes)
+                yield Input(column.name, "level", column.written(level), none, codes)
         if column.other_column:
-            yield Input(column.name, "other", column.levels, none, codes)
+            yield Input(column.name, "other", column.written(*column.levels), none, codes)
     else:
         kind: Any = "truth" if column.kind == "boolean" else "number"
         yield Input(column.name, kind, (), None if complete else column.mean, codes)
