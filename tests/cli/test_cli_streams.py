@@ -89,7 +89,7 @@ def test_an_interruption_has_its_exit_code_and_leaves_nothing_behind(titanic_mod
         out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out == b""
-    assert err.decode().strip() == "Interrupted. Files are as they were before."
+    assert err.decode().strip() == "Interrupted. No file was left half written."
     assert list(tmp_path.iterdir()) == [spool]
     assert list(spool.iterdir()) == []
 

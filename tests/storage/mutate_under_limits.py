@@ -6,6 +6,7 @@ lies behind them. It writes how many files loaded, how many answered, and how ma
 an answer or an error of this package.
 """
 
+import copy
 import io
 import json
 import re
@@ -78,13 +79,13 @@ def change_document(rng, content, where=None):
         if how == 0:
             del node[key]
         elif how in (1, 2):
-            node[key] = VALUES[rng.integers(len(VALUES))]
+            node[key] = copy.deepcopy(VALUES[rng.integers(len(VALUES))])
         elif how == 3:
-            node[key] = json.loads(json.dumps(found[rng.integers(len(found))]))
+            node[key] = copy.deepcopy(found[rng.integers(len(found))])
         elif isinstance(node, dict):
             node[["predict", "rule_", "object", "coef_"][rng.integers(4)]] = node.pop(key)
         else:
-            node.append(node[key])
+            node.append(copy.deepcopy(node[key]))
     return sealed(parts, document)
 
 

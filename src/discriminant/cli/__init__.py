@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ..files import abandon
 from .compare import compare
 from .demo import demo
 from .describe import describe
@@ -23,6 +24,7 @@ from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
+from .signals import Ended, end_on_signals, exit_code
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -36,8 +38,8 @@ A first look, the best model, a model file, and decisions on new rows:
 Without data at hand: discriminant demo
 
 Exit codes: 0 done; 1 the data, a parameter or a file cannot be used, and the message says why; 2 the command was
-written wrongly; 3 an error of discriminant itself; 130 interrupted. Results go to standard output, everything else to
-standard error.
+written wrongly; 3 an error of discriminant itself; 130 interrupted, 143 terminated. Results go to standard
+output, everything else to standard error.
 """
 
 app = application(
@@ -76,9 +78,13 @@ def main() -> None:
     # the libraries, and most of the time of ending.
     gc.set_threshold(100_000, 20, 100)
     sys.setswitchinterval(0.0005)  # what is loaded beside the reading of a table must not hold it up
+    end_on_signals()
     try:
         app(prog_name="discriminant")
+    except Ended as error:  # before the command began
+        sys.exit(exit_code(error))
     finally:
+        abandon()
         gc.freeze()
 
 

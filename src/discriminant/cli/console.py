@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ import typer
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
 from ..results import jsonable
+from .signals import Ended, exit_code
 
-REFUSED, OWN_ERROR, INTERRUPTED = 1, 3, 130
+REFUSED, OWN_ERROR = 1, 3
 
 #: Options that have another name than the parameter of the package they stand for.
 _RENAMED = {"on_ragged": "ragged", "cv": "folds", "names": "name", "colours": "colour"}
@@ -116,9 +117,10 @@ def running(debug: bool, options: frozenset[str] = frozenset()) -> Iterator[None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         run.tell_warnings()
         raise
-    except KeyboardInterrupt:
-        say("Interrupted. Files are as they were before.")
-        raise typer.Exit(INTERRUPTED) from None
+    except (KeyboardInterrupt, Ended) as error:
+        with suppress(OSError):  # the terminal may be gone
+            say("Interrupted. No file was left half written.")
+        raise typer.Exit(exit_code(error)) from None
     except BrokenPipeError:
         _give_up_output()
         raise typer.Exit(0) from None

@@ -17,13 +17,14 @@ import tempfile
 import weakref
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from ..errors import DiscriminantError, InputError, Message
+from ..files import working_folder
 from ..results import Finding, quoted, suggestion
 
 #: The dialect is found in this much of the text,
@@ -276,20 +277,20 @@ def spooled(
     write: Callable[[Any], None], label: str, origin: InputFile | None = None, known: str | None = None
 ) -> InputFile:
     """A temporary file that ``write`` fills; it is removed when nobody needs it any more."""
-    handle, name = tempfile.mkstemp(prefix="discriminant-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        source = InputFile(Path(name), label, origin, known)
-    except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    with ExitStack() as stack:
+        path = stack.enter_context(working_folder(Path(tempfile.gettempdir()))) / "spooled"
+        try:
+            with open(path, "wb") as file:
+                write(file)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
             raise InputError(
                 f"There is no room for a temporary copy of {label} in {tempfile.gettempdir()}: {error.strerror}. Free "
                 "some space there, or name another folder in the environment variable TMPDIR."
             ) from error
-        raise
-    weakref.finalize(source, os.unlink, name)
+        source = InputFile(path, label, origin, known)
+        weakref.finalize(source, stack.pop_all().close)
     return source
 
 

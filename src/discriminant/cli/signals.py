@@ -1,0 +1,60 @@
+"""Signals that end a command: it cleans up behind itself, whatever it is doing when one comes.
+
+The signal becomes an exception in the main thread, as an interruption does in any Python program. That takes as long
+as the main thread is in a library's code or waits for its workers; a thread that does nothing else sees the signal at
+once, and ends the process when it is still there a little later.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+from ..files import abandon, is_moving
+
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+#: Seconds in which a command has to end by itself.
+_GRACE = 3.0
+
+
+class Ended(BaseException):
+    """A signal asked for the end of the command."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code of a command that was interrupted: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
+    return 128 + getattr(error, "number", signal.SIGINT)
+
+
+def end_on_signals() -> None:
+    """From here on signals that end the process clean up first; those that are ignored (``nohup``) stay so."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    threading.Thread(target=_end_later, args=(reading,), daemon=True).start()
+
+
+def _end(number: int, _: Any) -> None:
+    for other in _ENDING:  # one is enough: cleaning up is not interrupted
+        signal.signal(other, signal.SIG_IGN)
+    if not is_moving():
+        raise Ended(number)
+
+
+def _end_later(reading: int) -> None:
+    number = os.read(reading, 1)[0]
+    while number not in _ENDING:
+        number = os.read(reading, 1)[0]
+    time.sleep(_GRACE)
+    abandon()
+    os._exit(128 + number)
