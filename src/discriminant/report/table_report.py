@@ -220,8 +220,8 @@ def _question(data: ReportData) -> str:
         return f"The question is how well {data.target} ({classes}) is predicted."
     columns, n_rows = several(len(data.rows.names), "column"), count(len(data.rows.y))
     if data.comparison is None:
-        n_rows = count(data.evaluation.n_rows)
-        return f"The question is how well {data.winner} predicts {data.target} ({classes}) of {n_rows} rows from {columns}."
+        n_rows, asked = count(data.evaluation.n_rows), f"The question is how well {data.winner} predicts {data.target}"
+        return f"{asked} ({classes}) of {n_rows} rows from {columns}."
     return f"The question is whether {data.target} ({classes}) can be predicted from {columns}, given {n_rows} rows."
 
 
