@@ -1,5 +1,6 @@
 """describe, fit and compare: what they show is what the package says, in text and in JSON alike."""
 
+import html
 import json
 from importlib import import_module
 
@@ -88,6 +89,29 @@ def test_describe_warns_of_what_is_wrong_with_a_table(run, titanic):
         assert words in found.out
 
 
+def test_describe_and_the_report_warn_of_collinear_columns_and_rare_classes(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3)).round(3)
+    rows = [[a, b, round(a + b, 3), round(c, 3), "no" if i % 20 else "yes"] for i, (a, b, c) in enumerate(X.tolist())]
+    table = write_rows(tmp_path / "t.csv", [["a", "b", "total", "c", "y"], *rows])
+    told = ("which add nothing: 'total' = 'a' + 'b'. Leave them out", "'yes' has 5.0 % of the rows")
+    found = run("describe", table, "-t", "y").out
+    run("compare", table, "-t", "y", "--models", "logistic", "--folds", 2, "--report", tmp_path / "r.html")
+    page = html.unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+    for words in told:
+        assert words in found.partition("What to beware of")[2]
+        assert words in page
+    run("fit", table, "-t", "y", "-o", tmp_path / "m.dsc")
+    explained = run("explain", tmp_path / "m.dsc")
+    assert next(line.split() for line in explained.out.splitlines() if line.startswith("total")) == [
+        "total",
+        *"-------",
+    ]
+    assert "aliased, left out: 'total' = 'a' + 'b'" in explained.out
+    run("evaluate", tmp_path / "m.dsc", table, "--report", tmp_path / "e.html")
+    report = (tmp_path / "e.html").read_text(encoding="utf-8")
+    assert "\N{MINUS SIGN}∞" not in report.partition("<body>")[2].partition("<script")[0]
+
+
 def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch):
     describe = import_module("discriminant.cli.describe")
     monkeypatch.setattr(describe, "_MOST_VALUES", 10)
@@ -129,7 +153,7 @@ def test_every_model_is_fitted_stored_used_and_explained(run, titanic, new_passe
     np.testing.assert_array_equal(predicted, load(path).predict(training.rows))
     assert run("explain", path).out
     assert run("explain", path, new_passengers, "--row", 3).out.startswith("Prediction: ")
-    assert "Always saying 0" in run("evaluate", path, new_passengers).out
+    assert "always saying 0" in run("evaluate", path, new_passengers).out
 
 
 def test_fit_keeps_what_the_model_was_fitted_to(titanic_model, titanic):

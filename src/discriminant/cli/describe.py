@@ -9,7 +9,7 @@ from ..errors import DiscriminantError
 from ..results import number, percent
 from . import options
 from .console import Page, shortened, show, told
-from .options import Labelled, TrainingOptions, command
+from .options import Labelled, TrainingOptions, command, told_findings
 
 #: Separability is decided pair by pair up to this many values and pairs.
 _MOST_VALUES, _MOST_PAIRS = 5_000_000, 45
@@ -49,10 +49,17 @@ def described(labelled: Labelled) -> dict[str, Any]:
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
         "table_columns": [{**asdict(column), "shown_mean": column.mean_words} for column in training.schema.columns],
-        "findings": labelled.findings,
+        "findings": told_findings([*training.findings, *_collinearity(labelled)]),
         "distances": _distances(labelled),
         "separability": _separability(labelled),
     }
+
+
+def _collinearity(labelled: Labelled) -> list[Any]:
+    from ..moments.collinearity import collinearity_findings
+
+    training = labelled.training
+    return [] if training.schema.sparse else collinearity_findings(training.X, training.schema.names, training.weights)
 
 
 def _distances(labelled: Labelled) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
@@ -22,6 +22,7 @@ from ..errors import ParameterError
 from .console import running, say, told
 
 if TYPE_CHECKING:
+    from ..results import Finding
     from ..tables import TableReader, TrainingTable
 
 #: Large blocks: between two of them a thread has to wait for its turn.
@@ -332,13 +333,18 @@ class Labelled:
     @property
     def findings(self) -> list[dict[str, Any]]:
         """What is worth knowing about the table, the grave things first."""
-        ordered = sorted(self.training.findings, key=lambda finding: finding.severity != "warning")
-        return [{**finding.to_dict(), "message": told(finding.message)} for finding in ordered]
+        return told_findings(self.training.findings)
 
     def tell_findings(self) -> None:
         """The same on standard error."""
         for finding in self.findings:
             say(f"Note: {finding['message']}")
+
+
+def told_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Findings as plain values in the words of this command, the grave ones first."""
+    ordered = sorted(findings, key=lambda finding: finding.severity != "warning")
+    return [{**finding.to_dict(), "message": told(finding.message)} for finding in ordered]
 
 
 def _file_hash(data: str, unwanted: Event) -> str | None:

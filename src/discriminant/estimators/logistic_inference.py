@@ -27,6 +27,7 @@ from ..inference.likelihood import (
     penalised_covariance,
     sandwich_covariance,
 )
+from ..moments.collinearity import collinearity
 from ..objective import NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, number, p_value, percent, plain, shown
 from .base import PosteriorClassifier
@@ -398,7 +399,9 @@ class LogisticInference(PosteriorClassifier):
             whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
         notes = [note]
         if self.aliased_:
-            notes.append(f"aliased, left out: {self._columns(self.aliased_)}")
+            found = collinearity(objective.data.rows, self._column_names(), objective.data.weight)
+            aliased = [found.equations.get(j, self._columns([j])) for j in self.aliased_]
+            notes.append(f"aliased, left out: {'; '.join(aliased)}")
         if self.separation_ is not None:
             notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
         remaining = self._remaining

@@ -159,10 +159,9 @@ class Coefficient:
 
 def coefficient(outcome: Any, term: str, estimate: float, std_error: float, level: float) -> Coefficient:
     """The Wald test and interval of one estimate."""
-    finite = bool(np.isfinite(estimate))
-    z = estimate / std_error if finite and std_error > 0 else np.nan
+    z = estimate / std_error if np.isfinite(estimate) and std_error > 0 else np.nan
     reach = float(norm.ppf(0.5 + level / 2)) * std_error
-    low, high = (estimate - reach, estimate + reach) if finite else (-np.inf, np.inf)
+    low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - reach, estimate + reach)
     with np.errstate(over="ignore"):
         odds = float(np.exp(estimate))
     return Coefficient(outcome, term, estimate, std_error, z, float(2 * norm.sf(abs(z))), low, high, odds)

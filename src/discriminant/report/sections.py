@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import LabelledRows, as_rows
-from ..engine import reduce
+from ..data.rows import as_rows
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import Roc, Rocs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
-from ..moments.statistic import ClassMoments
-from ..results import count, p_value, percent
+from ..moments.collinearity import collinearity_findings, column_moments
+from ..results import Finding, count, p_value, percent
+from ..tables.training import imbalance_findings
 from ..validation.comparison import BASELINE, Comparison
 from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
 
@@ -93,7 +93,6 @@ def data_section(data: ReportData) -> dict[str, Any]:
     """What the section on the data shows."""
     rows = data.rows
     lines = [] if rows is None else _columns(rows)
-    findings = () if rows is None else sorted(rows.findings, key=lambda found: found.severity != "warning")
     return {
         "n_rows": count(data.evaluation.n_rows if rows is None else len(rows.y)),
         "n_dropped": 0 if rows is None else rows.n_dropped,
@@ -102,11 +101,20 @@ def data_section(data: ReportData) -> dict[str, Any]:
         "classes": class_lines(data),
         "columns": lines[:SHOWN_COLUMNS],
         "more_columns": lines[SHOWN_COLUMNS:],
-        "findings": findings,
+        "findings": [] if rows is None else _findings(data, rows),
         "known": rows is not None,
-        "checked": rows is not None and rows.schema is not None,
+        "checked": rows is not None and data.comparison is not None,
         "in_words": any(line["words"] for line in lines),
     }
+
+
+def _findings(data: ReportData, rows: TrainingRows) -> list[Finding]:
+    """What to beware of in the rows that models were compared on, the grave things first."""
+    if data.comparison is None:
+        return []
+    own = () if rows.schema is not None else imbalance_findings(data.classes, data.class_rows)
+    findings = [*rows.findings, *own, *collinearity_findings(rows.X, rows.names, rows.weights)]
+    return sorted(findings, key=lambda found: found.severity != "warning")
 
 
 def class_lines(data: ReportData) -> list[dict[str, Any]]:
@@ -123,10 +131,10 @@ def _columns(rows: TrainingRows) -> list[dict[str, str]]:
     """What is known about each column: in words where a schema tells, else its mean and standard deviation."""
     if rows.schema is not None and rows.schema.columns:
         return [_described(column) for column in rows.schema.columns]
-    means, deviations = column_moments(rows)
+    means, variances = column_moments(as_rows(rows.X), rows.weights)
     return [
         {"name": name, "words": "", "mean": significant(mean), "deviation": significant(deviation)}
-        for name, mean, deviation in zip(rows.names, means.tolist(), deviations.tolist(), strict=True)
+        for name, mean, deviation in zip(rows.names, means.tolist(), np.sqrt(variances).tolist(), strict=True)
     ]
 
 
@@ -136,14 +144,6 @@ def _described(column: Any) -> dict[str, str]:
         words = column.missing_words or f"mean {significant(column.mean)}"
     kind = {"boolean": "0 or 1"}.get(column.kind, column.kind)
     return {"name": column.name, "kind": kind, "missing": count(column.missing), "words": words}
-
-
-def column_moments(rows: TrainingRows) -> tuple[Array, Array]:
-    """The mean and the standard deviation of each column of numbers."""
-    numbers = as_rows(rows.X)
-    together = LabelledRows(numbers, np.array([0]), np.zeros(numbers.n_rows, dtype=np.int32), rows.weights)
-    found = reduce(together, ClassMoments(1, numbers.n_columns, grain="diagonal"))
-    return found.mean[0], np.sqrt(found.scatter[0] / found.weight[0])
 
 
 def models_section(data: ReportData) -> dict[str, Any]:
@@ -234,7 +234,9 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
     rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
     names = None if rows is None else rows.names
     table = data.coefficients or coefficient_table(model, names, data.evaluation.level)
-    unit = np.full(n_columns, np.nan) if rows is None or table.has_errors else column_moments(rows)[1]
+    unit = np.full(n_columns, np.nan)
+    if rows is not None and not table.has_errors:
+        unit = np.sqrt(column_moments(as_rows(rows.X), rows.weights)[1])
     effects = [row for row in table.rows if row.term != INTERCEPT]
     ranked = sorted(zip(effects, cycle(unit.tolist()), strict=False), key=lambda pair: -_size(*pair))
     return {

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..data.checks import check_choice, check_integer, check_weights, encode_labels
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
-from ..results import Finding, Severity, listed, quoted, shown
+from ..results import Finding, Severity, listed, percent, quoted, shown
 from .dialect import MISSING_CODES
 from .notation import PLAIN, Notation
 from .recognition import (
@@ -116,6 +116,8 @@ _THREADS = 2
 #: More classes than this, with few rows each, are not classes.
 _MOST_CLASSES = 20
 _FEWEST_ROWS_PER_CLASS = 5
+#: A class is rare if it has less than this part of an equal share of the rows.
+_RARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -648,6 +650,7 @@ def learn_target(
     for single in classes[counts == 1]:
         said = f"Class {shown(single)} of {name!r} has a single row: nothing can be learned or checked from it."
         findings.append(Finding("warning", "single row", name, said))
+    findings += imbalance_findings(classes.tolist(), counts)
     kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
     target = Target(name, kind, tuple(classes.tolist()), tuple(spellings.items()))  # type: ignore[arg-type]
     return target, codes, findings
@@ -670,6 +673,20 @@ def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], l
         said = f"Target {name!r} has classes that may be misspelled: {_pairs(slips)}. Correct them in the table."
         findings.append(Finding("warning", "misspelled", name, said))
     return spellings, findings
+
+
+def imbalance_findings(classes: Sequence[Any], counts: Any) -> list[Finding]:
+    """A warning where a class has less than a fifth of the rows that it would have if all had equally many."""
+    shares = np.asarray(counts, dtype=np.float64) / np.sum(counts)
+    k, most = int(np.argmin(shares)), int(np.argmax(shares))
+    if shares[k] >= _RARE / len(shares):
+        return []
+    said = (
+        f"Classes are of very unequal size: {shown(classes[k])} has {percent(shares[k])} of the rows, "
+        f"{shown(classes[most])} {percent(shares[most])}. Accuracy hardly sees a rare class: look at its recall, or "
+        "give costs that say what missing it costs."
+    )
+    return [Finding("warning", "imbalance", None, said)]
 
 
 def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
