@@ -17,11 +17,14 @@ from sklearn.metrics import cohen_kappa_score
 
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.evaluation.confusion import ConfusionMatrix
+from discriminant.evaluation.intervals import wilson_interval
 from discriminant.raster import area_adjusted_accuracy, assess_map, class_pixels, map_accuracy, open_areas, open_image
 from discriminant.raster.figures import area_estimates
 from helpers import REFERENCE, assert_reference, reference
 
 HECTARES = 0.09
+#: Standard errors that a published 95 % interval reaches to either side.
+Z = 1.959964
 #: Rows reference, columns map: nothing in it is symmetric.
 REFERENCE_BY_MAP = np.array([[50, 9, 1], [4, 30, 6], [0, 2, 20]])
 NAMES = ["forest", "sand", "water"]
@@ -44,13 +47,13 @@ def test_the_published_example_to_the_printed_digits(olofsson):
     figures, counts, areas = olofsson
     found = area_adjusted_accuracy(counts, areas)
     assert_reference(found.overall_accuracy, figures, "overall_accuracy")
-    assert_reference(found.halfwidth("overall_accuracy"), figures, "overall_halfwidth")
+    assert_reference(Z * found.overall_accuracy_se, figures, "overall_halfwidth")
     assert_reference(found.users_accuracy, figures, "users_accuracy")
-    assert_reference(found.halfwidth("users_accuracy"), figures, "users_halfwidth")
+    assert_reference(Z * found.users_accuracy_se, figures, "users_halfwidth")
     assert_reference(found.producers_accuracy, figures, "producers_accuracy")
-    assert_reference(found.halfwidth("producers_accuracy"), figures, "producers_halfwidth")
+    assert_reference(Z * found.producers_accuracy_se, figures, "producers_halfwidth")
     assert_reference(found.area, figures, "area_ha")
-    assert_reference(found.halfwidth("area"), figures, "area_halfwidth_ha")
+    assert_reference(Z * found.area_se, figures, "area_halfwidth_ha")
     assert found.notes == ()
     assert_allclose(found.proportions.sum(), 1)
     assert_allclose(found.area.sum(), areas.sum())
@@ -93,7 +96,7 @@ def test_a_class_missing_from_the_map_has_an_area_and_no_users_accuracy(olofsson
     assert np.isnan(found.users_accuracy_se[1])
     assert found.producers_accuracy[1] == 0
     assert_allclose(found.overall_accuracy, (weights * share[[0, 1, 2], [0, 2, 3]]).sum())
-    assert found.notes == ("2 is not on the map: it has no user's accuracy.",)
+    assert found.notes == ("2 is not on the map: there is no user's accuracy.",)
     assert found.to_dict()["users_accuracy"]["2"] is None
 
 
@@ -106,9 +109,10 @@ def test_a_class_missing_from_the_reference_has_no_producers_accuracy(olofsson):
     assert found.users_accuracy[missing] == 0
     assert found.area[missing] == 0
     assert_allclose(found.area.sum(), areas.sum())
-    assert found.notes == ("2 is not in the reference: it has no producer's accuracy.",)
-    line = next(line for line in str(found).splitlines() if line.startswith("2 "))
-    assert line.split() == ["2", "0.0", "±", "0.0", "%", "-", "0.0", "±", "0.0", "13,500.0"]
+    assert found.notes == ("2 is not in the reference: there is no producer's accuracy.",)
+    first, second, _ = (line.split() for line in str(found).splitlines() if line.startswith("2 "))
+    assert first[:7] == ["2", "0.0", "%", "(0.0", "to", "16.1)", "-"]
+    assert (second[1], second[-1]) == ("0.0", "13,500.0")
 
 
 def test_orientation_of_counts_as_they_are():
@@ -126,7 +130,11 @@ def test_orientation_of_counts_as_they_are():
     assert_allclose(told["users_accuracy"]["forest"], 50 / 54)
     lines = str(found).splitlines()
     assert lines[0].startswith("rows = reference, columns = map")
-    assert lines[2].split() == ["forest", "50", "9", "1", "60", "83.3", "%"]
+    negatives = REFERENCE_BY_MAP[1:].sum()
+    assert_allclose(found.specificity[0], 1 - REFERENCE_BY_MAP[1:, 0].sum() / negatives)
+    assert_allclose(told["specificity"]["forest"], found.specificity[0])
+    assert_allclose(found.to_frame("pandas")["specificity"], found.specificity)
+    assert lines[2].split() == ["forest", "50", "9", "1", "60", "83.3", "%", "93.5", "%"]
     assert lines[-2].split()[1] == "92.6"
 
 
@@ -153,7 +161,11 @@ def test_orientation_of_area_adjusted_estimates():
         assert_allclose(found.to_frame()["producers_accuracy"], found.producers_accuracy)
         forest = next(line for line in str(found).splitlines() if line.startswith("forest"))
         assert forest.split()[1] == f"{100 * found.users_accuracy[0]:.1f}"
-        assert forest.split()[5] == f"{100 * found.producers_accuracy[0]:.1f}"
+        assert forest.split()[6] == f"{100 * found.producers_accuracy[0]:.1f}"
+        assert_allclose(found.to_frame()["specificity"], found.specificity)
+        outside = np.delete(proportions, 0, axis=1)
+        assert_allclose(found.specificity[0], 1 - outside[0].sum() / outside.sum())
+        assert_allclose(told["specificity"]["forest"], found.specificity[0])
 
 
 counts_of_pixels = st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=3, max_size=3).filter(
@@ -206,27 +218,111 @@ def test_rejected_pixels_are_a_stratum_and_no_class():
     assert "rejected" in str(accuracy)
 
 
+MEASURES = ("users_accuracy", "producers_accuracy", "specificity", "area")
+
+
 def test_intervals_end_where_the_measure_does(olofsson):
     _, counts, areas = olofsson
     found = area_adjusted_accuracy(counts, areas, level=0.9)
     low, high = found.interval("overall_accuracy")
-    assert_allclose(high - found.overall_accuracy, 1.6448536 * found.overall_accuracy_se, rtol=1e-6)
     assert low < found.overall_accuracy < high < 1
-    assert found.interval("producers_accuracy", 2).high == 1
+    assert high - low == pytest.approx(2 * 1.645 * found.overall_accuracy_se, rel=0.05)
+    assert found.interval("producers_accuracy", 2).high < 1
     assert 0 < found.interval("area", 1).low < found.area[0]
     with pytest.raises(ParameterError, match="'users'"):
-        found.halfwidth("users")
+        found.interval("users")
     with pytest.raises(ParameterError, match="1, 2, 3, 4"):
         found.interval("area", 9)
 
 
-def test_one_sampled_pixel_has_no_standard_error():
+def test_users_accuracy_has_the_interval_of_its_stratum(olofsson):
+    _, counts, areas = olofsson
+    found = area_adjusted_accuracy(counts, areas)
+    for k, n in enumerate(counts.sum(axis=1)):
+        expected = wilson_interval(counts[k, k] / n, n)
+        assert_allclose([*found.interval("users_accuracy", k + 1)], [*expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 1000])
+def test_estimates_at_the_end_of_their_range_have_intervals(n):
+    """A sample without an error says how few there may be, not that there is none."""
+    found = area_adjusted_accuracy(np.diag([n, n, n]), [50, 30, 20], ["a", "b", "c"])
+    reach = 3.84 / (n + 3.84)  # of Wilson's interval of n in n
+    low, high = found.interval("overall_accuracy")
+    assert (found.overall_accuracy, high) == (1, 1)
+    assert_allclose(1 - low, reach * np.sqrt(0.5**2 + 0.3**2 + 0.2**2), rtol=1e-3)
+    for measure in MEASURES[:3]:
+        for label in found.classes:
+            low, high = found.interval(measure, label)
+            assert 0 < low < 1 == high
+    assert "± 0.0" not in str(found)
+    assert f"100.0 % ({100 * found.interval('users_accuracy', 'a').low:.1f} to 100.0)" in str(found)
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["overall_accuracy_low"] < 1
+    assert told["producers_accuracy_low"]["b"] < 1
+    frame = found.to_frame()
+    assert (frame["specificity_low"] < 1).all()
+    assert (frame["area_low"] < frame["area"]).all()
+    assert (frame["area"] < frame["area_high"]).all()
+
+
+def coverage(shares, weights, sizes, replications, seed=0):
+    """How often intervals hold the truth: the overall accuracy, and each measure averaged over the classes."""
+    rng, K = np.random.default_rng(seed), len(shares)
+    areas = 100 * np.asarray(weights)
+    truth = area_adjusted_accuracy(1e9 * shares, areas)
+    held, defined = dict.fromkeys(("overall_accuracy", *MEASURES), 0), dict.fromkeys(MEASURES, 0)
+    for _ in range(replications):
+        counts = np.stack([rng.multinomial(size, row) for size, row in zip(sizes, shares, strict=True)])
+        found = area_adjusted_accuracy(counts, areas)
+        held["overall_accuracy"] += truth.overall_accuracy in found.interval("overall_accuracy")
+        for measure in MEASURES:
+            for k in range(K):
+                interval = found.interval(measure, k + 1)
+                defined[measure] += not np.isnan(interval.low)
+                held[measure] += getattr(truth, measure)[k] in interval
+    return {name: n / defined.get(name, replications) for name, n in held.items()}
+
+
+OLOFSSON = np.array([[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shares", "weights", "sizes"),
+    [
+        (OLOFSSON / OLOFSSON.sum(axis=1, keepdims=True), [0.02, 0.015, 0.32, 0.645], [75, 75, 165, 325]),
+        (OLOFSSON / OLOFSSON.sum(axis=1, keepdims=True), [0.02, 0.015, 0.32, 0.645], [25, 25, 55, 108]),
+        (np.full((3, 3), 0.05) + 0.85 * np.eye(3), [0.1, 0.2, 0.7], [50, 50, 50]),
+        (np.full((3, 3), 0.1) + 0.7 * np.eye(3), [0.1, 0.2, 0.7], [30, 30, 30]),
+        (np.full((4, 4), 0.005) + 0.98 * np.eye(4), [0.02, 0.015, 0.32, 0.645], [100] * 4),
+    ],
+    ids=["Olofsson", "a third of the sample", "nine of ten", "eight of ten", "nearly all"],
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(shares, weights, sizes):
+    found = coverage(np.asarray(shares), weights, sizes, 1000)
+    assert all(share > 0.92 for share in found.values()), found
+    assert 0.93 < np.mean(list(found.values())) < 0.985, found
+
+
+def test_one_sampled_pixel_has_no_standard_error_but_an_interval():
     found = area_adjusted_accuracy([[1, 0], [3, 20]], [10, 90])
     assert np.isnan(found.overall_accuracy_se)
     assert_allclose(found.overall_accuracy, 0.1 + 0.9 * 20 / 23)
     assert found.notes == ("1 has one sampled pixel: standard errors need at least two.",)
-    assert np.isnan(found.interval("overall_accuracy").low)
+    low, high = found.interval("overall_accuracy")
+    assert 0.5 < low < found.overall_accuracy < high < 1
     assert found.to_dict()["overall_accuracy_se"] is None
+
+
+def test_many_classes_are_told_in_few_lines():
+    labels = np.arange(300)
+    accuracy = map_accuracy(labels[:200].repeat(2), labels[:200].repeat(2), classes=labels)
+    assert len(str(accuracy).splitlines()) < 60
+    found = area_adjusted_accuracy(accuracy, dict(enumerate([5.0] * 200)))
+    assert len(found.notes) == 2
+    assert found.notes[0].startswith("200, 201, 202, 203, 204 and 95 more are not on the map")
+    assert len(str(found).splitlines()) < 100
 
 
 @pytest.mark.parametrize(
@@ -254,7 +350,9 @@ def test_areas_are_drawn_with_their_intervals(olofsson):
     on_map, estimated = area_estimates(found, "ha").data
     assert_allclose(on_map.x, areas)
     assert_allclose(estimated.x, found.area)
-    assert_allclose(estimated.error_x.array, found.halfwidth("area"))
+    ends = np.array([[*found.interval("area", label)] for label in found.classes])
+    assert_allclose(found.area - estimated.error_x.arrayminus, ends[:, 0])
+    assert_allclose(found.area + estimated.error_x.array, ends[:, 1])
 
 
 CODES = {1: "forest", 2: "water", 3: "rejected"}
@@ -344,9 +442,9 @@ def test_areas_of_any_unit_are_written_with_digits_that_tell(unit):
     plain = area_adjusted_accuracy([[40, 10], [5, 45]], [300, 700], ["forest", "water"])
     assert_allclose(found.area_se, unit * plain.area_se, rtol=1e-12)
     assert_allclose(found.producers_accuracy_se, plain.producers_accuracy_se, rtol=1e-12)
-    area, _, width = found.written[0][2].replace(",", "").partition(" ± ")
+    area, low, _, high = found.written[0][3].replace(",", "").replace("(", "").replace(")", "").split()
     assert float(area) == pytest.approx(310 * unit, rel=1e-3)
-    assert float(width) == pytest.approx(found.halfwidth("area")[0], rel=2e-3)
+    assert [float(low), float(high)] == pytest.approx([*found.interval("area", "forest")], rel=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -224,12 +224,14 @@ def assert_sides_in_text(text, page, names, counts):
     """A row for each class of the reference ends in its producer's accuracy; user's accuracies stand below."""
     right = np.diagonal(counts)
     producers, users = (100 * right / counts.sum(axis=axis) for axis in (1, 0))
+    others = counts.sum() - counts.sum(axis=1)
+    specificity = 100 * (1 - (counts.sum(axis=0) - right) / others)
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     cells = re.findall(r"<th scope=\"row\">(.*?)</th>(.*?)</tr>", html.unescape(page))
     rows = {name: re.findall(r"<td class=\"number\">(.*?)</td>", content) for name, content in cells}
     for k, name in enumerate(names):
-        expected = [*map(str, counts[k]), str(counts[k].sum()), f"{producers[k]:.1f}"]
-        assert [cell.replace(",", "") for cell in lines[name][1:-1]] == expected
+        expected = [*map(str, counts[k]), str(counts[k].sum()), f"{producers[k]:.1f}", f"{specificity[k]:.1f}"]
+        assert [cell.replace(",", "") for cell in lines[name][1:] if cell != "%"] == expected
         assert [cell.removesuffix(" %") for cell in rows[name]] == expected
     below = [f"{share:.1f}" for share in (*users, 100 * right.sum() / counts.sum())]
     assert [cell for cell in lines["user's"][1:] if cell != "%"] == below

@@ -158,9 +158,9 @@ def test_classes_without_a_covariance_are_left_out_by_name():
     found = class_separability(class_statistics(X, y, np.zeros(66), ("x", "y", "z")))
     assert [pair.first + pair.second for pair in found.pairs] == ["ab"]
     messages = [finding.message for finding in found.findings]
-    assert messages[0].startswith("Class 'few' is left out: it has 3 pixels in 3 bands")
-    assert messages[1].startswith("Class 'flat' is left out: its pixels all have the same value in band 'y'")
-    assert messages[2].startswith("Class 'plane' is left out: its bands are linear functions")
+    assert messages[0].startswith("Class 'few' is left out: a covariance in 3 bands needs more than 3 pixels")
+    assert messages[1].startswith("Class 'flat' is left out: all pixels have the same value in band 'y'")
+    assert messages[2].startswith("Class 'plane' is left out: the bands are linear functions")
     assert messages[0] in str(found)
 
 

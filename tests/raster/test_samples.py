@@ -20,6 +20,7 @@ from discriminant.raster import (
     Band,
     Image,
     Samples,
+    class_separability,
     cross_validate_areas,
     draw_samples,
     held_out_accuracy,
@@ -129,6 +130,20 @@ def test_a_class_of_one_pixel_has_no_spread(tmp_path):
     assert samples.statistics.to_dict()["classes"][0]["sd"] == [None] * 4
     assert "dot" in str(samples)
     assert [finding.kind for finding in samples.findings if "'dot'" in finding.message] == ["few-pixels", "one-area"]
+
+
+def test_many_classes_make_few_notes(tmp_path):
+    """Hundreds of classes of one pixel each are one note of each kind, and a page that can be read."""
+    path = write_image(tmp_path / "image.tif", scene(20, 30)[0])
+    shapes = [square(column, row, 1) for row in range(10) for column in range(30)]
+    samples = draw_samples(path, write_shapes(tmp_path / "areas.gpkg", shapes, [f"c{k:03d}" for k in range(300)]))
+    assert [finding.kind for finding in samples.findings] == ["few-pixels", "one-area"]
+    assert samples.findings[0].message.startswith("Classes 'c000' (1), 'c001' (1)")
+    assert "and 295 more have as few pixels in 4 bands" in samples.findings[0].message
+    assert len(str(samples).splitlines()) < 60
+    with pytest.raises(DegenerateDataError) as error:
+        class_separability(samples)
+    assert len(str(error.value)) < 400
 
 
 def test_one_band_and_nan_are_welcome(tmp_path):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -19,13 +20,15 @@ import numpy as np
 from ..data.checks import check_choice
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
-from ..evaluation.intervals import Interval, check_level, quantile
+from ..evaluation.intervals import Interval, check_level, wilson_interval
 from ..results import (
+    NOTHING,
     Finding,
     Result,
     aligned,
     count,
     jsonable,
+    listed,
     matrix_frame,
     percent,
     plain,
@@ -38,9 +41,10 @@ from .class_map import class_pixels, labels_of_codes, refuse_many_bands
 from .image import Array, Image, Paths, opened
 from .samples import pixel_values
 
-_BY_CLASS = ("producers_accuracy", "users_accuracy")
-_CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "area")
-_WITH_ERRORS = tuple(name for measure in _CLASS_MEASURES for name in (measure, f"{measure}_se"))
+_BY_CLASS = ("producers_accuracy", "users_accuracy", "specificity")
+_CLASS_MEASURES = ("users_accuracy", "producers_accuracy", "specificity", "area")
+#: A matrix with more columns is printed as a list of its classes, and of more classes the first are.
+_MOST_COLUMNS, _MOST_ROWS = 14, 40
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -58,7 +62,7 @@ class MapAccuracy(Result):
     confusion : ConfusionMatrix
         Rows are the reference, columns the map.
     overall_accuracy, kappa : float
-    producers_accuracy, users_accuracy : arrays of shape (classes,)
+    producers_accuracy, users_accuracy, specificity : arrays of shape (classes,)
     quantity_disagreement, allocation_disagreement : float
 
     See Also
@@ -69,7 +73,8 @@ class MapAccuracy(Result):
     Notes
     -----
     Producer's accuracy of a class: the share of its reference pixels that the map shows as the class. User's accuracy:
-    the share of the pixels mapped as the class that are of the class. All counts are taken as they are; for a sample
+    the share of the pixels mapped as the class that are of the class. Specificity: the share of the reference pixels of
+    other classes that are not mapped as the class. All counts are taken as they are; for a sample
     that was drawn by map class, `area_adjusted_accuracy` weights them by the areas of the map.
 
     References
@@ -92,6 +97,7 @@ class MapAccuracy(Result):
     overall_accuracy = _of_confusion("accuracy", "The share of all reference pixels that are mapped as their class.")
     producers_accuracy = _of_confusion("recall", "Of each class: the share of its reference pixels mapped as it.")
     users_accuracy = _of_confusion("precision", "Of each class: the share of the pixels mapped as it that are of it.")
+    specificity = _of_confusion("specificity", "Of each class: the share of the others' pixels not mapped as it.")
     kappa = _of_confusion("kappa", "Cohen's kappa.")
 
     @property
@@ -132,7 +138,7 @@ class MapAccuracy(Result):
         Returns
         -------
         frame
-            A row for each class (users' and producers' accuracy).
+            A row for each class (producer's and user's accuracy, specificity).
         """
         if backend is not None:
             return super().to_frame(backend)
@@ -161,21 +167,37 @@ class MapAccuracy(Result):
 
     @property
     def written(self) -> list[list[str]]:
-        """The counts as text, a row for each class with its producer's accuracy, the totals, and user's accuracies."""
+        """The counts as text, a row for each class with its own measures, the totals, and user's accuracies."""
         matrix, total = self.confusion, self.confusion.counts.sum(axis=0)
+        of_rows = zip(matrix.classes, matrix.counts, self.producers_accuracy, self.specificity, strict=True)
         rows = [
-            [str(label), *map(count, counts), count(counts.sum()), percent(share)]
-            for label, counts, share in zip(matrix.classes, matrix.counts, self.producers_accuracy, strict=True)
+            [str(label), *map(count, counts), count(counts.sum()), percent(producers), percent(specificity)]
+            for label, counts, producers, specificity in of_rows
         ]
         users = [*map(percent, self.users_accuracy), *[""] * (len(total) - len(self.classes))]
-        last = ["user's", *users, "", percent(self.overall_accuracy)]
-        return [*rows, ["total", *map(count, total), count(total.sum()), ""], last]
+        last = ["user's", *users, "", percent(self.overall_accuracy), ""]
+        return [*rows, ["total", *map(count, total), count(total.sum()), "", ""], last]
+
+    def _classes_listed(self) -> list[str]:
+        """The measures of each class, a line each, where the matrix would be too wide."""
+        counts = self.confusion.counts
+        rows = [["class", "reference", "map", "producer's", "user's", "specificity"]]
+        totals, measures = (counts.sum(axis=1), counts.sum(axis=0)), [getattr(self, name) for name in _BY_CLASS]
+        for k, label in enumerate(self.classes[:_MOST_ROWS]):
+            rows.append([str(label), *(count(n[k]) for n in totals), *(percent(values[k]) for values in measures)])
+        more = [f"... and {len(counts) - _MOST_ROWS} more classes"] if len(counts) > _MOST_ROWS else []
+        overall = f"overall accuracy {percent(self.overall_accuracy)}"
+        return [*aligned([list(map(shortened, row)) for row in rows]), *more, overall]
+
+    def _matrix_lines(self) -> list[str]:
+        rows = [["reference", *map(str, self.confusion.predictions), "total", "producer's", "specificity"]]
+        words = "rows = reference, columns = map; producer's accuracy and specificity by row, user's accuracy by column"
+        return [words, *aligned([list(map(shortened, row)) for row in [*rows, *self.written]])]
 
     def __str__(self) -> str:
-        rows = [["reference", *map(str, self.confusion.predictions), "total", "producer's"], *self.written]
+        wide = len(self.confusion.predictions) > _MOST_COLUMNS
         lines = [
-            "rows = reference, columns = map; producer's accuracy by row, user's by column, overall in the corner",
-            *aligned([list(map(shortened, row)) for row in rows]),
+            *(self._classes_listed() if wide else self._matrix_lines()),
             f"kappa {self.kappa:.4f}, quantity disagreement {percent(self.quantity_disagreement)}, "
             f"allocation disagreement {percent(self.allocation_disagreement)}",
         ]
@@ -230,14 +252,28 @@ class AreaAdjusted(Result):
     proportions : array of shape (strata, classes)
         The estimated share of the whole area with this map class and this reference class.
     overall_accuracy, overall_accuracy_se : float
-    users_accuracy, users_accuracy_se, producers_accuracy, producers_accuracy_se : arrays of shape (classes,)
-        NaN where a class is not on the map, or not in the reference.
-    area, area_se : arrays of shape (classes,)
+    users_accuracy, producers_accuracy, specificity : arrays of shape (classes,)
+        NaN where a class is not on the map, not in the reference, or everywhere.
+    area : array of shape (classes,)
         The estimated area of each class on the ground, in the unit of ``map_areas``.
+    users_accuracy_se, producers_accuracy_se, specificity_se, area_se : arrays of shape (classes,)
+        Standard errors.
 
     See Also
     --------
     area_adjusted_accuracy : Estimates them.
+
+    Notes
+    -----
+    Standard errors are those of Olofsson et al.; where all sampled pixels of a stratum agree they are 0, however few
+    there are. Intervals do not use them: every measure is a function of shares within strata, which were sampled
+    independently. Each share is moved to the limits of its Wilson interval, and what that changes is squared and added
+    (Zou et al. 2009).
+
+    References
+    ----------
+    Zou, G. Y., Huang, W. & Zhang, X. (2009). A note on confidence interval estimation for a linear function of binomial
+    proportions. Computational Statistics & Data Analysis 53, 1080-1085.
     """
 
     strata: list[Any]
@@ -252,6 +288,8 @@ class AreaAdjusted(Result):
     users_accuracy_se: Array
     producers_accuracy: Array
     producers_accuracy_se: Array
+    specificity: Array
+    specificity_se: Array
     area: Array
     area_se: Array
 
@@ -265,28 +303,12 @@ class AreaAdjusted(Result):
         """The area of each class on the map."""
         return self.map_areas[[self.strata.index(label) for label in self.classes]]
 
-    def halfwidth(self, measure: str) -> Any:
-        """Half the width of the interval of a measure: "overall_accuracy", or of each class one of the others.
-
-        Parameters
-        ----------
-        measure : str
-            A name of a measure.
-
-        Returns
-        -------
-        float or array of shape (classes,)
-            NaN where the standard error is not known.
-        """
-        check_choice("measure", measure, ("overall_accuracy", *_CLASS_MEASURES))
-        return quantile(self.level) * getattr(self, f"{measure}_se")
-
     def interval(self, measure: str, of: Any = None) -> Interval:
-        """The confidence interval of the overall accuracy, or of a measure of one class, cut off at 0 and at its most.
+        """The confidence interval of the overall accuracy, or of a measure of one class.
 
         Parameters
         ----------
-        measure : {"overall_accuracy", "users_accuracy", "producers_accuracy", "area"}
+        measure : {"overall_accuracy", "users_accuracy", "producers_accuracy", "specificity", "area"}
             What it is an interval of.
         of : object, optional
             The class, for all but the overall accuracy.
@@ -294,56 +316,103 @@ class AreaAdjusted(Result):
         Returns
         -------
         Interval
-            With ``low`` and ``high``.
+            With ``low`` and ``high``; NaN where the measure is undefined.
         """
-        value, width = getattr(self, measure, None), self.halfwidth(measure)
+        check_choice("measure", measure, ("overall_accuracy", *_CLASS_MEASURES))
+        k = 0
         if measure != "overall_accuracy":
             if of not in self.classes:
                 known = ", ".join(map(str, self.classes))
                 raise ParameterError(Setting("of"), f" must be a class ({known}), got {of!r}.")
             k = self.classes.index(of)
-            value, width = float(getattr(self, measure)[k]), float(width[k])
-        if np.isnan(width):
-            return Interval(np.nan, np.nan, self.level, "not known")
-        most = self.total_area if measure == "area" else 1.0
-        return Interval(max(value - width, 0.0), min(value + width, most), self.level, "stratified")
+        low, high = (float(ends[k]) for ends in self._intervals[measure])
+        return Interval(low, high, self.level, "not known" if np.isnan(low) else "Wilson in each stratum, combined")
+
+    @cached_property
+    def _intervals(self) -> dict[str, tuple[Array, Array]]:
+        """Lower and upper ends of each measure, an array of one for the overall accuracy and of classes for others."""
+        within, low, high = self._within
+        weights = self.map_areas / self.total_area
+        own = [self.strata.index(label) for label in self.classes]
+        cells = (own, range(len(own)))
+        right = [limits[cells] for limits in (within, low, high)]
+        ends = {"overall_accuracy": [_combined(lambda shares: shares @ weights[own], *right)]}
+        for measure in _CLASS_MEASURES:
+            ends[measure] = [
+                _combined(_measure_of_class(measure, weights, own[k], self.total_area), *column)
+                for k, column in enumerate(zip(within.T, low.T, high.T, strict=True))
+            ]
+        most = {"area": self.total_area}
+        clipped = {measure: np.clip(found, 0.0, most.get(measure, 1.0)) for measure, found in ends.items()}
+        return {measure: (found[:, 0], found[:, 1]) for measure, found in clipped.items()}
+
+    @property
+    def _within(self) -> tuple[Array, Array, Array]:
+        """Of each stratum the share of each class and the limits of its Wilson interval; 0 where the map has none."""
+        n = np.broadcast_to(self.counts.sum(axis=1, keepdims=True), self.counts.shape)
+        shares = np.where(n > 0, ratio(self.counts, n), 0.0)
+        limits = {pair: wilson_interval(*pair, self.level) for pair in {*zip(shares.flat, n.flat, strict=True)}}
+        found = [limits[pair] for pair in zip(shares.flat, n.flat, strict=True)]
+        low, high = (
+            np.where(n > 0, np.reshape([getattr(one, end) for one in found], n.shape), 0.0) for end in ("low", "high")
+        )
+        return shares, low, high
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What could not be estimated, and why."""
-        sampled, told = self.counts.sum(axis=1), []
-        for k, label in enumerate(self.classes):
-            if self.class_map_areas[k] == 0:
-                told.append(f"{label} is not on the map: it has no user's accuracy.")
-            if self.counts[:, k].sum() == 0:
-                told.append(f"{label} is not in the reference: it has no producer's accuracy.")
-        for i in np.flatnonzero((sampled == 1) & (self.map_areas > 0)):
-            told.append(f"{self.strata[i]} has one sampled pixel: standard errors need at least two.")
-        return tuple(told)
+        sampled, labels = self.counts.sum(axis=1), np.array(self.classes, dtype=object)
+        unmapped, unseen = labels[self.class_map_areas == 0], labels[self.counts.sum(axis=0) == 0]
+        single = [self.strata[i] for i in np.flatnonzero((sampled == 1) & (self.map_areas > 0))]
+        told = [
+            (unmapped, "not on the map", "no user's accuracy"),
+            (unseen, "not in the reference", "no producer's accuracy"),
+        ]
+        notes = [
+            f"{listed(names, 5)} {'is' if len(names) == 1 else 'are'} {where}: there is {what}."
+            for names, where, what in told
+            if len(names)
+        ]
+        if single:
+            has = "has" if len(single) == 1 else "have"
+            notes.append(f"{listed(single, 5)} {has} one sampled pixel: standard errors need at least two.")
+        return tuple(notes)
 
     @property
     def written(self) -> list[list[str]]:
-        """Of each class: user's and producer's accuracy and area, each with its interval, and the area on the map.
+        """Of each class as text: its measures, each with its interval, its area, and its area on the map.
 
         The smaller the whole map is in its unit, the more decimals areas have.
         """
         decimals = max(1, 4 - math.floor(math.log10(self.total_area)))
-        users, producers, areas = (
-            zip(getattr(self, measure), self.halfwidth(measure), strict=True) for measure in _CLASS_MEASURES
-        )
-        shares = [[_percent(*one) for one in measure] for measure in (users, producers)]
-        grounds = [_plus_minus(*one, "", decimals) for one in areas]
+        columns = [
+            [
+                _with_interval(*one, decimals) if measure == "area" else _percent_with_interval(*one)
+                for one in zip(getattr(self, measure), *self._intervals[measure], strict=True)
+            ]
+            for measure in _CLASS_MEASURES
+        ]
         on_map = [f"{area:,.{decimals}f}" for area in self.class_map_areas]
-        return [list(cells) for cells in zip(*shares, grounds, on_map, strict=True)]
+        return [list(cells) for cells in zip(*columns, on_map, strict=True)]
 
     @property
     def written_overall(self) -> str:
         """The overall accuracy with its interval."""
-        return _percent(self.overall_accuracy, self.halfwidth("overall_accuracy"))
+        low, high = self.interval("overall_accuracy")
+        return _percent_with_interval(self.overall_accuracy, low, high)
 
     def _columns(self) -> dict[str, Any]:
-        measures = {name: getattr(self, name) for name in _WITH_ERRORS}
-        return {"class": self.classes, **measures, "map_area": self.class_map_areas}
+        return {"class": self.classes, **self._by_class, "map_area": self.class_map_areas}
+
+    @property
+    def _by_class(self) -> dict[str, Array]:
+        """Every measure of the classes, with its standard error and interval."""
+        found: dict[str, Array] = {}
+        for measure in _CLASS_MEASURES:
+            low, high = self._intervals[measure]
+            found |= {measure: getattr(self, measure), f"{measure}_se": getattr(self, f"{measure}_se")}
+            found |= {f"{measure}_low": low, f"{measure}_high": high}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Estimates as plain values; what is undefined is None.
@@ -354,14 +423,22 @@ class AreaAdjusted(Result):
             Measures of classes by class, areas of the map by stratum.
         """
         told = {**super().to_dict(), "rows": "map", "columns": "reference", "notes": list(self.notes)}
-        by_class = {name: dict(zip(self.classes, getattr(self, name), strict=True)) for name in _WITH_ERRORS}
-        return {**told, **jsonable({**by_class, "map_areas": dict(zip(self.strata, self.map_areas, strict=True))})}
+        low, high = self.interval("overall_accuracy")
+        told |= {"overall_accuracy_low": low, "overall_accuracy_high": high}
+        by_class = {name: dict(zip(self.classes, values, strict=True)) for name, values in self._by_class.items()}
+        return jsonable({**told, **by_class, "map_areas": dict(zip(self.strata, self.map_areas, strict=True))})
 
     def __str__(self) -> str:
-        rows = [["class", "user's accuracy", "producer's accuracy", "area", "area on the map"]]
-        rows += [[shortened(label), *cells] for label, cells in zip(self.classes, self.written, strict=True)]
-        head = f"area-adjusted estimates of a sample stratified by map class; ± is a {100 * self.level:g} % interval"
-        return "\n".join([head, *aligned(rows), f"overall accuracy {self.written_overall}", *self.notes])
+        names, written = [shortened(label) for label in self.classes[:_MOST_ROWS]], self.written[:_MOST_ROWS]
+        head = f"area-adjusted estimates of a sample stratified by map class, with {100 * self.level:g} % intervals"
+        accuracies = [["class", "user's accuracy", "producer's accuracy", "specificity"]]
+        areas = [["class", "area", "area on the map"]]
+        for name, cells in zip(names, written, strict=True):
+            accuracies.append([name, *cells[:3]])
+            areas.append([name, *cells[3:]])
+        more = [f"... and {len(self.classes) - len(names)} more classes"] if len(self.classes) > len(names) else []
+        overall = f"overall accuracy {self.written_overall}"
+        return "\n".join([head, *aligned(accuracies), *more, overall, "", *aligned(areas), *more, *self.notes])
 
 
 def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, level: float = 0.95) -> AreaAdjusted:
@@ -401,13 +478,19 @@ def area_adjusted_accuracy(confusion: Any, map_areas: Any, classes: Any = None, 
     >>> counts = [[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]]
     >>> names = ["deforestation", "forest gain", "stable forest", "stable non-forest"]
     >>> print(area_adjusted_accuracy(counts, [18_000, 13_500, 288_000, 580_500], names))
-    area-adjusted estimates of a sample stratified by map class; ± is a 95 % interval
-    class              user's accuracy  producer's accuracy                  area  area on the map
-    deforestation         88.0 ± 7.4 %        74.9 ± 21.3 %    21,157.8 ± 6,157.5         18,000.0
-    forest gain          73.3 ± 10.1 %        84.7 ± 25.4 %    11,686.2 ± 3,755.8         13,500.0
-    stable forest         92.7 ± 4.0 %         93.5 ± 3.4 %  285,769.9 ± 15,509.6        288,000.0
-    stable non-forest     96.3 ± 2.1 %         96.2 ± 1.8 %  581,386.2 ± 16,281.4        580,500.0
-    overall accuracy 94.7 ± 1.8 %
+    area-adjusted estimates of a sample stratified by map class, with 95 % intervals
+    class                    user's accuracy    producer's accuracy            specificity
+    deforestation      88.0 % (78.7 to 93.6)  74.9 % (44.1 to 86.7)  99.8 % (99.6 to 99.9)
+    forest gain        73.3 % (62.4 to 82.0)  84.7 % (37.9 to 97.0)  99.6 % (99.4 to 99.7)
+    stable forest      92.7 % (87.7 to 95.8)  93.5 % (89.0 to 96.0)  96.6 % (94.4 to 98.0)
+    stable non-forest  96.3 % (93.7 to 97.9)  96.2 % (93.9 to 97.6)  93.3 % (89.0 to 96.0)
+    overall accuracy 94.7 % (92.3 to 96.1)
+    <BLANKLINE>
+    class                                            area  area on the map
+    deforestation         21,157.8 (17,757.7 to 33,417.5)         18,000.0
+    forest gain            11,686.2 (9,599.5 to 22,292.3)         13,500.0
+    stable forest      285,769.9 (269,447.6 to 302,412.8)        288,000.0
+    stable non-forest  581,386.2 (563,846.2 to 598,227.9)        580,500.0
     """
     table = _table(confusion, classes)
     areas = _areas(map_areas, table.truth)
@@ -436,7 +519,12 @@ def _estimated(strata: list[Any], classes: list[Any], counts: Array, map_areas: 
     right, variance, weight = proportions[own], variances[own], weights[own[0], 0]
     on_ground = proportions.sum(axis=0)
     producers = ratio(right, on_ground)
-    producers_squares = (1 - producers) ** 2 * variance + producers**2 * (variances.sum(axis=0) - variance)
+    elsewhere = variances.sum(axis=0) - variance
+    producers_squares = (1 - producers) ** 2 * variance + producers**2 * elsewhere
+    # Specificity is the producer's accuracy of "not this class": right in all strata but its own.
+    others = 1 - on_ground
+    specificity = ratio(others - (weight - right), others)
+    specificity_squares = (1 - specificity) ** 2 * elsewhere + specificity**2 * variance
     return AreaAdjusted(
         strata, classes, counts, map_areas, level, proportions,
         overall_accuracy=float(right.sum()),
@@ -445,6 +533,8 @@ def _estimated(strata: list[Any], classes: list[Any], counts: Array, map_areas: 
         users_accuracy_se=np.sqrt(np.where(weight > 0, spread[own], np.nan)),
         producers_accuracy=producers,
         producers_accuracy_se=np.sqrt(ratio(producers_squares, on_ground**2)),
+        specificity=specificity,
+        specificity_se=np.sqrt(ratio(specificity_squares, others**2)),
         area=total * on_ground,
         area_se=total * np.sqrt(variances.sum(axis=0)),
     )  # fmt: skip
@@ -503,13 +593,13 @@ def _areas(map_areas: Any, strata: list[Any]) -> Array:
     if hasattr(map_areas, "items"):
         given = {plain(label): area for label, area in map_areas.items()}
     else:
-        listed = np.asarray(map_areas)
-        if listed.shape != (len(strata),):
+        in_order = np.asarray(map_areas)
+        if in_order.shape != (len(strata),):
             raise InputError(
                 f"map_areas must have one area for each of the {len(strata)} map classes "
-                f"({', '.join(map(str, strata))}), got shape {listed.shape}."
+                f"({', '.join(map(str, strata))}), got shape {in_order.shape}."
             )
-        given = dict(zip(strata, listed.tolist(), strict=True))
+        given = dict(zip(strata, in_order.tolist(), strict=True))
     unknown = [label for label, area in given.items() if label not in strata and area]
     if unknown:
         raise InputError(
@@ -525,14 +615,33 @@ def _areas(map_areas: Any, strata: list[Any]) -> Array:
     return areas
 
 
-def _plus_minus(value: float, width: float, unit: str, decimals: int = 1) -> str:
-    if np.isnan(value):
-        return "-"
-    return f"{value:,.{decimals}f} ± {'-' if np.isnan(width) else f'{width:,.{decimals}f}'}{unit}"
+def _measure_of_class(measure: str, weights: Array, own: int, total: float) -> Callable[[Array], Array]:
+    """A measure of one class as a function of its share in each stratum (last axis); ``own`` is the class's stratum."""
+    if measure == "users_accuracy":
+        return lambda shares: np.where(weights[own] > 0, shares[..., own], np.nan)
+    if measure == "area":
+        return lambda shares: total * (shares @ weights)
+    if measure == "producers_accuracy":
+        return lambda shares: ratio(weights[own] * shares[..., own], shares @ weights)
+    return lambda shares: 1 - ratio(weights[own] * (1 - shares[..., own]), (1 - shares) @ weights)
 
 
-def _percent(share: float, width: float) -> str:
-    return _plus_minus(100 * share, 100 * width, " %")
+def _combined(value: Callable[[Array], Array], shares: Array, low: Array, high: Array) -> tuple[float, float]:
+    """The interval of a function of independent shares, each with limits (Zou, Huang & Zhang 2009)."""
+    one = np.eye(len(shares), dtype=bool)
+    found = float(value(shares))
+    changes = np.stack([value(np.where(one, limit, shares)) - found for limit in (low, high)])
+    down, up = (np.sqrt(np.square(extreme(changes, 0.0).sum(axis=0)).sum()) for extreme in (np.minimum, np.maximum))
+    return found - float(down), found + float(up)
+
+
+def _with_interval(value: float, low: float, high: float, decimals: int = 1, unit: str = "") -> str:
+    ends = f"{low:,.{decimals}f} to {high:,.{decimals}f}"
+    return NOTHING if np.isnan(value) else f"{value:,.{decimals}f}{unit} ({ends})"
+
+
+def _percent_with_interval(share: float, low: float, high: float) -> str:
+    return _with_interval(100 * share, 100 * low, 100 * high, unit=" %")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,6 +82,19 @@ def named_areas(ids: Array, labels: Array, areas: Array) -> str:
     """``areas 3 ('forest') and 7 ('water')``; beyond a few, how many more."""
     names = [f"{ids[i]} ({shown(labels[i])})" for i in areas]
     return f"{'area' if len(names) == 1 else 'areas'} {listed(names, _MOST_NAMED)}"
+
+
+def named_classes(labels: Iterable[Any], numbers: Iterable[Any] = ()) -> str:
+    """``Class 'water'``, ``Classes 'water' (3) and 'sand' (9)``; beyond a few, how many more.
+
+    >>> named_classes(["water"], [3]), named_classes(["water", "sand"], [3, 9])
+    ("Class 'water'", "Classes 'water' (3) and 'sand' (9)")
+    """
+    names = [shown(label) for label in labels]
+    if len(names) == 1:
+        return f"Class {names[0]}"
+    counted = [f"{name} ({number})" for name, number in zip(names, numbers, strict=False)]
+    return f"Classes {listed(counted or names, _MOST_NAMED)}"
 
 
 def each_pixel_once(pixels: AreaPixels, width: int) -> AreaPixels:

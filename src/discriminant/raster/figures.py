@@ -231,6 +231,7 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     words = f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals."
     made = theme.figure("Areas on the map and on the ground", words, height=max(380, 180 + 50 * len(names)))
     places = np.arange(len(names))
+    low, high = np.array([(*found.interval("area", label),) for label in found.classes]).T
     made.add_scatter(
         x=found.class_map_areas.tolist(), y=places, mode="markers", name="counted on the map",
         marker={"symbol": "line-ns-open", "size": 18, "color": theme.INK, "line": {"width": 2}},
@@ -238,8 +239,9 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     )  # fmt: skip
     made.add_scatter(
         x=found.area, y=places, mode="markers", name="estimated", marker=theme.marker(0, size=9),
-        error_x={"type": "data", "array": np.nan_to_num(found.halfwidth("area")), "thickness": 1.6},
-        hovertemplate="estimated: %{x:,.1f} ± %{error_x.array:,.1f}<extra></extra>",
+        error_x={"type": "data", "array": high - found.area, "arrayminus": found.area - low, "thickness": 1.6},
+        customdata=np.column_stack((low, high)),
+        hovertemplate="estimated: %{x:,.1f} (%{customdata[0]:,.1f} to %{customdata[1]:,.1f})<extra></extra>",
     )  # fmt: skip
     made.update_yaxes(**theme.axis("class", tickvals=places.tolist(), ticktext=names, autorange="reversed"))
     return made.update_xaxes(**theme.axis(f"area ({theme.written(unit)})" if unit else "area", rangemode="tozero"))

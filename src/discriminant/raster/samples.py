@@ -17,8 +17,21 @@ from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
 from ..files import write_whole
 from ..moments.statistic import ClassMoments
-from ..results import Finding, Result, aligned, jsonable, number, plain, records_of, shortened, shown, told_findings
-from .areas import AreaPixels, area_finding, as_areas
+from ..results import (
+    Finding,
+    Result,
+    Severity,
+    aligned,
+    jsonable,
+    number,
+    plain,
+    records_of,
+    several,
+    shortened,
+    shown,
+    told_findings,
+)
+from .areas import AreaPixels, area_finding, as_areas, named_classes
 from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
@@ -26,6 +39,8 @@ _BLOCK = 256
 _FORMAT, _VERSION = "discriminant samples", 1
 _KEY = b"discriminant"
 _PLACES = ("class", "area", "row", "column")
+#: So many classes and bands are printed; the others are counted.
+_MOST_CLASSES, _MOST_BANDS = 40, 12
 #: The usual advice: a class needs so many pixels for each band.
 _PIXELS_PER_BAND = 10
 
@@ -301,24 +316,28 @@ def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | N
 
 
 def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
-    """Classes that are lost, that have too few pixels for the bands, or that come from one area."""
+    """Classes that are lost, that have too few pixels for the bands, or that come from one area: a finding each."""
     p, found = len(samples.bands), samples.statistics
-    findings = [
-        area_finding("warning", "no-pixels", f"Class {shown(label)} has no pixel left: it cannot be learned.")
-        for label in sorted(set(labels.tolist()) - set(found.classes.tolist()))
+    few, thin = found.counts <= p, (found.counts > p) & (found.counts < _PIXELS_PER_BAND * p)
+    lost = sorted(set(labels.tolist()) - set(found.classes.tolist()))
+    advisable = f"{_PIXELS_PER_BAND} for each of the {p} bands are advisable."
+    kinds: list[tuple[Severity, str, Any, Any, str, str]] = [
+        ("warning", "no-pixels", lost, [], "has no pixel left: it cannot be learned.",
+         "have no pixel left: they cannot be learned."),
+        ("warning", "few-pixels", found.classes[few], found.counts[few],
+         f"has {{}} in {several(p, 'band')}: its covariance cannot be estimated. Mark more.",
+         f"have as few pixels in {several(p, 'band')}: their covariances cannot be estimated. Mark more."),
+        ("note", "few-pixels", found.classes[thin], found.counts[thin],
+         f"has {{}}; {advisable}", f"have as few pixels; {advisable}"),
+        ("note", "one-area", found.classes[found.areas == 1], [],
+         "comes from one area: how well it is found elsewhere cannot be judged.",
+         "come from one area each: how well they are found elsewhere cannot be judged."),
+    ]  # fmt: skip
+    return [
+        area_finding(severity, kind, f"{named_classes(of, n)} {one.format(*pixels) if len(of) == 1 else many}")
+        for severity, kind, of, n, one, many in kinds
+        if (pixels := [several(count, "pixel") for count in n]) or len(of)
     ]
-    for label, n, n_areas in zip(found.classes, found.counts, found.areas, strict=True):
-        name = f"Class {shown(label)}"
-        if n <= p:
-            words = f"{name} has {n} pixels in {p} bands: its covariance cannot be estimated. Mark more."
-            findings.append(area_finding("warning", "few-pixels", words))
-        elif n < _PIXELS_PER_BAND * p:
-            words = f"{name} has {n} pixels; {_PIXELS_PER_BAND} for each of the {p} bands are advisable."
-            findings.append(area_finding("note", "few-pixels", words))
-        if n_areas == 1:
-            words = f"{name} comes from one area: how well it is found elsewhere cannot be judged."
-            findings.append(area_finding("note", "one-area", words))
-    return findings
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
@@ -498,12 +517,23 @@ class ClassStatistics(Result):
         return {"bands": list(self.band_names), "classes": jsonable(records_of(values))}
 
     def __str__(self) -> str:
-        head = ["class", "pixels", "areas", *(shortened(band) for band in self.band_names)]
-        rows = [head]
-        for k, label in enumerate(self.classes):
-            spread = [f"{mean:.4g} ± {number(sd, 3)}" for mean, sd in zip(self.means[k], self.sds[k], strict=True)]
+        shown_bands, sds = self.band_names[:_MOST_BANDS], self.sds
+        rows = [["class", "pixels", "areas", *(shortened(band) for band in shown_bands)]]
+        for k, label in enumerate(self.classes[:_MOST_CLASSES]):
+            values = zip(self.means[k], sds[k], shown_bands, strict=False)
+            spread = [f"{mean:.4g} ± {number(sd, 3)}" for mean, sd, _ in values]
             rows.append([shortened(label), f"{self.counts[k]:,}", f"{self.areas[k]:,}", *spread])
-        return "\n".join([*aligned(rows), "mean ± standard deviation in each band"])
+        left_out = [
+            several(n, name, many)
+            for n, name, many in (
+                (len(self.classes) - _MOST_CLASSES, "class", "classes"),
+                (len(self.band_names) - _MOST_BANDS, "band", "bands"),
+            )
+            if n > 0
+        ]
+        more = " and ".join(left_out)
+        words = "mean ± standard deviation in each band" + (f"; {more} more are not shown" if more else "")
+        return "\n".join([*aligned(rows), words])
 
 
 def class_statistics(X: Array, y: Array, areas: Array, band_names: tuple[str, ...]) -> ClassStatistics:

@@ -23,13 +23,13 @@ from ..results import (
     listed,
     plain,
     records_of,
+    several,
     shortened,
-    shown,
     told_findings,
 )
 from ..theory.distances import ClassDistances, class_distances
 from ..theory.distributions import Gaussian
-from .areas import area_finding
+from .areas import area_finding, named_classes
 from .samples import ClassStatistics, Samples
 
 Array = np.ndarray[Any, Any]
@@ -38,6 +38,9 @@ Array = np.ndarray[Any, Any]
 _GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
 #: Of more pairs than this, the others are counted.
 _MOST_SENTENCES = 10
+#: So many pairs are printed, the closest; and so many bands are ranked: each takes as many distances as there are
+#: bands, which grow with their number.
+MOST_PAIRS, _MOST_RANKED = 40, 12
 SCALE = "0 = the same, 2 = no overlap"
 
 
@@ -116,7 +119,7 @@ class ClassSeparability(Result):
         By the Jeffries-Matusita distance, the hardest to tell apart first.
     bands : tuple of BandGain
         The band that separates best alone, then the one that adds most to it, and so on: each raises the mean
-        Jeffries-Matusita distance of all pairs by the most.
+        Jeffries-Matusita distance of all pairs by the most. Of many bands, the first twelve of this order.
     findings : tuple of Finding
         Classes that had to be left out.
 
@@ -145,15 +148,15 @@ class ClassSeparability(Result):
     def _band_sentence(self) -> str:
         if len(self.bands) == 1:
             return f"There is one band, {self.bands[0].band}."
-        last = self.bands[-1].mean
-        enough = next(i for i, gain in enumerate(self.bands) if gain.mean >= 0.99 * last) + 1
+        last = float(np.mean([pair.jeffries_matusita for pair in self.pairs]))
+        enough = next((i for i, gain in enumerate(self.bands, start=1) if gain.mean >= 0.99 * last), len(self.bands))
         names = [gain.band for gain in self.bands[:enough]]
-        if enough == len(self.bands):
+        if enough == len(self.band_names):
             return f"All bands help; {names[0]} separates best alone."
         verb = "reaches" if enough == 1 else "reach"
         return (
-            f"{listed(names)} alone {verb} a mean distance of {self.bands[enough - 1].mean:.3f}; all {len(self.bands)} "
-            f"bands reach {last:.3f}."
+            f"{listed(names)} alone {verb} a mean distance of {self.bands[enough - 1].mean:.3f}; all "
+            f"{len(self.band_names)} bands reach {last:.3f}."
         )
 
     def _columns(self) -> dict[str, Any]:
@@ -179,10 +182,10 @@ class ClassSeparability(Result):
 
     @property
     def written_pairs(self) -> list[list[str]]:
-        """Of each pair, as text: the classes, their distances, and how well they can be told apart."""
-        rows = zip(*columns_of(self.pairs).values(), strict=True)
+        """Of the closest pairs, as text: the classes, their distances, and how well they can be told apart."""
+        rows = zip(*columns_of(self.pairs[:MOST_PAIRS]).values(), strict=True)
         texts = [[str(one), str(other), *(f"{value:.3f}" for value in values)] for one, other, *values in rows]
-        return [[*text, pair.reading] for text, pair in zip(texts, self.pairs, strict=True)]
+        return [[*text, pair.reading] for text, pair in zip(texts, self.pairs, strict=False)]
 
     @property
     def written_bands(self) -> list[list[str]]:
@@ -192,12 +195,15 @@ class ClassSeparability(Result):
     def __str__(self) -> str:
         head = ["class", "class", "Bhattacharyya", "Jeffries-Matusita", "transformed divergence", "told apart"]
         gains = [["band", "alone", "mean so far", "least so far"], *self.written_bands]
+        more, unranked = len(self.pairs) - MOST_PAIRS, len(self.band_names) - len(self.bands)
         lines = [
             *aligned([head, *(list(map(shortened, row)) for row in self.written_pairs)], left=2),
+            *([f"... and {more:,} more pairs, further apart"] if more > 0 else []),
             f"Jeffries-Matusita and transformed divergence: {SCALE}",
             "",
             "Jeffries-Matusita distance of all pairs, bands added in the order in which they help:",
             *aligned([list(map(shortened, row)) for row in gains]),
+            *([f"... and {several(unranked, 'band')} more, which were not ranked"] if unranked else []),
             "",
             *self.readings,
             *told_findings(self.findings),
@@ -266,14 +272,14 @@ def _columns(statistics: ClassStatistics, bands: Sequence[str] | None) -> list[i
 
 
 def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[list[int], list[Finding]]:
-    """The classes whose covariance can be inverted; the others are named."""
+    """The classes whose covariance can be inverted; the others are named, those with the same reason together."""
     reasons = [_why_singular(statistics, k, chosen) for k in range(len(statistics.classes))]
     usable = [k for k, reason in enumerate(reasons) if reason is None]
-    findings = [
-        area_finding("warning", "left-out", f"Class {shown(label)} is left out: {reason}")
-        for label, reason in zip(statistics.classes, reasons, strict=True)
-        if reason is not None
-    ]
+    findings = []
+    for reason in dict.fromkeys(reason for reason in reasons if reason is not None):
+        labels = [label for label, why in zip(statistics.classes, reasons, strict=True) if why == reason]
+        verb = "is" if len(labels) == 1 else "are"
+        findings.append(area_finding("warning", "left-out", f"{named_classes(labels)} {verb} left out: {reason}"))
     if len(usable) < 2:
         words = f"Separability needs two classes with a covariance each, got {len(usable)}."
         raise DegenerateDataError(" ".join([words, *(str(finding.message) for finding in findings)]))
@@ -283,13 +289,13 @@ def _usable_classes(statistics: ClassStatistics, chosen: list[int]) -> tuple[lis
 def _why_singular(statistics: ClassStatistics, k: int, chosen: list[int]) -> str | None:
     n, p = int(statistics.counts[k]), len(chosen)
     if n <= p:
-        return f"it has {n} pixels in {p} bands, and its covariance needs more than {p}."
+        return f"a covariance in {several(p, 'band')} needs more than {several(p, 'pixel')}."
     covariance = statistics.covariances[k][np.ix_(chosen, chosen)]
     for j, variance in zip(chosen, np.diagonal(covariance), strict=True):
         if not variance > 0:
-            return f"its pixels all have the same value in band {statistics.band_names[j]!r}."
+            return f"all pixels have the same value in band {statistics.band_names[j]!r}."
     if not isinstance(factorised(covariance), CholeskyCovariance):
-        return "its bands are linear functions of each other. Use fewer bands."
+        return "the bands are linear functions of each other there. Use fewer bands."
     return None
 
 
@@ -312,7 +318,7 @@ def _gains(statistics: ClassStatistics, classes: list[int], chosen: list[int]) -
     alone = {j: reached([j])[0] for j in chosen}
     taken: list[int] = []
     gains = []
-    while len(taken) < len(chosen):
+    while len(taken) < min(len(chosen), _MOST_RANKED):
         options = {j: reached([*taken, j]) for j in chosen if j not in taken}
         best = max(options, key=lambda j: options[j])
         taken.append(best)

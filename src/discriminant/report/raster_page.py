@@ -14,7 +14,7 @@ from ..raster.accuracy import AreaAdjusted, MapAccuracy
 from ..raster.class_map import class_pixels, written_classes
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
-from ..raster.separability import SCALE, ClassSeparability
+from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
 from ..results import count, percent, several
 from .page import Drawing, Section, drawing, significant, versions, write_page
 
@@ -175,11 +175,13 @@ def _samples(samples: Samples, separability: ClassSeparability | None) -> Blocks
 def _separability(found: ClassSeparability) -> Blocks:
     pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
+    others = len(found.pairs) - MOST_PAIRS
+    more = f" The closest pairs; {count(others)} more are further apart." if others > 0 else ""
     of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
     return [
         *(Block("words", reading) for reading in found.readings),
         _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 5)),
-        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}."),
+        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}.{more}"),
         drawing("plot-separability", figures.separability_matrix, found),
         Block("heading", "Which bands help"),
         _table("Table of bands", bands, found.written_bands),
@@ -191,10 +193,12 @@ def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
     overall, kappa = percent(found.overall_accuracy), significant(found.kappa, 3)
     *rows, total, users = found.written
     rows += [["Total", *total[1:]], ["User's accuracy", *users[1:]]]
-    head = ["Reference (rows), map (columns)", *map(str, found.confusion.predictions), "Total", "Producer's accuracy"]
+    head = ["Reference (rows), map (columns)", *map(str, found.confusion.predictions), "Total"]
+    head += ["Producer's accuracy", "Specificity"]
     told = (
         "Producer's accuracy: of the reference pixels of a class, the share mapped as the class. User's accuracy: of "
-        "the pixels mapped as a class, the share that is of it. Quantity disagreement "
+        "the pixels mapped as a class, the share that is of it. Specificity: of the reference pixels of other classes, "
+        "the share not mapped as the class. Quantity disagreement "
         f"{percent(found.quantity_disagreement)}, allocation disagreement {percent(found.allocation_disagreement)}."
     )
     return [
@@ -206,7 +210,7 @@ def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
 
 def _adjusted(found: AreaAdjusted, unit: str) -> Blocks:
     area = f"Area ({unit})" if unit else "Area"
-    head = ["Class", "User's accuracy", "Producer's accuracy", area, "Area on the map"]
+    head = ["Class", "User's accuracy", "Producer's accuracy", "Specificity", area, "Area on the map"]
     rows = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
     told = (
         f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals: each class counts "
