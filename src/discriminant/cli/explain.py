@@ -40,6 +40,7 @@ def explain(
     priors: Annotated[
         str | None, typer.Option(metavar="A=0.3,B=0.7", help="Shares of the classes where the row comes from.")
     ] = None,
+    reading: TableOptions = TableOptions(),
     json: options.Json = False,
 ) -> None:
     """Explain a model, or its decision on one row.
@@ -58,7 +59,7 @@ def explain(
             show(_explained_model(stored), _model_page, json)
         return
     decision = stored.decision(costs, reject_cost, priors)
-    X, raw = _coded_row(stored, data, row)
+    X, raw = _coded_row(stored, reading, data, row)
     with kept_values(model):
         show(_explained_row(stored, decision, X, raw), _row_page, json)
 
@@ -107,12 +108,14 @@ def _explained_model(stored: StoredModel) -> dict[str, Any]:
     }
 
 
-def _coded_row(stored: StoredModel, data: str | None, row: str) -> tuple[Any, dict[str, Any] | None]:
+def _coded_row(
+    stored: StoredModel, reading: TableOptions, data: str | None, row: str
+) -> tuple[Any, dict[str, Any] | None]:
     """One row, coded, and its values as they were given."""
     if row.strip().lstrip("-").isdigit():
         if data is None:
             raise ParameterError(f"--row {row} is the number of a row: name its table, too.")
-        batch, absent = _row_of_table(stored, data, int(row)), "refuse"
+        batch, absent = _row_of_table(stored, reading, data, int(row)), "refuse"
     else:
         if data is not None:
             raise ParameterError(f"--row {row!r} gives values, so {data!r} is not needed. Leave one of them out.")
@@ -127,8 +130,8 @@ def _coded_row(stored: StoredModel, data: str | None, row: str) -> tuple[Any, di
     return X, {name: column[0].as_py() for name, column in zip(batch.column_names, batch.columns, strict=True)}
 
 
-def _row_of_table(stored: StoredModel, data: str, wanted: int) -> Any:
-    table = stored.table(TableOptions(), data, "refuse")
+def _row_of_table(stored: StoredModel, reading: TableOptions, data: str, wanted: int) -> Any:
+    table = stored.table(reading, data, "refuse")
     rows = 0
     for first, batch in batches(table):
         rows = first + batch.num_rows

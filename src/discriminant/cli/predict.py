@@ -110,7 +110,7 @@ class _Answers:
         classes = stored.model.classes_
         actions = classes if decision is None else decision.actions_for(classes)
         self.as_text = actions.dtype == object
-        self.label_type = pa.array(self._uniform(actions)).type
+        self.label_type = pa.string() if self.as_text else pa.array(actions).type
 
     def _probability_names(self) -> list[str]:
         return [f"probability_{label}" for label in self.stored.classes]

@@ -52,10 +52,28 @@ def sorted_classes(classes: Any) -> Array:
     return encode_labels(classes, len(listed))[0]
 
 
+def exact_array(labels: Any) -> Array:
+    """Labels as an array with every digit of whole numbers; NumPy makes floats of those on both sides of 2**63.
+
+    >>> exact_array([0, 2**64 - 1])
+    array([                   0, 18446744073709551615], dtype=uint64)
+    """
+    try:
+        values = np.asarray(labels)
+    except Exception as error:  # each library of frames has errors of its own
+        raise LabelError(f"The labels cannot be read: {error}. Give text, integers or booleans.") from error
+    if isinstance(labels, np.ndarray) or values.dtype.kind != "f" or not all(isinstance(v, Integral) for v in labels):
+        return values
+    try:
+        return np.array(labels, dtype=np.uint64)
+    except OverflowError:
+        return np.array(labels, dtype=object)
+
+
 def _checked_labels(y: Any, n_rows: int) -> Array:
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
-    labels = np.asarray(y)
+    labels = exact_array(y)
     if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):  # text is not made of what is not text
         objects = np.asarray(y, dtype=object)
         labels = labels if all(isinstance(label, (str, bytes)) for label in objects.ravel()) else objects
@@ -98,11 +116,12 @@ def _encode_integers(labels: Array) -> tuple[Array, Array]:
     if high - low >= _TABLE_RANGE:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
-    offsets = labels if low == 0 else labels.astype(np.int64) - low
+    wide = np.uint64 if labels.dtype == np.uint64 else np.int64
+    offsets = labels if low == 0 else (labels.astype(wide) - wide(low)).astype(np.int64, copy=False)
     present = np.bincount(offsets) > 0
     rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
     codes = offsets.astype(np.int32) if present.all() else rank[offsets]
-    return (np.flatnonzero(present) + low).astype(labels.dtype), codes
+    return (np.flatnonzero(present).astype(wide) + wide(low)).astype(labels.dtype), codes
 
 
 def _encode_text(labels: Array) -> tuple[Array, Array] | None:
@@ -172,14 +191,14 @@ def label_array(labels: list[Any]) -> Array:
     """Labels as an array; text is not made of what is not text."""
     labels = [plain(label) for label in labels]
     kinds = {type(label) for label in labels}
-    return np.array(labels) if len(kinds) == 1 else np.array(labels, dtype=object)
+    return exact_array(labels) if len(kinds) == 1 else np.array(labels, dtype=object)
 
 
 def label_column(name: str, labels: Any) -> Array:
     """One label for each row as an array that keeps its types: numbers beside text stay numbers."""
     if labels is None:
         raise LabelError(f"{name} is None: give one label for each row.")
-    values = np.asarray(labels)
+    values = exact_array(labels)
     if values.dtype.kind in "US" and not isinstance(labels, np.ndarray):
         values = np.asarray(labels, dtype=object)
     if values.ndim == 2 and values.shape[1] == 1:

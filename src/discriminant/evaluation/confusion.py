@@ -733,7 +733,7 @@ def cross_table(y: Any, predicted: Any, sample_weight: Any = None) -> CrossTable
     if weight is None and truth.dtype.kind in "iub" and prediction.dtype.kind in "iub":
         least = min(int(truth.min()), int(prediction.min()))
         size = max(int(truth.max()), int(prediction.max())) - least + 1
-        if size * size <= _MOST_CELLS:
+        if size * size <= _MOST_CELLS and least + size <= 2**63:
             return _integer_table(truth, prediction, least, size)
     rows, row_codes = encoded(truth)
     columns, column_codes = encoded(prediction)

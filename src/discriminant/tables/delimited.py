@@ -169,6 +169,10 @@ _MOST_CODED_LEVELS = 1000
 _PLAIN_TYPES = (pa.int64(), pa.float64(), pa.bool_(), pa.null())
 _UNICODE = ("utf-8", "utf-8-sig")
 _OTHER_ENCODING = {"utf-8": "cp1252", "utf-8-sig": "cp1252", "cp1252": "latin-1"}
+#: Whole numbers that are too large for integers of 64 bits keep their digits in this type.
+_LARGE_WHOLE = pa.decimal128(38, 0)
+_NOT_WHOLE = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?(?:[^':]*'(\d+)')?.*[Dd]ecimal", re.S)
+_WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 _CONTRADICTION = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to ([^:]+): (?:invalid value '(.*?)')?", re.S
 )
@@ -245,7 +249,7 @@ class DelimitedReader(TableReader):
                 self._change_encoding()
             elif self._blocks_were_cut(data):
                 self._settings = replace(self._settings, line_breaks=True)
-            else:
+            elif not self._retyped_large(data):
                 return data
 
     def _stream(self) -> Iterator[Any]:
@@ -266,14 +270,19 @@ class DelimitedReader(TableReader):
                     if self._holds_bytes(reader.schema):
                         self._change_encoding()
                         continue
+                    types = self._settings.types
                     first = {field.name: field.type for field in reader.schema if field.type in _PLAIN_TYPES}
-                    self._settings = replace(self._settings, types=self._settings.types | first)
                     for batch in reader:
+                        if self._settings.types is types:  # of the first batch
+                            if self._retyped_large(batch):
+                                break
+                            self._settings = replace(self._settings, types=types | first)
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
                         out += fresh.num_rows
                         yield fresh
-                return
+                    else:
+                        return
             except InputError as error:
                 self._correct_settings(error)
 
@@ -292,6 +301,8 @@ class DelimitedReader(TableReader):
                 raise CannotSplit(str(error)) from error
             if self._holds_bytes(piece.schema) or self._blocks_were_cut(piece):
                 raise CannotSplit("The text is of another encoding, or has quotes or line breaks within values.")
+            if self._large_columns(piece):
+                raise CannotSplit("Whole numbers may be too large for integers.")
             if first and alike:
                 types.update({field.name: field.type for field in piece.schema if field.type != pa.null()})
             return piece
@@ -359,6 +370,21 @@ class DelimitedReader(TableReader):
         types = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
         return any(pa.types.is_binary(kind) for kind in types)
 
+    def _large_columns(self, data: Any) -> list[str]:
+        """Columns that are read as floats, though they may be whole numbers that are too large for integers."""
+        floats = [
+            field.name for field in data.schema if field.type == pa.float64() and field.name not in self._settings.types
+        ]
+        ranges = {name: compute.min_max(data.column(name)).as_py() for name in floats}
+        return [name for name, ends in ranges.items() if max(ends["max"] or 0, -(ends["min"] or 0)) >= 2**63]
+
+    def _retyped_large(self, data: Any) -> bool:
+        """Whether the table has to be read again, to keep the digits of large whole numbers."""
+        large = self._large_columns(data)
+        types = self._settings.types | dict.fromkeys(large, _LARGE_WHOLE)
+        self._settings = replace(self._settings, types=types if large else self._settings.types)
+        return bool(large)
+
     @property
     def _blocks_may_be_cut(self) -> bool:
         return self.dialect.quote is not None and not self._settings.line_breaks
@@ -392,6 +418,8 @@ class DelimitedReader(TableReader):
             raise self._ragged_error() from error
         elif (found := _CONTRADICTION.search(reason)) is not None:
             self._widen(self.dialect.names[int(found[1])], found[2], found[3] or "", error)
+        elif (found := _NOT_WHOLE.search(reason)) is not None:
+            self._widen(self.dialect.names[int(found[1])], "decimal", found[2] or "", error)
         else:
             raise error
 
@@ -420,8 +448,7 @@ class DelimitedReader(TableReader):
     def _widen(self, name: str, kind: str, value: str, error: InputError) -> None:
         if kind == "string":
             raise error
-        number = kind in ("null", "int64") and is_number(value)
-        types = self._settings.types | {name: pa.float64() if number else pa.string()}
+        types = self._settings.types | {name: _wider(kind, value)}
         if self._settings.contradictions >= _MOST_CONTRADICTIONS:
             types |= {column: pa.string() for column in self.columns if column not in self.types}
         self._settings = replace(self._settings, types=types, contradictions=self._settings.contradictions + 1)
@@ -445,6 +472,17 @@ class DelimitedReader(TableReader):
             Setting("on_ragged", "skip"),
             ".",
         )
+
+
+def _wider(kind: str, value: str) -> Any:
+    """The type of a column that was read as ``kind`` and holds this value, too."""
+    whole = _WHOLE_NUMBER.fullmatch(value) is not None
+    if kind == "decimal":
+        return pa.string() if whole else pa.float64()
+    if kind in ("null", "int64") and is_number(value):
+        larger = pa.int64() if kind == "null" else _LARGE_WHOLE
+        return larger if whole else pa.float64()
+    return pa.string()
 
 
 class _Squeezed(io.RawIOBase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -72,15 +73,26 @@ def raw_labels(values: Any, name: str | None, codes: Sequence[str], classes: Seq
     kind = values.type
     if is_text(kind) or pa.types.is_null(kind):
         return _text_labels(values, codes, classes)
-    if pa.types.is_boolean(kind) or is_numeric(kind):
+    if pa.types.is_floating(kind):  # whole numbers are integers, also where gaps made them floats
         numbers = np.asarray(values.cast(pa.float64()).to_numpy())
         present = ~np.isnan(numbers)
-        if pa.types.is_boolean(kind):
-            return numbers[present].astype(bool), present
-        # Whole numbers are integers, also where gaps made them floats.
-        whole = pa.types.is_integer(kind)
-        return np.asarray(values.drop_null().to_numpy()) if whole else whole_labels(numbers[present]), present
+        return whole_labels(numbers[present]), present
+    if pa.types.is_boolean(kind) or is_numeric(kind):
+        given = values.drop_null()
+        return np.asarray((_exact(given) if pa.types.is_decimal(kind) else given).to_numpy()), _present(values)
     raise ColumnError(f"Target {name!r} holds {kind}: classes are text, whole numbers or true and false.")
+
+
+def _present(values: Any) -> Array:
+    return np.asarray(values.is_valid().to_numpy())
+
+
+def _exact(decimals: Any) -> Any:
+    """Decimals as integers; as text where they are whole and no integer type holds them, else as floats."""
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            return decimals.cast(kind)
+    return decimals.cast(pa.string() if decimals.type.scale == 0 else pa.float64())
 
 
 def whole_labels(labels: Array) -> Array:

@@ -303,6 +303,10 @@ def as_arrow(frame: Any) -> Any:
     """A narwhals frame as a pyarrow table, column by column where nothing has to be copied."""
     try:
         data = frame.to_arrow()
+    except OverflowError as error:
+        raise ColumnError(
+            f"A column of the frame holds whole numbers of more than 64 bits ({error}). Make it text."
+        ) from error
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise ColumnError(
             f"A column of the frame mixes types: {error.args[-1] if error.args else error}. Make it one type: numbers, "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.checks import check_choice, check_integer, check_weights, encode_labels
+from ..data.checks import check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
@@ -74,7 +74,7 @@ def numbers_are_identifier(name: str, values: Array) -> bool:
     if n < _FEWEST_ROWS or not np.isfinite(values).all():
         return False
     n_different = np.unique(values).size
-    consecutive = n_different == n and values.max() - values.min() == n - 1
+    consecutive = n_different == n and int(values.max()) - int(values.min()) == n - 1
     return bool(consecutive or (is_named_id(name) and n_different > min(_MOST_NAMED_CODES, n - 1)))
 
 
@@ -405,7 +405,9 @@ class ColumnLearner:
     def _is_identifier(self, column: Column) -> bool:
         if column.kind != "number" or column.name in self.types:
             return False
-        values = self._values(column)
+        exact = self.data[column.name]
+        whole = pa.types.is_integer(exact.type)  # as floats, large numbers that differ may be one
+        values = np.asarray(exact.drop_null().to_numpy()) if whole else self._values(column)
         values = values[~np.isnan(values)]
         return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
 
@@ -635,6 +637,12 @@ def learn_target(
         said = f"{n_missing:,} rows have no {name!r} and were left out."
         findings.append(Finding("warning", "target missing", name, said))
     if labels.dtype.kind == "f":
+        if (np.mod(labels, 1) == 0).all():
+            largest = labels[np.abs(labels).argmax()]
+            raise InputError(
+                f"Target {name!r} holds whole numbers such as {largest:.0f} as floats, which do not keep all digits of "
+                "numbers above 2**53. Store them as integers or as text."
+            )
         raise _not_classes(np.unique(labels), labels, name)
     spellings, found = ({}, []) if as_written else _class_spellings(labels, name)
     findings += found
@@ -848,7 +856,7 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     schema = Schema(columns, learned, options.missing, codes or MISSING_CODES)
     return TrainingTable(
         X=schema.encode_batch(data)[0],
-        y=np.array(learned.classes)[classes],
+        y=exact_array(learned.classes)[classes],
         codes=classes,
         schema=schema,
         findings=(*table.findings, *_numbers_as_text(table, data), *findings, *learner.findings),
@@ -907,5 +915,5 @@ def _sparse_training(table: SvmlightReader, target: Any, weights: Any, groups: A
     if rows.X.shape[1] == first:
         raise InputError(f"No column is left to learn from in {table.label}: its rows have labels only.")
     schema = Schema((), found, width=rows.X.shape[1] - first, first=first)
-    X, y = schema.encode_batch(rows)[0], np.array(found.classes)[classes]
+    X, y = schema.encode_batch(rows)[0], exact_array(found.classes)[classes]
     return TrainingTable(X, y, classes, schema, tuple(findings), None, None, np.arange(rows.num_rows), 0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.checks import exact_array
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
 from .recipe import Input, Recipe, RulePart
@@ -32,10 +33,12 @@ def onnx_file(recipe: Recipe) -> bytes:
 
 def _same_kind(values: Any, what: str) -> Array:
     """An array of numbers, truth values or text; ONNX has text as objects."""
-    kinds = {type(value) for value in values}
-    if len(kinds) != 1 or not kinds <= {bool, int, float, str}:
-        raise ParameterError(f"ONNX needs {what} of one kind, numbers, truth values or text; got {list(values)}.")
-    return np.array(values, dtype=object if kinds == {str} else None)
+    kinds, array = {type(value) for value in values}, exact_array(values)
+    if len(kinds) != 1 or not kinds <= {bool, int, float, str} or (kinds == {int} and array.dtype == object):
+        raise ParameterError(
+            f"ONNX needs {what} of one kind, numbers of at most 64 bits, truth values or text; got {list(values)}."
+        )
+    return array.astype(object) if kinds == {str} else array
 
 
 class _Graph:

@@ -157,10 +157,13 @@ def _sum(terms: list[str]) -> str:
 
 def _label(recipe: Recipe) -> str:
     possible, sign, cases = recipe.possible, ">" if recipe.last_wins else ">=", []
+    classes = recipe.classes
+    if any(isinstance(label, int) and abs(label) >= 2**63 for label in classes):
+        classes = [*map(str, classes)]  # SQLite would make floats of such numbers
     for place, k in enumerate(possible):
         # Who comes later is enough: an earlier class that was passed over has a better one behind it.
         beats = " AND ".join(f"s{k} {sign} s{later}" for later in possible[place + 1 :]) or f"s{k} IS NOT NULL"
-        cases.append(f"WHEN {beats} THEN {constant(recipe.classes[k])}")
+        cases.append(f"WHEN {beats} THEN {constant(classes[k])}")
     return f"CASE {' '.join(cases)} END"
 
 
