@@ -86,6 +86,20 @@ def test_how_numbers_are_read_is_told_with_the_option_that_changes_it():
     assert "price=$5" in levels.schema.names
 
 
+def test_points_between_thousands():
+    """What is below a thousand has no point, and three digits follow each: these are no decimals."""
+    texts = cycled("1.234", "912", "12.500", "77", "3.000")
+    training = trained(table(amount=texts))
+    assert column_of(training, "amount")[:5].tolist() == [1234, 912, 12500, 77, 3000]
+    decimals = trained(table(amount=cycled("1.234", "0.912", "12.500", "77.125", "3.000")))
+    assert column_of(decimals, "amount")[:5].tolist() == [1.234, 0.912, 12.5, 77.125, 3]
+
+
+def test_commas_between_thousands_of_a_table_that_has_no_others():
+    lines = [f"{i}.5;{i % 7 + 1},{i % 9}50;{'ab'[i % 2]}" for i in range(1, 60)]
+    assert trained("\n".join(["x;m;y", *lines]).encode()).X[0].tolist() == [1.5, 2150]
+
+
 def test_a_file_of_decimal_commas_decides_what_a_comma_is():
     lines = [f"{i},25;{i % 7 + 1}.{i % 9}50 €;{'ab'[i % 2]}" for i in range(1, 60)]
     training = trained("\n".join(["x;m;y", *lines]).encode())
@@ -99,6 +113,7 @@ def test_a_file_of_decimal_commas_decides_what_a_comma_is():
         ["5 kg", "5 lb", "7 kg", "9 lb"],
         ["1st", "2nd", "3rd", "1st"],
         ["01234", "98765", "00012", "12345"],  # postcodes
+        ["007", "12", "0815", "4711"],
         ["40-49", "50-59", "60-69", "70-79"],
         ["area_415", "area_408", "area_510", "area_415"],
         ["192.168.1.10", "10.0.0.1", "192.168.1.20", "10.0.0.2"],
@@ -147,6 +162,25 @@ def test_days_and_months_that_cannot_be_told_apart():
     assert_array_equal(column_of(other, "when")[:2], days("2020-02-01", "2020-04-03"))
     points = trained(table(when=cycled("1.2.2020", "3.4.2020")))
     assert_array_equal(column_of(points, "when")[:2], days("2020-02-01", "2020-04-03"))
+
+
+def test_days_written_as_whole_numbers():
+    text = table(when=[f"2020{1 + i % 12:02}{1 + i % 28:02}" for i in range(N)])
+    training = trained(text)
+    assert_array_equal(column_of(training, "when")[:2], days("2020-01-01", "2020-02-02"))
+    for source in (open_table(io.BytesIO(text), types=training.schema.types).read(), pd.read_csv(io.BytesIO(text))):
+        assert_array_equal(training.schema.encode_batch(source)[0], training.X)
+    years = trained(table(year=cycled("2019", "2020", "2021", "2022", "2025")))
+    assert years.schema.columns[0].kind == "number"
+
+
+def test_days_that_stand_for_missing_dates():
+    training = trained(table(when=cycled("2020-01-01", "2020-03-05", "9999-12-31", "2021-05-06")))
+    assert training.schema.columns[0].missing == N / 4
+    said = (
+        "Column 'when': 9999-12-31 stands apart from the other values, 2020-01-01 to 2021-05-06, and counts as missing"
+    )
+    assert said in told(training, "sentinel")[0]
 
 
 def test_times_of_day_and_of_dates():
@@ -314,9 +348,9 @@ def test_spellings_of_a_level_are_one_level():
         flag=cycled("yes", "Y", "no", "N", "No"),
     )
     training = trained(text)
-    assert training.schema.names == ("sex=male", "flag", "x")
+    assert training.schema.names == ("sex=male", "flag=yes", "x")
     assert column_of(training, "sex=male")[:5].tolist() == [1, 1, 0, 0, 0]
-    assert column_of(training, "flag")[:5].tolist() == [1, 1, 0, 0, 0]
+    assert column_of(training, "flag=yes")[:5].tolist() == [1, 1, 0, 0, 0]
     said = "Column 'sex' has levels in several spellings, taken as one: 'Male' as 'male' and 'FEMALE' as 'female'. "
     assert f"{said}Otherwise give types={{'sex': 'category'}}." in told(training, "spellings")
     frame = pd.read_csv(io.BytesIO(text))

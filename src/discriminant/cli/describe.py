@@ -48,7 +48,9 @@ def described(labelled: Labelled) -> dict[str, Any]:
         "classes": [
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
-        "table_columns": [{**asdict(column), "shown_mean": column.mean_words} for column in training.schema.columns],
+        "table_columns": [
+            {**asdict(column), "shown_mean": column.shown(column.mean)} for column in training.schema.columns
+        ],
         "findings": told_findings([*training.findings, *_collinearity(labelled)]),
         "distances": _distances(labelled),
         "separability": _separability(labelled),

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import InputError, ParameterError, Setting
 from .input_file import marked_encoding
+from .notation import points_group
 from .sources import refuse_same_names
 
 #: What stands for a missing value in a text file unless told otherwise.
@@ -32,8 +33,8 @@ _JUDGED_VALUES = 200_000
 
 _POINT_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _COMMA_NUMBER = re.compile(r"\s*[-+]?(\d+,\d+|,\d+)([eE][-+]?\d+)?\s*")
-_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(,\d{3})+\s*")
-_CODE_DIGITS = re.compile(r"\d{2,}")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
+_PADDED = re.compile(r"0\d+")
 
 Records = list[list[str]]
 
@@ -55,7 +56,7 @@ class Dialect:
     seen : tuple of str
         Those of them that occur in the part that was looked at.
     codes : tuple of str
-        Columns of digits with leading zeros: they are codes, and stay text.
+        Columns that stay text: digits with leading zeros, which are codes, and numbers with points between thousands.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def find_dialect(
         names=names,
         missing=codes,
         seen=tuple(code for code in codes if code in values),
-        codes=tuple(name for name, own in zip(names, columns, strict=True) if _are_padded(own.difference(codes))),
+        codes=tuple(name for name, own in zip(names, columns, strict=True) if _stays_text(own.difference(codes))),
         blank_lines=blank_lines,
         runs=runs,
         quotes_seen=quote is not None and quote in text,
@@ -349,17 +350,17 @@ def _names(first: list[str], header: bool, label: str) -> tuple[str, ...]:
 
 
 def _found_decimal(rows: Records, delimiter: str) -> str:
-    """A comma where numbers have one; ``1,234`` between commas may as well be a thousand."""
+    """A comma where numbers have one that cannot stand between thousands."""
     values = [value for row in rows for value in row]
     commas, thousands, points = (
         sum(sign in value and pattern.fullmatch(value) is not None for value in values)
         for sign, pattern in ((",", _COMMA_NUMBER), (",", _THOUSANDS), (".", _POINT_NUMBER))
     )
-    decimal = commas > thousands and not points if delimiter == "," else commas > points
+    decimal = commas > thousands and (commas > points if delimiter != "," else not points)
     return "," if decimal else "."
 
 
-def _are_padded(values: set[str]) -> bool:
-    """Whether texts are digits all of one length, some with leading zeros, such as postcodes."""
-    one_length = len(set(map(len, values))) == 1
-    return one_length and all(map(_CODE_DIGITS.fullmatch, values)) and any(value[0] == "0" for value in values)
+def _stays_text(values: set[str]) -> bool:
+    """Whether texts are digits with leading zeros, such as postcodes, or have points between thousands."""
+    padded = any(map(_PADDED.fullmatch, values)) and all(map(str.isdecimal, values))
+    return padded or points_group(values)

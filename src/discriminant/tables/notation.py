@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -22,7 +22,7 @@ from ..errors import InputError
 
 Array = np.ndarray[Any, Any]
 
-DateOrder = Literal["ymd", "dmy", "mdy", "time"]
+DateOrder = Literal["ymd", "dmy", "mdy", "digits", "time"]
 #: What is done to texts before they are read: spaces, minus signs and apostrophes are written in many ways.
 _ALIKE = (("[\\s\u00a0\u2000-\u200b\u202f\u205f\u3000]+", " "), ("[\u2212\u2012\u2013]", "-"), ("[\u2019\u00b4`]", "'"))
 _CURRENCIES = frozenset(
@@ -50,6 +50,7 @@ _DATES: dict[str, str] = {
     "ymd": rf"(?P<year>\d{{4}})(?:[-/. ](?P<month>\d{{1,2}}|[A-Za-z]{{3,9}})(?:[-/. ](?P<day>\d{{1,2}}))?){_LATER}",
     "dmy": rf"(?:[A-Za-z]{{2,9}},? )?(?P<day>\d{{1,2}})(?:[-/.]| |\. ){_MONTH}[-/. ,]{{1,2}}{_YEAR}{_LATER}",
     "mdy": rf"(?:[A-Za-z]{{2,9}},? )?{_MONTH}[-/. ](?P<day>\d{{1,2}})[-/. ,]{{1,2}}{_YEAR}{_LATER}",
+    "digits": r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
     "time": _CLOCK,
 }
 
@@ -64,8 +65,9 @@ class Notation:
         The decimal sign, and the sign between thousands, empty where there is none.
     affix : str
         A currency before or after the number, or a unit after it, as most values have it; it may be left out.
-    date : {"ymd", "dmy", "mdy", "time"}, optional
-        The order of year, month and day, where the texts are dates; ``"time"`` for times of day.
+    date : {"ymd", "dmy", "mdy", "digits", "time"}, optional
+        The order of year, month and day, where the texts are dates; ``"digits"`` for ``20201231``, ``"time"`` for times
+        of day.
     sentinels : tuple of float
         Numbers that stand for missing values.
     """
@@ -223,6 +225,7 @@ def _zone_minutes(texts: Any) -> Array:
 
 #: An affix is looked for in so many texts.
 _LOOKED_AT = 1000
+_POINTED, _UNPOINTED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+"), re.compile(r"[-+]?(0|[1-9]\d{0,2})")
 _AFFIXED = re.compile(
     r"\(?\s*[-+]?\s*(?P<before>[^\d\s.,()+-]{0,4}\.?)\s*[-+]?[.,]?\d[\d.,' ]*?(?:[eE][-+]?\d+)?\s*"
     r"(?P<after>[^\d\s()+-][^\d()+]{0,11})?-?\s*\)?"
@@ -255,8 +258,10 @@ def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array] | 
     """The notation that reads most of the texts as numbers, and what it reads; of several the likeliest.
 
     ``1,234`` is a thousand rather than a decimal where points are decimal signs or nothing tells; with any text that
-    only a decimal comma explains it is a decimal.
+    only a decimal comma explains it is a decimal. ``1.234`` is a thousand where the numbers below 1,000 have no point.
     """
+    if decimal == "." and points_group(texts.to_pylist()):
+        decimal = ","
     other = "," if decimal == "." else "."
     affix = _affix(texts.slice(0, _LOOKED_AT).to_pylist())
     best: tuple[Notation, Array] | None = None
@@ -269,6 +274,19 @@ def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array] | 
             if count > most:
                 best, most = (notation, numbers), count
     return best
+
+
+def points_group(texts: Iterable[str]) -> bool:
+    """Whether points stand between thousands: three digits follow each, and whole numbers without are below 1,000."""
+    with_point, without = 0, 0
+    for text in texts:
+        if _POINTED.fullmatch(text.strip()):
+            with_point += 1
+        elif _UNPOINTED.fullmatch(text.strip()):
+            without += 1
+        else:
+            return False
+    return with_point > 1 and without > 1
 
 
 def _affix(texts: list[str]) -> str:

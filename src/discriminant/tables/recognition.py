@@ -59,6 +59,12 @@ _FILL_VALUES = frozenset(
 )
 
 
+_FILL_DAYS = tuple(
+    float(np.datetime64(day).astype(int))
+    for day in ("0001-01-01", "1753-01-01", "1899-12-30", "1900-01-01", "1970-01-01", "2999-12-31", "9999-12-31")
+)
+
+
 @dataclass(frozen=True)
 class Reading:
     """How the texts of a column read: as numbers or dates, and which of them cannot be read, with their rows."""
@@ -135,6 +141,16 @@ def _strays_only(texts: Sequence[str], rows: Sequence[int], reading: Reading) ->
     return numbers >= _FEWEST_NUMBERS and words <= _STRAY * len(texts) and (share <= _STRAY or words == 1)
 
 
+def date_sentinels(values: Array) -> tuple[float, ...]:
+    """Days that stand for missing dates, such as 9999-12-31: further from the others than these from each other."""
+    others = values[~np.isnan(values) & ~np.isin(values, _FILL_DAYS)]
+    if not others.size:
+        return ()
+    low, high = others.min(), others.max()
+    there = set(_FILL_DAYS).intersection(np.unique(values).tolist())
+    return tuple(sorted(day for day in there if max(low - day, day - high) > max(high - low, 365)))
+
+
 def sentinels(values: Array, lowest: float, highest: float) -> tuple[float, ...]:
     """Numbers that stand for missing values: -999, 9999, 99.9 and the like, apart from all other values.
 
@@ -203,28 +219,30 @@ def same_spellings(counts: Mapping[str, int], known: Mapping[str, Any]) -> dict[
 
     Letters that change their case within a word may mean something (``hId`` and ``hid``, genotypes ``AA``, ``Aa`` and
     ``aa``): such spellings are one level only where one of them is rare. ``known`` are words that mean one thing in any
-    case.
+    case; where all levels are among them, those that mean the same are one level.
     """
+    keys = {level: spelling_key(level) for level in counts}
+    alike = set(keys.values()) <= set(known) and len(set(keys.values())) > 2
     groups: dict[str, list[str]] = {}
-    for level in counts:
-        groups.setdefault(spelling_key(level), []).append(level)
+    for level, key in keys.items():
+        groups.setdefault(known[key] if alike else key, []).append(level)
     found = {}
-    for key, levels in groups.items():
-        usual = max(sorted(levels), key=lambda level: counts[level])
+    for levels in groups.values():
+        usual = max(levels, key=lambda level: (counts[level], level == level.strip(), len(level), level))
         for level in levels:
-            if level != usual and _is_same(level, usual, key, counts, key in known):
+            if level != usual and (keys[level] in known or _is_same(level, usual, counts)):
                 found[level] = usual
     return found
 
 
-def _is_same(level: str, usual: str, key: str, counts: Mapping[str, int], known: bool) -> bool:
+def _is_same(level: str, usual: str, counts: Mapping[str, int]) -> bool:
     bare, other = " ".join(level.split()), " ".join(usual.split())
-    if known or bare == other:
+    if bare == other:
         return True
     plain = all(text in (text.lower(), text.upper(), text.capitalize(), text.title()) for text in (bare, other))
-    genotype = len(key) == 2 and any(text == text.capitalize() != text.upper() for text in (bare, other))
+    genotype = len(bare) == 2 and any(text == text.capitalize() != text.upper() for text in (bare, other))
     slip = counts[level] <= _SLIP * counts[usual]
-    return (plain and len(key) > 2) or (slip and not genotype)
+    return (plain and len(bare) > 2) or (slip and not genotype)
 
 
 #: Misspelled words are looked for among so many levels.

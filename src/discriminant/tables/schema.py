@@ -217,12 +217,11 @@ class Column:
         """What a date is counted in."""
         return "time of day in hours" if self.notation.date == "time" else "date, in days since 1970-01-01"
 
-    @property
-    def mean_words(self) -> str:
-        """The mean, of dates as a day."""
-        if self.mean is None:
+    def shown(self, value: float | None) -> str:
+        """A number of this column as people read it: of dates the day."""
+        if value is None:
             return "-"
-        return iso_day(self.mean) if self.kind == "date" and self.notation.date != "time" else f"{self.mean:.6g}"
+        return iso_day(value) if self.kind == "date" and self.notation.date != "time" else f"{value:.6g}"
 
     @property
     def missing_words(self) -> str:
@@ -232,7 +231,7 @@ class Column:
         if self.kind == "category":
             treated = "a level of their own" if self.missing_column else f"read as {self.reference!r}"
         else:
-            treated = f"filled with the mean {self.mean_words}" + (" and marked" if self.missing_column else "")
+            treated = f"filled with the mean {self.shown(self.mean)}" + (" and marked" if self.missing_column else "")
         return f"{self.missing:,} missing values, {treated}"
 
 
@@ -732,7 +731,10 @@ def read_numbers(column: Column, values: Any, codes: Sequence[str]) -> tuple[Arr
     if is_text(kind):
         return _numbers_of_text(column, values, codes)
     if column.kind == "date" and pa.types.is_temporal(kind):
-        return days_of_arrow(values), {}
+        return column.notation.without_sentinels(days_of_arrow(values)), {}
+    if column.notation.date == "digits" and is_numeric(kind):
+        whole = values.cast(pa.float64(), safe=False).cast(pa.int64(), safe=False)
+        return _numbers_of_text(column, whole.cast(pa.large_string()), codes)
     if not (is_numeric(kind) or pa.types.is_boolean(kind)) or column.kind == "date":
         raise _other_type(column, str(kind), [])
     numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 
 from ..data.checks import check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
 from .dialect import MISSING_CODES
-from .notation import PLAIN, Notation
+from .notation import PLAIN, Notation, iso_day
 from .recognition import (
     MOST_CODES,
     Reading,
     best_reading,
+    date_sentinels,
     is_nominal,
     misspellings,
     read_texts,
@@ -46,6 +48,7 @@ from .schema import (
     level_index,
     missing_texts,
     raw_labels,
+    read_numbers,
     refuse_infinite,
     respelled,
     total,
@@ -102,6 +105,8 @@ _MOSTLY_MISSING = 0.5
 #: Columns are compared on this many rows first, and on all rows only if these do not decide it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
+#: Whole numbers of eight digits may be days.
+_FIRST_DAY, _LAST_DAY = 1800_01_01, 2200_01_01
 #: Dates by the kind that they can be declared to be.
 _DATE_KINDS = {"date-dmy": "dmy", "date-mdy": "mdy"}
 #: A level is not rare if it has one row in so many.
@@ -217,7 +222,7 @@ class ColumnLearner:
         if pa.types.is_boolean(kind):
             return Column(name, "boolean")
         if is_numeric(kind):
-            return self._few_or_many(name)
+            return self._day_numbers(name) or self._few_or_many(name)
         if pa.types.is_temporal(kind):
             return self._date(name, kind)
         if not is_text(kind):
@@ -253,6 +258,18 @@ class ColumnLearner:
             raise ColumnError(f"Column {name!r} should hold {wanted}, but holds {quoted(texts, 3)}. Correct its type.")
         return column if reading is None else self._as_read(column, reading)
 
+    def _day_numbers(self, name: str) -> Column | None:
+        """A column of days written as whole numbers, such as 20201231."""
+        column = Column(name, "date", notation=Notation(date="digits"))
+        for values in (self.data[name].slice(0, _VARYING_ROWS), self.data[name]):
+            ends = compute.min_max(values).as_py()
+            if not ends["min"] or not _FIRST_DAY <= ends["min"] < ends["max"] <= _LAST_DAY:
+                return None
+            if read_numbers(column, values, ())[1]:
+                return None
+        self._say_dates(column)
+        return column
+
     def _few_or_many(self, name: str) -> Column:
         """A column of numbers, or of the codes of a category."""
         column = Column(name, "number", notation=Notation(sentinels=self._missing_numbers))
@@ -266,7 +283,7 @@ class ColumnLearner:
         if is_nominal(name, values.size):
             self._say_typed("codes", name, f"holds the codes {_numbers(values)} and is taken as a category", "number")
             return Column(name, "category")
-        if 2 < values.size <= MOST_CODES:
+        if 2 < values.size <= min(MOST_CODES, self.data.num_rows / 5):
             self._few_numbers.append(name)
         return column
 
@@ -282,10 +299,6 @@ class ColumnLearner:
         if reading is not None:
             column = Column(name, reading.kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
             return self._as_read(column, reading)
-        truths = {text.strip().casefold() for text in texts}
-        if len(truths) > 2 and truths <= set(BOOLEANS) and len({BOOLEANS[text] for text in truths}) == 2:
-            self._say_typed("spellings", name, f"says yes and no in several ways, {quoted(texts)}: read as 0 or 1")
-            return Column(name, "boolean")
         return Column(name, "category")
 
     def _written(self, name: str) -> tuple[list[str], list[int]]:
@@ -343,8 +356,9 @@ class ColumnLearner:
         """One line about all columns of a few whole numbers, which may be codes."""
         names = [name for name in self._few_numbers if columns[name].dropped is None]
         if names:
-            said = f"Few different whole numbers, taken as numbers: {quoted(names, 8)}. If they are codes, give "
-            self._say("note", "few numbers", names[0], said, _typed(names[0], "category"), ".")
+            said = f"Few different whole numbers, taken as numbers: {quoted(names, 8)}. If "
+            said += f"{names[0]!r} holds codes" if len(names) > 1 else "they are codes"
+            self._say("note", "few numbers", names[0], f"{said}, give ", _typed(names[0], "category"), ".")
 
     def _dropped(self, column: Column, kind: str, reason: str, severity: Severity = "note") -> Column:
         self._say(severity, kind, column.name, f"Column {column.name!r} is left out: {reason}.")
@@ -361,7 +375,9 @@ class ColumnLearner:
     def _ranged(self, column: Column) -> tuple[Column, _Range]:
         values = self._values(column)
         own = _range(column.name, values)
-        found = sentinels(values, own[1], own[2]) if column.kind == "number" and column.name not in self.types else ()
+        found: tuple[float, ...] = ()
+        if column.name not in self.types and column.kind in ("number", "date"):
+            found = date_sentinels(values) if column.kind == "date" else sentinels(values, own[1], own[2])
         if not found:
             return column, own
         column = replace(column, notation=replace(column.notation, sentinels=column.notation.sentinels + found))
@@ -395,11 +411,17 @@ class ColumnLearner:
             replace(column, notation=replace(column.notation, sentinels=())), self.data[column.name], self.codes
         )
         rows = np.count_nonzero(np.isin(everything, found))
-        others = f"the other values, {lowest:g} to {highest:g}"
-        said = f"Column {column.name!r}: {_numbers(found)} stands apart from {others}, and counts as missing in "
+        others = f"the other values, {column.shown(lowest)} to {column.shown(highest)}"
+        which = listed([iso_day(value) if column.kind == "date" else f"{value:.12g}" for value in found])
+        said = f"Column {column.name!r}: {which} stands apart from {others}, and counts as missing in "
         rows_said = f"{rows:,} rows" if rows > 1 else "one row"
         self._say(
-            "warning", "sentinel", column.name, f"{said}{rows_said}. Keep it with ", _typed(column.name, "number"), "."
+            "warning",
+            "sentinel",
+            column.name,
+            f"{said}{rows_said}. Keep it with ",
+            _typed(column.name, column.kind),
+            ".",
         )
 
     def _is_identifier(self, column: Column) -> bool:
