@@ -47,8 +47,8 @@ def compare(
     """Find the best model, and whether it is really better.
 
     All models are fitted and measured on the same folds of the table. A baseline that always predicts the most
-    frequent class takes part. Intervals and tests allow for the rows that the folds share. With --costs models with
-    probabilities decide by least expected cost.
+    frequent class takes part, and a model that is not better than it by its test is not recommended. With --costs
+    models with probabilities decide by least expected cost.
 
     \b
     Examples:
@@ -65,8 +65,8 @@ def compare(
     if not json:
         labelled.tell_findings()
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
-    measure = comparison.default_metric(table) if metric is None else metric.replace("-", "_")
-    if measure not in METRICS:
+    measure = None if metric is None else metric.replace("-", "_")
+    if measure not in (None, *METRICS):
         known = ", ".join(METRICS).replace("_", "-")
         raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
     made = _models(models, labelled, measure)
@@ -84,11 +84,8 @@ def compare(
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
     )
-    best, model = found.best_model, made[found.best_model]
     if report is not None:
-        _write_report(report, found, model, labelled, table)
-    settings = ["--set", f"alpha={model.alpha:g}"] if best == "logistic" else []
-    fit = ["discriminant", "fit", *labelled.words(), "--model", best, *settings, "-o", "model.dsc"]
+        _write_report(report, found, made[found.best_model], labelled, table)
     values = {
         **labelled.source,
         **found.to_dict(),
@@ -97,12 +94,20 @@ def compare(
         "left_out": {name: told(reason) for name, reason in found.left_out.items()},
         "findings": labelled.findings,
         "report": report,
-        "fit_command": shlex.join(fit),
+        "fit_command": _fit_command(found.recommended, made, labelled),
     }
     show(values, comparison_page, json)
 
 
-def _models(asked: str | None, labelled: Labelled, metric: str) -> dict[str, Any]:
+def _fit_command(name: str | None, models: dict[str, Any], labelled: Labelled) -> str | None:
+    """The command that fits the recommended model to all rows; None where none is recommended."""
+    if name is None:
+        return None
+    settings = ["--set", f"alpha={models[name].alpha:g}"] if name == "logistic" else []
+    return shlex.join(["discriminant", "fit", *labelled.words(), "--model", name, *settings, "-o", "model.dsc"])
+
+
+def _models(asked: str | None, labelled: Labelled, metric: str | None) -> dict[str, Any]:
     """The models of a comparison: those asked for, or those that suit the size of the table."""
     from ..estimators.registry import weak_penalty
     from ..validation.comparison import default_models
@@ -157,5 +162,5 @@ def comparison_page(found: dict[str, Any]) -> Page:
         found["sentence"],
         *(["\n".join(left_out)] if left_out else []),
         *([f"Report: {found['report']}"] if found["report"] else []),
-        f"To keep the best model: {found['fit_command']}",
+        *([f"To keep the best model: {found['fit_command']}"] if found["fit_command"] else []),
     ]

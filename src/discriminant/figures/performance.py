@@ -612,7 +612,7 @@ def comparison(result: Comparison, sentence: bool = True) -> Figure:
     made = theme.figure(
         f"Models compared by {metric_name(result.metric)}",
         f"{theme.written(result.sentence) + ' ' if sentence else ''}Intervals: {100 * result.level:g} %, each model by "
-        "itself; whether two differ is judged split by split.",
+        "itself; whether two differ is judged row by row.",
         height=220 + 44 * len(names),
     )
     _add_splits(made, result, names)

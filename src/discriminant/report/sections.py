@@ -74,7 +74,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "threshold": ("Threshold", "The score from which a row is given the class; lower means more hits and more alarms."),
     "calibration error": (
         "Calibration error",
-        "How far predicted probabilities are from the shares that came true, on average over ten groups of rows.",
+        "How far predicted probabilities are from the true shares, on average over ten groups of rows.",
     ),
     "fingerprint": ("Fingerprint", "A number made of every value of the data: it differs if a single value does."),
 }
@@ -369,12 +369,13 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
     evaluation = data.evaluation
     if not evaluation.calibration:
         return {"reason": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES, "sentences": []}
-    bins, curve = evaluation.calibration, evaluation.roc
+    bins, curve, error = evaluation.calibration, evaluation.roc, evaluation["ece"]
     # Of two classes one tells all: the other's probabilities are the complement.
     shown = bins[curve.positive] if isinstance(curve, Roc) else bins
     return {
         "reason": "",
-        "distance": f"{100 * np.mean([found.ece() for found in bins.values()]):.1f}",
+        "distance": f"{100 * error.value:.1f}",
+        "distance_interval": f"{100 * error.low:.1f} to {100 * error.high:.1f}",
         "sentences": _calibration_sentences(data),
         "drawing": drawing("plot-calibration", calibration_curve, shown),
     }
@@ -382,8 +383,8 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
 
 def _calibration_sentences(data: ReportData) -> list[str]:
     line = data.evaluation.calibration_line
-    errors = {label: found.ece() for label, found in data.evaluation.calibration.items()}
-    worst = max(errors, key=lambda label: errors[label])
+    errors = {found.of: found.value for found in data.evaluation.estimates if found.metric == "ece"}
+    worst = max(errors, key=lambda label: errors[label] if label in data.classes else 0.0)
     largest = [f"It is largest for {quoted(worst)}, {100 * errors[worst]:.1f} points."] if len(errors) > 2 else []
     if line is None or not math.isfinite(line.slope):
         return largest

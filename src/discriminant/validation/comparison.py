@@ -1,7 +1,7 @@
 """Which differences between models are real.
 
-Models are cross-validated on the same splits. Differences are judged by the corrected resampled t-test (Nadeau &
-Bengio 2003), adjusted for the number of pairs (Holm 1979); on rows put aside by McNemar's test.
+Models are cross-validated on the same splits, and differences are judged row by row (`held_out`), adjusted for the
+number of pairs (Holm 1979); on rows put aside by McNemar's test.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy import stats
 from sklearn.dummy import DummyClassifier
 
 from ..data.checks import check_choice, encoded, label_column, position_of, same_length
@@ -21,8 +20,8 @@ from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
-from ..evaluation.intervals import check_level, quantile
-from ..results import Result, aligned, columns_of, decimal, jsonable, listed, metric_name
+from ..evaluation.intervals import check_level
+from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
 from .cross_validation import (
     METRICS,
     CrossValidation,
@@ -32,6 +31,7 @@ from .cross_validation import (
     named_models,
     wanted_scoring,
 )
+from .held_out import mcnemar_p_value, paired_shares_interval
 from .splits import LabelledTable, held_out_share, labelled_table, plan_rounds
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class McNemar(Result):
         return (
             f"McNemar ({self.method}): {self.first_only} rows only the first gets right, {self.second_only} only the "
             f"second, of {self.n_rows}; difference {self.difference:.4f} ({100 * self.level:g} % interval "
-            f"{self.low:.4f} to {self.high:.4f}), p = {self.p_value:.4g}"
+            f"{self.low:.4f} to {self.high:.4f}), {p_value(self.p_value, name='p')}"
         )
 
 
@@ -129,13 +129,9 @@ def mcnemar(
     same_length(y=truth, first=a, second=b)
     right, other = _agree(a, truth), _agree(b, truth)
     only = int(np.count_nonzero(right & ~other)), int(np.count_nonzero(other & ~right))
-    tosses, difference, n = stats.binom(sum(only), 0.5), only[0] - only[1], truth.size
-    p = 2 * tosses.cdf(min(only)) - (tosses.pmf(min(only)) if method == "mid-p" else 0.0)
-    # Wald's interval after half a row has been added to each of the four cells.
-    centre = difference / (n + 2)
-    reach = quantile(level) * math.sqrt(sum(only) + 1 - difference**2 / (n + 2)) / (n + 2)
-    low, high = max(centre - reach, -1.0), min(centre + reach, 1.0)
-    return McNemar(*only, n, float(min(p, 1.0)), difference / n, low, high, level, method)
+    low, high = paired_shares_interval(*only, truth.size, level)
+    p, difference = mcnemar_p_value(*only, mid=method == "mid-p"), (only[0] - only[1]) / truth.size
+    return McNemar(*only, truth.size, p, difference, low, high, level, method)
 
 
 def _agree(predicted: Array, truth: Array) -> Array:
@@ -146,6 +142,8 @@ def _agree(predicted: Array, truth: Array) -> Array:
 
 
 BASELINE = "baseline"  #: the name of what always predicts the most frequent class
+#: A class with more than this share of the rows dominates them: see `default_metric`.
+_DOMINANT = 0.8
 _INTERVAL_AND_TEST = ("difference", "low", "high", "p_value")
 #: Posteriors of all models are kept up to this many numbers (128 MB), those of one model up to four times as many.
 _MOST_KEPT = 1 << 24
@@ -185,7 +183,7 @@ class Difference(Result):
     def __str__(self) -> str:
         return (
             f"{self.first} minus {self.second}: {self.difference:+.4f} ({self.low:+.4f} to {self.high:+.4f}), "
-            f"p = {self.p_value:.4f}, for the number of pairs {self.p_adjusted:.4f}"
+            f"{p_value(self.p_value, name='p')}, {p_value(self.p_adjusted, name='p')} adjusted for the number of pairs"
         )
 
     def involves(self, *models: str) -> bool:
@@ -210,6 +208,8 @@ class Comparison(Result):
         The models by their mean score, best first.
     left_out : dict of Message
         The models that could not be fitted to some training part, with the reason.
+    reason : str
+        Why this metric was chosen, where that needs saying.
     """
 
     cross_validation: CrossValidation
@@ -218,6 +218,7 @@ class Comparison(Result):
     level: float
     ranking: tuple[str, ...]
     left_out: dict[str, Message] = field(default_factory=dict)
+    reason: str = ""
 
     @property
     def best(self) -> str:
@@ -228,6 +229,12 @@ class Comparison(Result):
     def best_model(self) -> str:
         """The same, the baseline excepted."""
         return next(name for name in self.ranking if name != BASELINE)
+
+    @property
+    def recommended(self) -> str | None:
+        """The best of the models that are better than the baseline beyond chance; None where no model is."""
+        better = self.ranking[: self.ranking.index(BASELINE)]
+        return next((name for name in better if self.is_real(name, BASELINE)), None)
 
     @property
     def as_good_as_best(self) -> list[str]:
@@ -263,8 +270,12 @@ class Comparison(Result):
         for name in [name for name in others if name not in beaten]:
             alike = [_called(better) for better in top if not self.is_real(name, better)]
             parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
-        if BASELINE in top and len(top) > 1:
+        if self.recommended is None:
+            parts.append("No model is better than the baseline beyond chance: none is recommended.")
+        elif BASELINE in top:
             parts.append("What cannot be told apart from the baseline has learned nothing that shows.")
+        if self.reason:
+            parts.append(self.reason)
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
 
     def _top_statement(self, top: list[str]) -> str:
@@ -287,13 +298,14 @@ class Comparison(Result):
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
         )
         if pair.p_adjusted >= 1 - self.level > pair.p_value:
-            words += f" by itself; adjusted for {len(self.differences)} pairs, p = {pair.p_adjusted:.2g}"
+            words += f" by itself; adjusted for {len(self.differences)} pairs, {p_value(pair.p_adjusted, name='p')}"
         return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
         if self.metric not in ("accuracy", "error_rate"):
             return f"{value:.4f}"
-        return f"{100 * value:.1f}" + ((" points" if points else " %") if unit else "")
+        shown_value = round(100 * value, 1) + 0.0  # not -0.0
+        return f"{shown_value:.1f}" + ((" points" if points else " %") if unit else "")
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each pair."""
@@ -306,6 +318,7 @@ class Comparison(Result):
                 "metric": self.metric,
                 "level": self.level,
                 "best": self.best,
+                "recommended": self.recommended,
                 "as_good_as_best": self.as_good_as_best,
                 "sentence": self.sentence,
                 "differences": self._rows(),
@@ -330,7 +343,7 @@ class Comparison(Result):
         for pair in self.differences:
             p_values = [pair.p_adjusted, *([pair.holdout.p_value] if pair.holdout else [])]
             interval = f"{pair.low:+.4f} to {pair.high:+.4f}"
-            rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(decimal, p_values)])
+            rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(p_value, p_values)])
         return "\n".join([self.sentence, "", *aligned(rows, left=2), "", str(self.cross_validation)])
 
 
@@ -360,8 +373,10 @@ def compare(
 ) -> Comparison:
     """Cross-validate models on the same splits and say which differences between them are real.
 
-    A baseline that always predicts the most frequent class takes part. Differences are judged by the corrected
-    resampled t-test (Nadeau & Bengio 2003), adjusted for the number of pairs by Holm's rule.
+    A baseline that always predicts the most frequent class takes part. Differences are judged row by row while rows are
+    held out: McNemar's mid-p test for shares of rows, Student's t for losses and costs, DeLong's for AUCs, adjusted for
+    the number of pairs by Holm's rule. They tell the models of these splits apart; that a fit to other training rows
+    would rank them likewise is not tested.
 
     Parameters
     ----------
@@ -372,12 +387,12 @@ def compare(
     y : array-like of shape (n_rows,)
         Their classes.
     cv : int, float, splitter or iterable of (train, test), optional
-        The splits, at least two, as in `cross_validate`; by default ten folds where classes and groups allow.
+        The splits, as in `cross_validate`; by default ten folds where classes and groups allow.
     repeats : int, default=1
         How often the folds are dealt.
     metric : str, optional
-        What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default accuracy, or the
-        cost if there are costs.
+        What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default the cost if there
+        are costs, else accuracy, or AUC where one class has more than 80 % of the rows.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.
@@ -421,7 +436,8 @@ def compare(
 
     References
     ----------
-    Nadeau, C. & Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
+    Bayle, P., Bayle, A., Janson, L. & Mackey, L. (2020). Cross-validation confidence intervals for test error.
+    NeurIPS 33.
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
     Statistics 6, 65-70.
 
@@ -432,13 +448,16 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> result = compare({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y)
     >>> print(result.sentence)
-    LDA and naive Bayes cannot be told apart (difference 2.7 points, 95 % interval -3.2 to 8.5).
+    LDA and naive Bayes cannot be told apart (difference 2.7 points, 95 % interval -0.8 to 6.0).
     Both are better than the baseline (LDA by 64.7 points).
     """
-    level, metric = check_level(level), default_metric(costs) if metric is None else metric
+    level = check_level(level)
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     table = labelled_table(X, y, sample_weight, groups)
+    shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
+    chosen, reason = default_metric(costs, shares)
+    metric, reason = (chosen, reason) if metric is None else (metric, "")
     if models is None:
         models = default_models(table.indexable, int(table.class_counts.min()), metric)
     named = named_models(models)
@@ -456,15 +475,28 @@ def compare(
         predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = {name: Message(*error.parts) for name, error in errors.items()}
-    return Comparison(found, metric, differences, level, tuple(order), left_out)
+    return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
 
 
-def default_metric(costs: Any) -> str:
-    """What models are compared by: accuracy, or the cost if there are costs."""
-    return "accuracy" if costs is None else "cost"
+def default_metric(costs: Any, shares: dict[Any, float]) -> tuple[str, str]:
+    """What models are compared by, and why where that needs saying.
+
+    The cost if there are costs, else accuracy; the AUC where one class has more than four fifths of the rows: there
+    always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others. All models have
+    scores to order rows by, not all have probabilities.
+    """
+    if costs is not None:
+        return "cost", ""
+    label = max(shares, key=lambda name: shares[name])
+    if shares[label] <= _DOMINANT:
+        return "accuracy", ""
+    return "auc", (
+        f"Models are compared by AUC because {shown(label)} is {percent(shares[label])} of the rows: accuracy hardly "
+        "sees the others."
+    )
 
 
-def default_models(X: Any, smallest_class: int, metric: str, schema: Schema | None = None) -> dict[str, Any]:
+def default_models(X: Any, smallest_class: int, metric: str | None, schema: Schema | None = None) -> dict[str, Any]:
     """The models that suit a table of this size, by their short names.
 
     Models without probabilities are left out where the metric needs them; the schema is for naive Bayes.
@@ -506,10 +538,6 @@ def _cross_validated(
 
 
 def _refuse_unmeasured(found: CrossValidation, metric: str) -> None:
-    if found.n_splits == 1:
-        raise ParameterError(
-            "One split does not show how differences vary. Use several folds, and holdout= for rows put aside."
-        )
     for name in found.models:
         if math.isnan(found.mean(name, metric)):
             raise ParameterError(
@@ -541,13 +569,12 @@ def _differences(
     found: CrossValidation, metric: str, level: float, predicted: dict[str, Array], truth: Any
 ) -> list[Difference]:
     pairs = list(combinations(found.models, 2))
-    estimates = [found.difference(*pair, metric) for pair in pairs]
-    p_values = np.array([estimate.p_value for estimate in estimates])
+    estimates = [found.difference(*pair, metric, level) for pair in pairs]
+    adjusted = holm(np.array([estimate.p_value for estimate in estimates]))
     differences = []
-    for (first, second), estimate, p, p_adjusted in zip(pairs, estimates, p_values, holm(p_values), strict=True):
-        low, high = estimate.interval(level)
+    for (first, second), estimate, p in zip(pairs, estimates, adjusted.tolist(), strict=True):
         test = mcnemar(truth, predicted[first], predicted[second], level=level) if predicted else None
-        differences.append(Difference(first, second, estimate.value, low, high, float(p), float(p_adjusted), test))
+        differences.append(Difference(first, second, **vars(estimate), p_adjusted=p, holdout=test))
     return differences
 
 

@@ -4,10 +4,11 @@ Models that are known once the moments of their training rows are need no fit to
 collected in one pass, those of each training part are merged from the folds before and after, and every such model is
 read from them as its own ``fit`` would read it.
 
-Two training parts of 10-fold cross-validation have 8/9 of their rows in common, so their scores vary together and the
-usual standard error of a mean is too small. Nadeau & Bengio (2003) correct it (corrected resampled t-test): the
-variance of the mean of J scores is ``(1/J + n_test/n_train)`` times the variance between them, on J - 1 degrees of
-freedom.
+Figures and differences are those of all held-out rows together (`held_out`). Only what is not a figure of rows, such as
+the gap between training and held-out scores, is judged by how it varies between splits. Two training parts of 10-fold
+cross-validation have 8/9 of their rows in common, so that the usual standard error of a mean is too small there;
+Nadeau & Bengio (2003) correct it: the variance of the mean of J scores is ``(1/J + n_test/n_train)`` times the variance
+between them, on J - 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import auc, rank
 from ..evaluation.evaluation import Evaluation, evaluation_of
-from ..evaluation.intervals import Estimate, Interval, Mean, wilson_interval
-from ..evaluation.probabilities import brier_scores, log_losses
+from ..evaluation.intervals import Estimate, Interval, Mean, SamplingDesign, no_interval, quantile
+from ..evaluation.probabilities import LOSSES, expected_moments
 from ..kernels import scores as kernels
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import Result, aligned, jsonable, plain, quoted
 from ..rules import Rule
+from .held_out import AreaOfRows, HeldOutRows, MeanOfRows, PairedDifference, ShareOfRows
 from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
 
 Array = np.ndarray[Any, Any]
@@ -165,15 +167,8 @@ def read_rule(model: Any, moments: ClassMoments, data: LabelledRows, X: Any) -> 
 
 #: Every measure, and whether more of it is better.
 METRICS = {"accuracy": True, "error_rate": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
-_FROM_POSTERIORS = ("log_loss", "brier")
-#: The value of each row that a measure is the mean of.
-_OF_ROWS: dict[str, Callable[[Array, Any, Any], Array]] = {
-    "accuracy": lambda truth, found, _: found.codes == truth,
-    "error_rate": lambda truth, found, _: found.codes != truth,
-    "log_loss": lambda truth, found, _: log_losses(found.posterior)[np.arange(len(truth)), truth],
-    "brier": lambda truth, found, _: brier_scores(found.posterior)[np.arange(len(truth)), truth],
-    "cost": lambda truth, found, costs: costs[truth, found.codes],
-}
+_FROM_POSTERIORS = tuple(LOSSES)
+_SHARES = ("accuracy", "error_rate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +181,11 @@ class Predictions:
 
 
 @dataclass(frozen=True, eq=False)
-class MetricValues:
-    """The value of each measure, and its standard error as a mean over rows; NaN where there is none."""
+class RowValues:
+    """What a measure is made of: a value for each row, or a score for each row and class; sums of what is expected."""
 
     values: Array
-    errors: Array
+    expected: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,18 +199,35 @@ class Scoring:
     def needs_posteriors(self) -> bool:
         return self.costs is not None or any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
 
-    def score(self, truth: Array, weight: Array | None, found: Predictions) -> MetricValues:
-        """Every measure of the predictions of rows whose classes are ``truth``."""
-        pairs = [self._measure(name, truth, weight, found) for name in self.metrics]
-        return MetricValues(*np.array(pairs).T)
+    def score(self, truth: Array, weight: Array | None, found: Predictions) -> tuple[Array, dict[str, RowValues]]:
+        """Every measure of the predictions of rows whose classes are ``truth``, and what it is made of."""
+        rows = {name: self._rows(name, truth, weight, found) for name in self.metrics}
+        values = [self._measure(name, rows[name], truth, weight, found) for name in self.metrics]
+        return np.array(values), {name: own for name, own in rows.items() if own is not None}
 
-    def _measure(self, name: str, truth: Array, weight: Array | None, found: Predictions) -> tuple[float, float]:
+    def _rows(self, name: str, truth: Array, weight: Array | None, found: Predictions) -> RowValues | None:
+        if name in _SHARES:
+            return RowValues((found.codes == truth) if name == "accuracy" else (found.codes != truth))
         if name == "auc":
-            return area_under_curve(truth, weight, found), np.nan
-        if (name in _FROM_POSTERIORS and found.posterior is None) or (weight is not None and not weight.any()):
-            return np.nan, np.nan
-        mean = Mean.of(_OF_ROWS[name](truth, found, self.costs), weight)
-        return mean.mean, math.sqrt(mean.squares / (mean.weight * (mean.weight - 1))) if mean.weight > 1 else math.nan
+            scores = found.scores if found.posterior is None else found.posterior
+            return None if scores is None else RowValues(scores[:, 1:] if scores.shape[1] == 2 else scores)
+        if name == "cost":
+            assert self.costs is not None
+            belief, by_class = found.posterior, self.costs.T[found.codes]
+            if belief is None:  # nothing tells rows apart: the classes are as frequent as they are
+                belief = np.tile(np.bincount(truth, weight, len(self.costs)), (len(truth), 1))
+        elif found.posterior is None:
+            return None
+        else:
+            belief, by_class = found.posterior, LOSSES[name](found.posterior)
+        return RowValues(by_class[np.arange(len(truth)), truth], expected_moments(by_class, belief, weight))
+
+    def _measure(
+        self, name: str, rows: RowValues | None, truth: Array, weight: Array | None, found: Predictions
+    ) -> float:
+        if rows is None or (weight is not None and not weight.any()):
+            return math.nan
+        return area_under_curve(truth, weight, found) if name == "auc" else Mean.of(rows.values, weight).mean
 
 
 def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
@@ -316,9 +328,10 @@ def model_predictions(name: str, fitted: Any, table: LabelledTable, index: Array
 class SplitResult:
     """A model on one split: its scores on test rows and perhaps on training rows, counts of what it predicted."""
 
-    held_out: MetricValues
-    train: MetricValues | None
+    held_out: Array
+    train: Array | None
     counts: Array
+    rows: dict[str, RowValues]
     predictions: Predictions | None = None
 
 
@@ -332,6 +345,7 @@ class ValidationTask:
     scoring: Scoring
     train_scores: bool = False
     keep: str | None = None  #: None, "predictions" or "posteriors" (with other scores where there are none)
+    pooled: bool = True  #: whether figures of all held-out rows together are wanted
     leave_out: bool = False  #: models that cannot be fitted to some training part are left out instead of refused
 
     @cached_property
@@ -358,9 +372,10 @@ class ValidationTask:
         train = None
         if in_training is not None:
             rows = split.train
-            train = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
+            train, _ = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
         kept = {None: None, "predictions": Predictions(found.codes), "posteriors": found}[self.keep]
-        return SplitResult(self.scoring.score(truth, weight, found), train, pairs.reshape(n_classes, n_classes), kept)
+        values, of_rows = self.scoring.score(truth, weight, found)
+        return SplitResult(values, train, pairs.reshape(n_classes, n_classes), of_rows if self.pooled else {}, kept)
 
     def attempted(self, name: str, number: int, fit: Callable[[], Any]) -> Any:
         """What ``fit`` gives. Its error says whose it is; it is given back where such models are left out."""
@@ -440,23 +455,23 @@ _BY_COSTS = "Classes were decided by least expected cost."
 _CLASSES_ONLY = "Only predicted classes were kept in the comparison, no probabilities."
 
 
-def _over_splits(value: float, standard_error: float, degrees: float) -> Estimate:
-    """A mean over splits, or over the rows of one, with its standard error and degrees of freedom."""
-    method = "mean over rows" if math.isinf(degrees) else "corrected resampled t"
-    return Estimate.by_standard_error(float(value), standard_error, degrees, method=method)
-
-
 def corrected_mean(values: Array, ratio: float) -> Estimate:
     """The mean of scores of several splits; ``ratio`` is the size of a test part over that of its training part.
 
     Scores that are not defined (NaN) are left out; of a single one nothing is known but its value.
     """
-    known = values[np.isfinite(values)]
+    known, method = values[np.isfinite(values)], "corrected resampled t"
     if known.size < 2:
-        return _over_splits(known[0] if known.size else np.nan, np.nan, np.nan)
+        return Estimate.by_standard_error(
+            float(known[0]) if known.size else math.nan, math.nan, math.nan, method=method
+        )
     # Equal scores have no variance at all, not that of the rounding of their mean.
     variance = 0.0 if np.ptp(known) == 0 else float(known.var(ddof=1))
-    return _over_splits(known.mean(), float(np.sqrt((1 / known.size + ratio) * variance)), known.size - 1)
+    error = math.sqrt((1 / known.size + ratio) * variance)
+    return Estimate.by_standard_error(float(known.mean()), error, known.size - 1, method=method)
+
+
+Pooled = ShareOfRows | MeanOfRows | AreaOfRows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -485,8 +500,8 @@ class CrossValidation(Result):
         The class code of each row.
     weights, groups : arrays of shape (n_rows,), or None
         Of the rows, where they have any.
-    errors : array of shape (models, splits, metrics)
-        Standard errors within a split, as of a mean over its rows.
+    pooled : dict of dict
+        What each model's measures are on all held-out rows together; those it has.
     decided_by_costs : tuple of str
         The models whose classes are those of least expected cost.
     out_of_fold : dict of Predictions
@@ -504,7 +519,7 @@ class CrossValidation(Result):
     weights: Array | None = None
     groups: Array | None = None
     train_values: Array | None = None
-    errors: Array = field(default_factory=lambda: np.empty(0))  #: within one split, as means over rows
+    pooled: dict[str, dict[str, Pooled]] = field(default_factory=dict)
     decided_by_costs: tuple[str, ...] = ()
     out_of_fold: dict[str, Predictions] = field(default_factory=dict)
 
@@ -523,36 +538,43 @@ class CrossValidation(Result):
         return self.train_values[self._place(model, metric)]
 
     def mean(self, model: str, metric: str = "accuracy") -> float:
-        """The mean over the splits."""
-        return self.estimate(model, metric).value
+        """The measure on all held-out rows together; NaN where a model has none."""
+        found = self._pooled(model, metric)
+        return math.nan if found is None else found.value
 
-    def estimate(self, model: str, metric: str = "accuracy") -> Estimate:
-        """The mean with a standard error that allows for the rows the splits share (Nadeau & Bengio 2003).
+    def _pooled(self, model: str, metric: str) -> Pooled | None:
+        self._place(model, metric)
+        return self.pooled[model].get(metric)
 
-        Of a single split the standard error is that of a mean over its rows.
-        """
-        return self._mean(self.scores(model, metric), model, metric)
-
-    def _mean(self, values: Array, model: str, metric: str = "accuracy") -> Estimate:
-        """The mean of scores of a model, or of their distance from others; a single one has the error of the score."""
-        if len(values) > 1:
-            return corrected_mean(values, self.ratio)
-        return _over_splits(values[0], float(self.errors[self._place(model, metric)][0]), math.inf)
+    def estimate(self, model: str, metric: str = "accuracy", level: float = 0.95) -> Estimate:
+        """The measure on all held-out rows together, with its interval."""
+        interval = self.interval(model, metric, level)
+        return Estimate.by_interval(
+            metric, "overall", self.mean(model, metric), interval, "the model has no such score"
+        )
 
     def interval(self, model: str, metric: str = "accuracy", level: float = 0.95) -> Interval:
-        """A confidence interval of the mean, cut off where the measure ends; Wilson's for a share in a single split."""
-        estimate = self.estimate(model, metric)
-        if self.n_splits == 1 and metric in ("accuracy", "error_rate"):
-            return wilson_interval(estimate.value, float(self.counts[self._model(model)].sum()), level)
-        floor = -math.inf if metric == "cost" else 0.0
-        return estimate.interval(level).within(floor, _CEILINGS.get(metric, math.inf))
+        """A confidence interval of the mean over the splits' models of their score on new rows.
 
-    def difference(self, first: str, second: str, metric: str = "accuracy") -> Estimate:
-        """The first model's mean minus the second's, split by split, with its standard error."""
-        gaps = self.scores(first, metric) - self.scores(second, metric)
-        if len(gaps) == 1:
-            return _over_splits(gaps[0], math.nan, math.nan)
-        return corrected_mean(gaps, self.ratio)
+        It is that of `evaluate`: Wilson's for shares, DeLong's for an AUC, that of skewed means for losses. A row
+        counts once, however often it was held out. What another set of training rows would change is not in it.
+        """
+        found = self._pooled(model, metric)
+        if found is None or math.isnan(found.value):
+            return no_interval(level, "the model has no such score")
+        floor = -math.inf if metric == "cost" else 0.0
+        return found.interval(level).within(floor, _CEILINGS.get(metric, math.inf))
+
+    def difference(self, first: str, second: str, metric: str = "accuracy", level: float = 0.95) -> PairedDifference:
+        """The first model's score minus the second's on the same rows, with interval and test.
+
+        Shares of rows: McNemar's mid-p test and Agresti & Min's interval; means: Student's t of the differences of
+        rows; AUCs: DeLong's covariance of pairs within splits.
+        """
+        one, other = self._pooled(first, metric), self._pooled(second, metric)
+        if one is None or other is None:
+            return PairedDifference(math.nan, math.nan, math.nan, math.nan)
+        return one.minus(other, level)  # type: ignore[arg-type]  # of one metric, so of one kind
 
     def confusion(self, model: str) -> ConfusionMatrix:
         """Held-out rows by true and predicted class, over all splits."""
@@ -620,7 +642,7 @@ class CrossValidation(Result):
 
     def _fitting_notes(self, name: str) -> Iterator[str]:
         train, held_out, baseline = self.train_scores(name), self.scores(name), self.baseline
-        gap, gain = self._mean(train - held_out, name), self._mean(train - baseline, name)
+        gap, gain = self._gap(train - held_out, name), self._gap(train - baseline, name)
         if gap.interval().low > 0 and gap.value > _NOTABLE * (1 - held_out.mean()):
             yield (
                 f"{name} overfits: accuracy {train.mean():.4f} on the rows it learned from, {held_out.mean():.4f} on "
@@ -632,6 +654,13 @@ class CrossValidation(Result):
                 f"on held-out rows, where the most frequent class alone reaches {baseline.mean():.4f}. Other columns, "
                 "terms of higher order or a weaker penalty may help."
             )
+
+    def _gap(self, values: Array, model: str) -> Estimate:
+        """The mean distance of scores of the splits; that of a single one varies as the model's accuracy does."""
+        if len(values) > 1:
+            return corrected_mean(values, self.ratio)
+        error = self.estimate(model).reach / quantile(0.95)
+        return Estimate.by_standard_error(float(values[0]), error, math.inf, method="mean over rows")
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each model and split: the scores, and those on training rows if there are any."""
@@ -671,7 +700,7 @@ class CrossValidation(Result):
         rows = [[name, *(self._cell(name, metric) for metric in self.metrics)] for name in self.models]
         if self._shows_training:
             rows = [[*row, f"{self.train_scores(row[0]).mean():.4f}"] for row in rows]
-        how = f"mean of {self.n_splits} splits" if self.n_splits > 1 else "one split"
+        how = f"rows held out in {self.n_splits} splits" if self.n_splits > 1 else "rows held out in one split"
         foot = f"{how}, 95 % intervals; the most frequent class alone reaches {self.baseline.mean():.4f}"
         return "\n".join([*aligned([head, *rows]), foot, *self.notes])
 
@@ -680,13 +709,10 @@ class CrossValidation(Result):
         return self.train_values is not None and "accuracy" in self.metrics
 
     def _cell(self, model: str, metric: str) -> str:
-        estimate = self.estimate(model, metric)
-        if not math.isfinite(estimate.value):
+        found = self.estimate(model, metric)
+        if math.isnan(found.value):
             return "not available"
-        if self.n_splits > 1 and math.isfinite(estimate.standard_error):
-            return str(estimate)
-        low, high = self.interval(model, metric)
-        return f"{estimate.value:.4f}" + (f" ({low:.4f} to {high:.4f})" if math.isfinite(low) else "")
+        return f"{found.value:.4f}" + ("" if math.isnan(found.low) else f" ({found.low:.4f} to {found.high:.4f})")
 
     def _model(self, name: str) -> int:
         if name not in self.models:
@@ -777,18 +803,22 @@ def cross_validate(
 
     References
     ----------
-    Nadeau, C. & Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
+    Bayle, P., Bayle, A., Janson, L. & Mackey, L. (2020). Cross-validation confidence intervals for test error.
+    NeurIPS 33.
+    Bates, S., Hastie, T. & Tibshirani, R. (2023). Cross-validation: what does it estimate and how well does it do it?
+    JASA 119.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from discriminant import GaussianNB, LinearDiscriminantAnalysis
     >>> X, y = load_iris(return_X_y=True)
-    >>> print(cross_validate({"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}, X, y))
-    model               accuracy         log_loss            brier
-    LDA          0.9800 ± 0.0335  0.0615 ± 0.0697  0.0381 ± 0.0498
-    naive Bayes  0.9533 ± 0.0657  0.1365 ± 0.1599  0.0781 ± 0.0954
-    mean of 10 splits, 95 % intervals; the most frequent class alone reaches 0.3333
+    >>> models = {"LDA": LinearDiscriminantAnalysis(), "naive Bayes": GaussianNB()}
+    >>> print(cross_validate(models, X, y, metrics="accuracy"))
+    model                         accuracy
+    LDA          0.9800 (0.9429 to 0.9932)
+    naive Bayes  0.9533 (0.9068 to 0.9772)
+    rows held out in 10 splits, 95 % intervals; the most frequent class alone reaches 0.3333
     """
     named, table = named_models(models), labelled_table(X, y, sample_weight, groups)
     scoring = wanted_scoring(metrics, costs, table.classes)
@@ -814,7 +844,7 @@ def cross_validated(
         refuse_weightless_models(task.models)
     found, left_out = split_results(task, progress, n_jobs)
     results = list(found.values())
-    trained = [[one.train.values for one in own if one.train] for own in results]
+    trained = [[one.train for one in own if one.train is not None] for own in results]
     held = np.array([table.class_weights(split.test) for split in task.splits])
     learned = np.array(
         [
@@ -826,7 +856,7 @@ def cross_validated(
         models=tuple(found),
         metrics=task.scoring.metrics,
         classes=table.classes,
-        values=np.array([[one.held_out.values for one in own] for own in results]),
+        values=np.array([[one.held_out for one in own] for own in results]),
         baseline=held[np.arange(len(held)), learned.argmax(axis=1)] / held.sum(axis=1),
         counts=np.array([sum(one.counts for one in own) for own in results]),
         ratio=float(held.sum() / learned.sum()),
@@ -834,11 +864,47 @@ def cross_validated(
         weights=table.weight,
         groups=table.groups,
         train_values=np.array(trained) if task.train_scores else None,
-        errors=np.array([[one.held_out.errors for one in own] for own in results]),
+        pooled=_pooled_measures(task, found),
         decided_by_costs=tuple(n for n in found if task.scoring.costs is not None and costs_decide(task.models[n])),
         out_of_fold={name: _out_of_fold(own, task.rounds) for name, own in found.items()} if task.keep else {},
     )
     return result, left_out
+
+
+def _pooled_measures(task: ValidationTask, found: dict[str, list[SplitResult]]) -> dict[str, dict[str, Pooled]]:
+    """What each model's measures are on the held-out rows of all splits together."""
+    rows = held_out_rows(task.table, task.splits)
+    measures: dict[str, dict[str, Pooled]] = {}
+    for name, results in found.items():
+        measures[name] = {}
+        for metric in task.scoring.metrics:
+            if all(metric in one.rows for one in results):
+                values = np.concatenate([one.rows[metric].values for one in results])
+                expected = [one.rows[metric].expected for one in results]
+                measures[name][metric] = _pooled(metric, rows, values, expected)
+    return measures
+
+
+def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any]) -> Pooled:
+    if metric in _SHARES:
+        return ShareOfRows(rows, values)
+    if metric == "auc":
+        return AreaOfRows(rows, values, (1,) if values.shape[1] == 1 else tuple(range(values.shape[1])))
+    return MeanOfRows(rows, values, np.sum(expected, axis=0))
+
+
+def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
+    """The test rows of all splits, one split after another."""
+    index = np.concatenate([split.test for split in splits])
+    number = np.repeat(np.arange(len(splits)), [len(split.test) for split in splits])
+    weight = table.weights_of(index)
+    design = SamplingDesign(len(index), weight)
+    if table.groups is not None:
+        found, clusters = np.unique(table.groups[index], return_inverse=True)
+        design = SamplingDesign(len(index), weight, clusters, len(found)) if len(found) > 1 else design
+    rows = np.unique(index)
+    once = float(len(rows) if weight is None else table.weights_of(rows).sum())  # type: ignore[union-attr]
+    return HeldOutRows(number, table.codes[index], design, once / max(design.total_weight, 1e-300))
 
 
 def _out_of_fold(results: list[SplitResult], rounds: list[Round]) -> Predictions:

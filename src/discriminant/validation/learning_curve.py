@@ -238,10 +238,10 @@ def learning_curve(
     splits = [split for part in plan_rounds(table, cv, repeats, stratify, rng) for split in part.splits]
     steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
     nested = [_nested_splits(table, split, steps, rng) for split in splits]
-    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True)
+    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True, pooled=False)
     ((name, results),) = split_results(task, progress, n_jobs)[0].items()
-    held_out = np.array([one.held_out.values[0] for one in results]).reshape(len(splits), -1)
-    train = np.array([one.train.values[0] for one in results if one.train]).reshape(len(splits), -1)
+    held_out = np.array([one.held_out[0] for one in results]).reshape(len(splits), -1)
+    train = np.array([one.train[0] for one in results if one.train is not None]).reshape(len(splits), -1)
     ratio = sum(len(split.test) for split in splits) / sum(split.n_train for split in splits)
     return LearningCurve(name, np.array(steps), held_out, train, ratio)
 
