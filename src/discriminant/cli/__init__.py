@@ -24,7 +24,7 @@ from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
-from .signals import Ended, end_on_signals, exit_code
+from .signals import Ended, end_on_signals, exit_code, ignore_signals
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -84,6 +84,7 @@ def main() -> None:
     except Ended as error:  # before the command began
         sys.exit(exit_code(error))
     finally:
+        ignore_signals()
         abandon()
         gc.freeze()
 

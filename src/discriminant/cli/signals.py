@@ -44,9 +44,14 @@ def end_on_signals() -> None:
     threading.Thread(target=_end_later, args=(reading,), daemon=True).start()
 
 
+def ignore_signals() -> None:
+    """From here on nothing is left to interrupt."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _end(number: int, _: Any) -> None:
-    for other in _ENDING:  # one is enough: cleaning up is not interrupted
-        signal.signal(other, signal.SIG_IGN)
+    ignore_signals()  # one is enough: cleaning up is not interrupted
     if not is_moving():
         raise Ended(number)
 
