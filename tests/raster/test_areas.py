@@ -261,7 +261,6 @@ BOX, BOW = shapely.box(1, 1, 4, 4), shapely.Polygon([(0, 0), (4, 4), (4, 0), (0,
         ([feature(BOX, c="a"), feature(BOX, c="")], LabelError, "1 of 2 areas have no class"),
         ([feature(BOX, c=1.5), feature(BOX, c=2)], LabelError, "not whole numbers, such as 1.5 of area 0"),
         ([feature(BOW, c="bow")], InputError, r"area 0 \('bow'\).*Self-inter"),
-        ([feature(shapely.LineString([(0, 0), (4, 4)]), c="road")], InputError, r"LineString in area 0 \('road'\)"),
         ([feature(BOX, c="a"), feature(None, c="b")], InputError, r"no shape has been drawn for area 1 \('b'\)"),
         ([], InputError, "holds no areas"),
     ],
@@ -269,6 +268,39 @@ BOX, BOW = shapely.box(1, 1, 4, 4), shapely.Polygon([(0, 0), (4, 4), (4, 0), (0,
 def test_broken_areas_are_named(tmp_path, features, error, words):
     with pytest.raises(error, match=words):
         open_areas(write_features(tmp_path / "areas.geojson", *features))
+
+
+def test_lines_mark_the_pixels_they_touch(tmp_path):
+    """A road as a line, given in another system than that of the image; every pixel it runs through counts."""
+    image = blank(tmp_path / "image.tif")
+    line = shapely.LineString([(500_012, NORTH - 25), (500_178, NORTH - 141)])
+    path = write_shapes(tmp_path / "areas.gpkg", [line, square(20, 2)], ["road", "field"])
+    marks = marks_of(image, open_areas(path))
+    found = {*zip(marks.rows[marks.area == 0].tolist(), marks.columns[marks.area == 0].tolist(), strict=True)}
+    cells = [(r, c) for r in range(20) for c in range(30) if line.intersects(square(c, r, 1).buffer(-1e-6))]
+    assert found == set(cells)
+    assert np.count_nonzero(marks.area == 1) == 9
+    (note,) = [finding.message for finding in marks.findings if finding.kind == "lines"]
+    assert note == "Lines mark the pixels that they touch: area 1 ('road')."
+    moved = shapely.transform(line, lambda xy: np.column_stack(transform("EPSG:32633", "EPSG:4326", *xy.T)))
+    other = write_shapes(tmp_path / "degrees.gpkg", [moved], ["road"], "EPSG:4326")
+    marks = marks_of(image, open_areas(other))
+    assert {*zip(marks.rows.tolist(), marks.columns.tolist(), strict=True)} == set(cells)
+
+
+def test_collections_and_heights_are_drawn_as_their_parts(tmp_path):
+    image = blank(tmp_path / "image.tif")
+    x, y = 500_000, NORTH
+    line = shapely.LineString([(x + 105, y - 105, 7), (x + 145, y - 105, 9)])
+    mixed = shapely.GeometryCollection(
+        [square(1, 1, 2), shapely.GeometryCollection([shapely.Point(x + 255, y - 155), line]), shapely.Polygon()]
+    )
+    path = write_shapes(tmp_path / "areas.gpkg", [mixed, square(1, 10, 2)], ["mixed", "field"])
+    marks = marks_of(image, open_areas(path))
+    own = marks.area == 0
+    found = [*zip(marks.rows[own].tolist(), marks.columns[own].tolist(), strict=True)]
+    assert found == [(1, 1), (1, 2), (2, 1), (2, 2), (10, 10), (10, 11), (10, 12), (10, 13), (10, 14), (15, 25)]
+    assert [finding.kind for finding in marks.findings] == ["lines"]
 
 
 def test_whole_numbers_written_as_floats_are_classes(tmp_path):

@@ -1,6 +1,7 @@
 """Images: what is read, where it holds values, and what is refused."""
 
 import importlib
+import re
 import shutil
 import threading
 import warnings
@@ -11,14 +12,16 @@ import pytest
 import rasterio
 from hypothesis import given
 from hypothesis import strategies as st
-from landsat import BANDS, FOLDER
+from landsat import BANDS, FOLDER, square, write_shapes
 from numpy.testing import assert_array_equal
 from painted import GRID, write_image
+from rasterio.control import GroundControlPoint
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.windows import Window
 
+from discriminant import LinearDiscriminantAnalysis
 from discriminant.errors import ColumnError, DiscriminantError, DtypeError, InputError, ParameterError
-from discriminant.raster import Band, open_image, refuse_other_bands
+from discriminant.raster import Band, classify_image, draw_samples, open_image, refuse_other_bands
 
 
 def numbers(*shape, dtype="uint8", start=1):
@@ -231,6 +234,66 @@ def test_files_of_different_grids_are_no_image(tmp_path, size, grid, words):
     write_image(tmp_path / "b.tif", numbers(1, *size), **{**GRID, **grid})
     with pytest.raises(InputError, match=words):
         open_image([tmp_path / "a.tif", tmp_path / "b.tif"])
+
+
+def test_a_coordinate_system_is_given_or_put_right(tmp_path):
+    silent = write_image(tmp_path / "silent.tif", numbers(1, 4, 5), crs=None)
+    with open_image(silent, crs="EPSG:32632") as image:
+        assert image.crs == "EPSG:32632"
+        assert image.findings == ()
+    wrong = write_image(tmp_path / "wrong.tif", numbers(1, 4, 5))
+    with open_image(wrong, crs="EPSG:32632") as image:
+        (note,) = image.findings
+        assert str(note.message) == (
+            "'wrong.tif' says that its coordinate system is EPSG:32633. "
+            "It is read as EPSG:32632, as was asked for (crs)."
+        )
+    with open_image(wrong, crs="EPSG:32633") as image:
+        assert image.findings == ()
+    with pytest.raises(InputError, match="'EPSG:0' is not known"):
+        open_image(wrong, crs="EPSG:0")
+    with pytest.raises(InputError, match=r"photo\.png' has no georeference.*\(crs\) is no place"):
+        open_image(write_plain(tmp_path / "photo.png", numbers(3, 4, 5)), crs="EPSG:32632")
+
+
+def control_points():
+    return [
+        GroundControlPoint(row, column, 500_000 + 10 * column, 5_000_000 - 10 * row, 0)
+        for row, column in ((0, 0), (0, 29), (19, 0), (19, 29))
+    ]
+
+
+@pytest.fixture
+def scan(tmp_path):
+    """An image that is placed by ground control points only."""
+    form = {"driver": "GTiff", "height": 20, "width": 30, "count": 2, "dtype": "uint8", "crs": "EPSG:32633"}
+    with rasterio.open(tmp_path / "scan.tif", "w", gcps=control_points(), **form) as file:
+        file.write(numbers(2, 20, 30))
+    return tmp_path / "scan.tif"
+
+
+def test_an_image_placed_by_control_points_says_so(tmp_path, scan):
+    words = r"scan\.tif' is placed by 4 ground control points, not by a grid.*gdalwarp scan\.tif warped\.tif"
+    with open_image(scan) as image:
+        assert not image.georeferenced
+        (note,) = image.findings
+        assert re.search(words, note.message)
+    shapes = write_shapes(tmp_path / "areas.gpkg", [square(2, 2), square(12, 2)], ["a", "b"])
+    with pytest.raises(InputError, match=r"Where 'areas\.gpkg' lies.*4 ground control points.*gdalwarp"):
+        draw_samples(scan, shapes)
+    with pytest.raises(InputError, match=words[:60]):
+        open_image(scan, crs="EPSG:32633")
+    model = LinearDiscriminantAnalysis().fit([[1, 3], [2, 4], [90, 95], [91, 92], [3, 1], [99, 90]], list("aabbab"))
+    with rasterio.open(classify_image(model, scan, tmp_path / "map.tif").path) as file:
+        points, crs = file.gcps
+    assert crs == "EPSG:32633"
+    assert [(point.row, point.x) for point in points] == [(point.row, point.x) for point in control_points()]
+
+
+def test_pixels_without_a_size_are_refused(tmp_path):
+    path = write_image(tmp_path / "flat.tif", numbers(1, 4, 5), transform=rasterio.Affine(0, 0, 1, 0, 0, 1))
+    with pytest.raises(InputError, match="have no size"):
+        open_image(path)
 
 
 def test_complex_values_are_refused(tmp_path):

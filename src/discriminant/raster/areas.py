@@ -1,4 +1,4 @@
-"""Training areas: polygons and points with a class, or an image painted with classes, and the pixels they mark."""
+"""Training areas: polygons, lines and points with a class, or an image painted with classes, and their pixels."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ Array = np.ndarray[Any, Any]
 Reader = Callable[[Any], tuple[Array, Array]]
 
 _POINTS, _POLYGONS = ("Point", "MultiPoint"), ("Polygon", "MultiPolygon")
+_LINES = ("LineString", "MultiLineString", "LinearRing")
+_COLLECTION = "GeometryCollection"
 #: A large polygon is drawn in strips of at most about this many pixels.
 _STRIP_PIXELS = 1 << 22
 #: So many areas or pairs are named in a message; the others are counted.
@@ -155,7 +157,7 @@ def touching_areas(rows: Array, columns: Array, labels: Array, width: int) -> Ar
 
 @dataclass(frozen=True, eq=False)
 class Areas:
-    """Polygons and points, each with a class.
+    """Polygons, lines and points, each with a class.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ class Areas:
     path: str = ""
 
     def pixels(self, image: Image) -> AreaPixels:
-        """The pixels of an image whose centres lie in the areas, or that hold the points.
+        """The pixels of an image whose centres lie in the areas, that lines touch, or that hold the points.
 
         Parameters
         ----------
@@ -207,13 +209,18 @@ class Areas:
         AreaPixels
             Each pixel once, with what was found on the way.
         """
-        shapes, notes = self._on(image)
+        simple, owner = self._without_collections()
+        shapes, notes = simple._on(image)
         empty = np.empty(0, dtype=np.int64)
-        parts = [(empty, empty, empty), *_polygon_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
-        rows, columns, area = (np.concatenate(part) for part in zip(*parts, strict=True))
+        parts = [(empty, empty, empty), *_drawn_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
+        rows, columns, shape = (np.concatenate(column) for column in zip(*parts, strict=True))
+        area = owner[shape]
         pixels = AreaPixels(rows, columns, area, self.ids, self.labels, tuple(notes))
-        beside = self._outside(shapes, image)
-        outside, small = np.flatnonzero(beside), np.setdiff1d(np.flatnonzero(~beside), area)
+        lines = np.unique(owner[[shape.geom_type in _LINES for shape in shapes]])
+        touched = f"Lines mark the pixels that they touch: {pixels.named(lines)}." if lines.size else ""
+        pixels = pixels.noting("note", "lines", touched)
+        inside = np.unique(owner[~simple._outside(shapes, image)])
+        outside, small = np.setdiff1d(np.arange(len(self.ids)), inside), np.setdiff1d(inside, area)
         for places, kind, words in (
             (outside, "outside", "Outside the image"),
             (small, "too-small", "Smaller than a pixel, with no pixel centre inside"),
@@ -225,9 +232,24 @@ class Areas:
         """The chosen areas as messages call them."""
         return named_areas(self.ids, self.labels, np.flatnonzero(chosen))
 
+    def _without_collections(self) -> tuple[Areas, Array]:
+        """Areas of one kind of shape each, and the place of the area that each of them is or is a part of."""
+        shapely, shapes, owner = extra("shapely"), self.geometries, np.arange(len(self.ids))
+        while (mixed := np.array([shape.geom_type == _COLLECTION for shape in shapes])).any():
+            parts, of = shapely.get_parts(shapes[mixed], return_index=True)
+            shapes, owner = np.append(shapes[~mixed], parts), np.append(owner[~mixed], owner[mixed][of])
+        drawn = ~shapely.is_empty(shapes)
+        shapes, owner = shapes[drawn], owner[drawn]
+        return replace(self, geometries=shapes, labels=self.labels[owner], ids=self.ids[owner]), owner
+
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
         shapely, shapes = extra("shapely"), self.geometries
+        if image.control_points:
+            raise InputError(
+                f"Where {self.source} lies in {image.label} is not known: the image {image.by_control_points} "
+                f"{image.warp_advice}"
+            )
         if not image.georeferenced:
             words = "The image has no georeference: coordinates of the areas are read as its columns and rows."
             bottom, top = (shapely.bounds(shapes)[:, i] for i in (1, 3))
@@ -256,11 +278,12 @@ class Areas:
         out = beside | ~shapely.intersects(shapes, shapely.box(0, 0, width, height))
         if out.all():
             raise InputError(
-                f"All {len(shapes)} areas of {self.source} lie outside the image {image.label}: in its pixels they "
-                f"reach from column {left.min():.6g} to {right.max():.6g} and from row {top.min():.6g} to "
+                f"All {len(np.unique(self.ids))} areas of {self.source} lie outside the image {image.label}: in its "
+                f"pixels they reach from column {left.min():.6g} to {right.max():.6g} and from row {top.min():.6g} to "
                 f"{bottom.max():.6g}, and the image has {width} columns and {height} rows. Check that they belong to "
-                "this image, and their coordinate system."
-            )
+                "this image, and both coordinate systems (",
+                Setting("crs"), " of the image, ", Setting("areas_crs"), ").",
+            )  # fmt: skip
         return np.asarray(out)
 
 
@@ -269,25 +292,27 @@ def _reprojection_note(source: str, crs: Any, image: Image) -> Finding:
     return area_finding("note", "reprojected", words)
 
 
-def _polygon_pixels(shapes: Array, size: tuple[int, int]) -> Iterator[tuple[Array, Array, Array]]:
-    """Rows, columns and area of the pixels with their centres in each polygon, strip by strip."""
+def _drawn_pixels(shapes: Array, size: tuple[int, int]) -> Iterator[tuple[Array, Array, Array]]:
+    """Rows, columns and shape of the pixels with their centres in each polygon or touched by a line, strip by strip."""
     rasterize, affine = extra("rasterio.features").rasterize, extra("rasterio").Affine
     bounds = extra("shapely").bounds(shapes)
     for i, shape in enumerate(shapes):
-        if shape.geom_type not in _POLYGONS:
+        if shape.geom_type in _POINTS:
             continue
-        left, right = (int(np.clip(edge, 0, size[1])) for edge in (bounds[i, 0], np.ceil(bounds[i, 2])))
-        top, bottom = (int(np.clip(edge, 0, size[0])) for edge in (bounds[i, 1], np.ceil(bounds[i, 3])))
+        line = shape.geom_type in _LINES  # one that runs along the edge of pixels touches those behind it
+        left, right = (int(np.clip(edge, 0, size[1])) for edge in (bounds[i, 0], np.ceil(bounds[i, 2]) + line))
+        top, bottom = (int(np.clip(edge, 0, size[0])) for edge in (bounds[i, 1], np.ceil(bounds[i, 3]) + line))
         step = max(1, _STRIP_PIXELS // max(right - left, 1))
         for start in range(top, bottom if right > left else top, step):
             strip = (min(step, bottom - start), right - left)
-            drawn = rasterize([shape], strip, transform=affine.translation(left, start), dtype="uint8")
+            place = affine.translation(left, start)
+            drawn = rasterize([shape], strip, transform=place, all_touched=line, dtype="uint8")
             rows, columns = np.nonzero(drawn)
             yield rows + start, columns + left, np.full(len(rows), i)
 
 
 def _point_pixels(shapes: Array, size: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Rows, columns and area of the pixels that hold the points."""
+    """Rows, columns and shape of the pixels that hold the points."""
     points = np.flatnonzero([shape.geom_type in _POINTS for shape in shapes])
     xy, area = extra("shapely").get_coordinates(shapes[points], return_index=True)
     columns, rows = np.floor(xy).astype(np.int64).reshape(-1, 2).T
@@ -371,10 +396,10 @@ def _refuse_bad_shapes(areas: Areas) -> None:
     if empty.any():
         raise InputError(f"{name}: no shape has been drawn for {areas._named(empty)}. Draw or delete it.")
     kinds = np.array([shape.geom_type for shape in shapes])
-    odd = ~np.isin(kinds, _POINTS + _POLYGONS)
+    odd = ~np.isin(kinds, (*_POINTS, *_LINES, *_POLYGONS, _COLLECTION))
     if odd.any():
         words = f"got a {kinds[odd][0]} in {areas._named(odd)}. Draw the outline as a polygon."
-        raise InputError(f"{name}: areas must be polygons or points, {words}")
+        raise InputError(f"{name}: areas must be polygons, lines or points, {words}")
     invalid = ~shapely.is_valid(shapes)
     if invalid.any():
         raise InputError(
@@ -615,7 +640,7 @@ def open_areas(
     names: dict[Any, str] | None = None,
     unlabelled: Any = None,
 ) -> Areas | LabelImage:
-    """The areas in a file: polygons or points with a class each, or an image that is painted with classes.
+    """The areas in a file: polygons, lines or points with a class each, or an image that is painted with classes.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import colorsys
 import json
 import os
 import re
@@ -18,8 +17,8 @@ import numpy as np
 from ..data.checks import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
-from ..figures.theme import COLOURS
 from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, records_of, told_findings
+from .colours import class_colours, hex_colour, rgb
 from .image import Array, Image, Paths, open_image, opened
 
 REJECTED = "rejected"
@@ -33,8 +32,6 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _QGIS_HEADER = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 #: Columns of GDAL's attribute table: name, type (0 whole number, 2 text) and what they are for, by GDAL's numbers.
 _ATTRIBUTES = (("Value", 0, 5), ("Class", 2, 2), ("Red", 0, 6), ("Green", 0, 7), ("Blue", 0, 8))
-#: Turning the colour circle by this share again and again never comes back near a colour soon.
-_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,8 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     reject : bool, default=False
         Whether pixels may be given no class: they have a code, too.
     colours : dict, optional
-        Colours by class, written ``#RRGGBB``.
+        Colours by class, written ``#RRGGBB``. Others have the colour that their name stands for, such as water or
+        forest in several languages, or another that differs from all.
 
     Returns
     -------
@@ -173,11 +171,8 @@ def make_legend(classes: Sequence[Any], reject: bool = False, colours: Mapping[A
     codes = labels if numbered else list(range(1, len(labels) + 1))
     if max(codes) > 65_000:
         raise InputError(f"A class map holds at most 65,000 classes, got {len(labels)}. Merge classes first.")
-    chosen = _checked_colours(colours or {}, labels)
-    entries = tuple(
-        LegendEntry(code, label, chosen.get(str(label), default_colour(k)))
-        for k, (code, label) in enumerate(zip(codes, labels, strict=True))
-    )
+    shades = class_colours(labels, _checked_colours(colours or {}, labels))
+    entries = tuple(LegendEntry(*entry) for entry in zip(codes, labels, shades, strict=True))
     free = max(codes) + 1
     nodata = free if 0 in codes else 0
     rejected = _rejected(free + (nodata == free), labels) if reject else None
@@ -197,25 +192,6 @@ def _checked_colours(colours: Mapping[Any, str], labels: list[Any]) -> dict[str,
         if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
             raise ParameterError(f"The colour of {str(label)!r} must be written #RRGGBB, got {colour!r}.")
     return {str(label): colour.lower() for label, colour in colours.items()}
-
-
-def default_colour(k: int) -> str:
-    """The colour of the k-th class: those of all figures first, then new ones around the colour circle."""
-    if k < len(COLOURS):
-        return COLOURS[k]
-    turn = k - len(COLOURS)
-    parts = colorsys.hsv_to_rgb((0.08 + turn * _GOLDEN) % 1, 0.65, (0.55, 0.9, 0.72)[turn % 3])
-    return _hex_colour([round(255 * part) for part in parts])
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of a colour written #RRGGBB."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-def _hex_colour(shade: Sequence[int]) -> str:
-    """A colour of red, green and blue, written #RRGGBB."""
-    return "#" + bytes(shade[:3]).hex()
 
 
 def written_legend(path: str | os.PathLike[str]) -> Legend | None:
@@ -279,10 +255,9 @@ def map_legend(path: str | os.PathLike[str]) -> Legend:
 
 
 def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:
-    return tuple(
-        LegendEntry(code, label, _hex_colour(palette[code]) if code in palette else default_colour(k))
-        for k, (code, label) in enumerate(labels.items())
-    )
+    written = {str(label): hex_colour(palette[code]) for code, label in labels.items() if code in palette}
+    shades = class_colours(list(labels.values()), written)
+    return tuple(LegendEntry(*entry) for entry in zip(labels, labels.values(), shades, strict=True))
 
 
 def qgis_style(legend: Legend) -> str:
@@ -290,7 +265,7 @@ def qgis_style(legend: Legend) -> str:
 
     >>> from discriminant.raster.class_map import make_legend
     >>> print(qgis_style(make_legend(["water & ice", "forest"])).splitlines()[6].strip())
-    <paletteEntry value="1" color="#0072B2" alpha="255" label="water &amp; ice" />
+    <paletteEntry value="1" color="#f0f8ff" alpha="255" label="water &amp; ice" />
     """
     qgis = Element("qgis", version="3.0", styleCategories="Symbology")
     pipe = SubElement(qgis, "pipe")

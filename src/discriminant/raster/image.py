@@ -276,12 +276,12 @@ class Image:
                 "the right one into the file."
             )
         if self.control_points:
-            words = f"{self.label} {self._by_control_points} Its pixels are known by column and row only."
+            words = f"{self.label} {self.by_control_points} Its pixels are known by column and row only."
             self._place_findings.append(Finding("note", "control-points", None, f"{words} {self.warp_advice}"))
         if given is None:
             return
         if not placed:
-            why = self._by_control_points if points else "has no georeference: its pixels have no coordinates."
+            why = self.by_control_points if points else "has no georeference: its pixels have no coordinates."
             what = self.warp_advice if points else "Georeference it first, or leave the coordinate system out."
             raise InputError(
                 f"{self.label} {why} A coordinate system alone (", Setting("crs"), f") is no place. {what}"
@@ -292,7 +292,8 @@ class Image:
         self.crs = given
 
     @property
-    def _by_control_points(self) -> str:
+    def by_control_points(self) -> str:
+        """How such an image is placed, in words."""
         return f"is placed by {len(self.control_points)} ground control points, not by a grid of coordinates."
 
     @property
@@ -874,11 +875,12 @@ def densified(geometries: Array, move: PointTransform) -> Array:
 def _longest_straight(geometries: Array, move: PointTransform) -> Array:
     """How long the edges of each shape may be, so that their chords are in their places; infinite where they are."""
     shapely = extra("shapely")
-    parts, part_of = shapely.get_parts(geometries, return_index=True)
-    rings, ring_of = shapely.get_rings(parts, return_index=True)
-    xy, of = shapely.get_coordinates(rings, return_index=True)
-    one_ring = of[1:] == of[:-1]
-    starts, ends, owner = xy[:-1][one_ring], xy[1:][one_ring], part_of[ring_of[of[:-1][one_ring]]]
+    # Outlines of areas, lines as they are; points have no edges.
+    edges = np.where(shapely.get_dimensions(geometries) == 2, shapely.boundary(geometries), geometries)
+    parts, part_of = shapely.get_parts(edges, return_index=True)
+    xy, of = shapely.get_coordinates(parts, return_index=True)
+    one_line = of[1:] == of[:-1]
+    starts, ends, owner = xy[:-1][one_line], xy[1:][one_line], part_of[of[:-1][one_line]]
     pieces = np.clip(np.ceil(np.sqrt(_departure(starts, ends, move) / _EDGE_TOLERANCE)), 1, _MOST_PIECES)
     length = np.where(pieces > 1, np.hypot(*(ends - starts).T) / pieces, np.inf)
     longest = np.full(len(geometries), np.inf)
