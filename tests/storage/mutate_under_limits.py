@@ -232,7 +232,7 @@ def commands_answer(path, folder):
         ("explain", path),
         ("explain", path, table, "--row", "1"),
         ("export", path, "--to", "python"),
-        ("export", path, "--to", "sql"),
+        ("export", path, "--to", "sql", "--dialect", "duckdb"),
     ):
         ran = CliRunner().invoke(app, [str(word) for word in words])
         if ran.exit_code not in (0, 1):

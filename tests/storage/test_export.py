@@ -12,6 +12,7 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
+from databases import SQLite
 from sklearn.exceptions import NotFittedError
 from stored_models import fitted, training
 
@@ -71,22 +72,10 @@ def as_python(model, rows, **options):
     return [values(row) for row in rows], [module["predict"](row) for row in rows]
 
 
-def as_sql(model, frame, table="data", engine=sqlite3, **options):
-    query = export(model, "sql", table=table, **options)
-    if engine is duckdb:
-        with duckdb.connect() as connection:
-            connection.register("given", frame)
-            connection.execute(f'CREATE TABLE "{table}" AS SELECT * FROM given')
-            return connection.execute(query).fetchall()
-    connection = sqlite3.connect(":memory:")
-    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
-    connection.execute(f'CREATE TABLE "{table.replace(chr(34), 2 * chr(34))}" ({columns})')
-    values = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    name = '"' + table.replace('"', '""') + '"'
-    connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * frame.shape[1])})", values)
-    found = connection.execute(query).fetchall()
-    connection.close()
-    return found
+def as_sql(model, frame, database=None, table="data", types=None, **options):
+    database = database or SQLite()
+    query = export(model, "sql", dialect=database.dialect, table=table, **options)
+    return database.answers(query, frame, table, types)
 
 
 def as_onnx(model, given, **options):
@@ -112,10 +101,9 @@ def test_python_imports_nothing_but_math():
     assert imports == ["import math"]
 
 
-@pytest.mark.parametrize("engine", [sqlite3, duckdb], ids=["sqlite", "duckdb"])
-def test_sql(case, engine):
+def test_sql(case, database):
     model, X = case
-    found = as_sql(model, numbered(X), engine=engine)
+    found = as_sql(model, numbered(X), database)
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
 
 
@@ -146,7 +134,7 @@ def test_json(case):
     described = json.loads(export(model, "json"))
     scores = from_json(described, X)
     assert described["classes"] == model.classes_.tolist()
-    assert described["columns"] == [f"x{j}" for j in range(X.shape[1])]
+    assert [column["name"] for column in described["columns"]] == [f"x{j}" for j in range(X.shape[1])]
     assert described["answer"] == ("probability" if isinstance(model, PosteriorClassifier) else "score")
     if described["intercept"] is not None:
         plain = described["intercept"] + X @ np.array(described["parts"][0]["coef"]).T
@@ -178,18 +166,20 @@ def test_hostile_names_and_labels_are_data():
     found = as_sql(model, frame, table='ta"ble; --', keep=['quo"te', "select"])
     assert_answers([row[3:] for row in found], [row[2] for row in found], model, frame)
     np.testing.assert_array_equal([row[:2] for row in found], frame[['quo"te', "select"]])
-    assert json.loads(export(model, "json"))["columns"] == HOSTILE
+    assert [column["name"] for column in json.loads(export(model, "json"))["columns"]] == HOSTILE
 
 
 def test_sql_names_its_columns():
     model, _ = hostile_case()
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE data (" + ", ".join('"' + n.replace('"', '""') + '"' for n in HOSTILE) + ")")
-    names = [column[0] for column in connection.execute(export(model, "sql", keep=["select"])).description]
+    names = [
+        column[0] for column in connection.execute(export(model, "sql", dialect="sqlite", keep=["select"])).description
+    ]
     connection.close()
     assert names == ["select", "prediction", *(f"probability_{label}" for label in model.classes_)]
     with pytest.raises(ParameterError, match="different names"):
-        export(model, "sql", keep=["prediction"])
+        export(model, "sql", dialect="sqlite", keep=["prediction"])
 
 
 def test_sql_of_a_qualified_table_and_of_a_missing_column():
@@ -198,20 +188,19 @@ def test_sql_of_a_qualified_table_and_of_a_missing_column():
         connection.execute('CREATE SCHEMA "my schema"')
         connection.register("given", numbered(X))
         connection.execute('CREATE TABLE "my schema"."t" AS SELECT * FROM given')
-        found = connection.execute(export(model, "sql", table=("my schema", "t"))).fetchall()
+        found = connection.execute(export(model, "sql", dialect="duckdb", table=("my schema", "t"))).fetchall()
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         as_sql(model, numbered(X)[["x0", "x1", "x2"]])
 
 
-def test_far_away_rows_do_not_overflow():
+def test_far_away_rows_do_not_overflow(database):
     model = fitted("lda")
     X = np.array([[1e4, -1e4, 1e4, 1e4], [-1e6, 1e6, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
     assert_answers(*as_python(model, X.tolist()), model, X)
     assert_answers(*as_onnx(model, {"X": X}), model, X)
-    for engine in (sqlite3, duckdb):
-        found = as_sql(model, numbered(X), engine=engine)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    found = as_sql(model, numbered(X), database)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
 
 
 def test_a_common_offset_costs_no_digits():
@@ -260,14 +249,13 @@ def test_equal_scores_are_decided_as_the_model_does():
 
 
 @pytest.mark.parametrize("labels", [[False, True], [2.0, 3.0], [-1, 10**12], ["a", "é"]], ids=str)
-def test_labels_of_every_type(labels):
+def test_labels_of_every_type(labels, database):
     X, y = training("logistic-two")
     model = LinearDiscriminantAnalysis().fit(X, np.array(labels)[y])
     assert_answers(*as_python(model, X.tolist()), model, X)
     assert_answers(*as_onnx(model, {"X": X}), model, X)
-    for engine in (sqlite3, duckdb):
-        found = as_sql(model, numbered(X), engine=engine)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    found = as_sql(model, numbered(X), database)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
 
 
 def mixed_case():
@@ -285,12 +273,11 @@ def mixed_case():
     return model, new
 
 
-def test_naive_bayes_of_mixed_columns():
+def test_naive_bayes_of_mixed_columns(database):
     model, frame = mixed_case()
     assert_answers(*as_python(model, frame.to_dict("records")), model, frame)
-    for engine in (sqlite3, duckdb):
-        found = as_sql(model, frame, engine=engine)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, frame)
+    found = as_sql(model, frame, database)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, frame)
     given = {name: frame[[name]].to_numpy(dtype=object if name == "colour" else float) for name in frame}
     assert_answers(*as_onnx(model, given), model, frame)
 
@@ -328,7 +315,7 @@ def tabular_case(missing="indicator"):
     return LogisticRegression(alpha=0.01).fit(table.X, table.y), table.schema, new
 
 
-def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them():
+def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them(database):
     """As the reference where they are few, as (other) where they are many, and as that where there is nothing else."""
     rng, n = np.random.default_rng(2), 240
     y, letters = rng.integers(2, size=n), np.array(["p", "q"])
@@ -347,24 +334,22 @@ def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them():
     X, _ = table.schema.encode_batch(raw)
     assert len(np.unique(X, axis=0)) == 4
     assert_answers(*as_python(model, raw.to_dict("records"), schema=table.schema), model, X)
-    for engine in (sqlite3, duckdb):
-        found = as_sql(model, raw, engine=engine, schema=table.schema)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    found = as_sql(model, raw, database, schema=table.schema)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
     given = {name: raw[[name]].fillna("").to_numpy(dtype=object) for name in raw}
     assert_answers(*as_onnx(model, given, schema=table.schema), model, X)
 
 
 @pytest.mark.parametrize("missing", ["indicator", "drop"])
-def test_with_a_schema_raw_values_are_taken(missing):
+def test_with_a_schema_raw_values_are_taken(missing, database):
     model, schema, raw = tabular_case(missing)
     X, _ = schema.encode_batch(raw)
     for given in (schema, json.loads(json.dumps(schema.to_dict()))):
         assert_answers(*as_python(model, raw.to_dict("records"), schema=given), model, X)
     texts = raw.astype(object).where(raw.notna(), "").astype(str).to_dict("records")
     assert_answers(*as_python(model, texts, schema=schema), model, X)
-    for engine in (sqlite3, duckdb):
-        found = as_sql(model, raw, engine=engine, schema=schema)
-        assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    found = as_sql(model, raw, database, schema=schema)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
     text = {"town", "kind"}
     columns = {
         name: raw[[name]].astype(object).fillna("") if name in text else raw[[name]].astype(float) for name in raw
@@ -388,7 +373,7 @@ def test_a_schema_of_other_rows_is_refused():
     with pytest.raises(ParameterError, match="The schema makes 9 columns, the model was fitted to 4"):
         export(fitted("lda"), "python", schema=schema)
     with pytest.raises(InputError, match="not those of a schema"):
-        export(model, "sql", schema={"no": "schema"})
+        export(model, "sql", schema={"no": "schema"}, dialect="sqlite")
 
 
 def test_a_model_that_reads_categories_itself_takes_no_schema():
@@ -433,8 +418,11 @@ def test_what_cannot_be_exported_is_named():
         export(fitted("perceptron-pairs"), "onnx")
     with pytest.raises(ParameterError, match=r"to must be one of 'python'.*got 'pmml'"):
         export(fitted("lda"), "pmml")
+    model = LinearDiscriminantAnalysis().fit(pd.DataFrame(X, columns=["a", "b", "c", "d\x00"]), y)
     with pytest.raises(ParameterError, match="NUL"):
-        export(LinearDiscriminantAnalysis().fit(pd.DataFrame(X, columns=["a", "b", "c", "d\x00"]), y), "sql")
+        export(model, "sql", dialect="sqlite")
+    with pytest.raises(ParameterError, match="choose dialect from duckdb, postgresql, sqlite, got None"):
+        export(fitted("lda"), "sql")
 
 
 @pytest.mark.parametrize("name", ["label", "probability", "", "/value/0"])

@@ -183,6 +183,6 @@ def test_what_is_under_way_can_be_abandoned(tmp_path):
 
 
 def test_exports_are_written_the_same_way(tmp_path):
-    text = export(fitted("lda"), "sql", tmp_path / "model.sql")
+    text = export(fitted("lda"), "sql", tmp_path / "model.sql", dialect="sqlite")
     assert Path(tmp_path / "model.sql").read_text(encoding="utf-8") == text
     assert os.listdir(tmp_path) == ["model.sql"]

@@ -92,7 +92,7 @@ def test_sql_keeps_the_digits_of_classes(pair, engine):
             database.create_function("EXP", 1, np.exp)
         database.execute("CREATE TABLE data (x0 DOUBLE PRECISION, x1 DOUBLE PRECISION)")
         database.executemany("INSERT INTO data VALUES (?, ?)", X.tolist())
-        found = [int(row[0]) for row in database.execute(export(model, "sql")).fetchall()]
+        found = [int(row[0]) for row in database.execute(export(model, "sql", dialect=engine)).fetchall()]
     database.close()
     assert found == model.predict(X).tolist()
 

@@ -101,7 +101,7 @@ def test_a_few_rare_rows_count_as_the_reference_and_not_as_missing():
     said = "Column 'level': 2 of its 4 levels have fewer than 5 rows each and count as 'p'."
     assert said in [finding.message for finding in training.findings]
     X, report = training.schema.encode_batch(pd.DataFrame({"x": [0.0] * 2, "level": ["lady", "new"]}))
-    assert X[:, 1:].tolist() == [[0, 0], [0, 1]]
+    assert X[:, 1:].tolist() == [[0, 0], [77 / 180, 0]]
     assert report.unseen == {"level": {"new": 1}}
 
 
@@ -144,9 +144,11 @@ def test_levels_of_training_are_not_called_unseen(monkeypatch):
     assert X[:, schema.names.index("many=(other)")].tolist() == [1, 1, 1]
     assert report.unseen == {"cabin": {"C29": 3}, "many": {"l40": 1, "new": 1}}
     assert report.unsure == ("cabin", "many")  # of which only three rare levels are known by name
-    assert (
-        "levels not seen in training, or rare there: 'C29' in 'cabin', 'l40' and 'new' in 'many'" in report.describe()
-    )
+    there = "not seen in training, or rare there"
+    assert report.unseen_notes() == [
+        f"'cabin': 3 rows with a level {there} ('C29'), scored as (other), like rare ones",
+        f"'many': 2 rows with levels {there} ('l40' and 'new'), scored as (other), like rare ones",
+    ]
     assert (EncodingReport() + report).unsure == report.unsure
 
 

@@ -55,7 +55,7 @@ def test_it_works_in_a_pipeline_and_names_its_columns():
 
 def test_what_training_had_not_is_warned_of():
     encoder = TableEncoder().fit(FRAME)
-    with pytest.warns(DiscriminantWarning, match="levels not seen in training: 'z' in 'arm'"):
+    with pytest.warns(DiscriminantWarning, match=r"'arm': 6 rows with a level not seen in training \('z'\), scored"):
         encoder.transform(FRAME.assign(arm="z"))
     with pytest.warns(DiscriminantWarning, match="columns complete in training: 'arm'"):
         encoder.transform(FRAME.assign(arm=["a", None, "a", "c", "b", "a"]))

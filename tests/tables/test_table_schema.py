@@ -229,8 +229,8 @@ def test_unseen_levels():
     new = pd.DataFrame({"x": [0.0, 0.0], "plain": ["new", "u"], "gaps": ["new", "q"], "many": ["new", "rare4"]})
     X, report = schema.encode_batch(new)
     by_name = dict(zip(schema.names, X.T, strict=True))
-    assert [by_name[name][0] for name in ("plain=v", "plain=w")] == [0, 0]
-    assert [by_name[name].tolist() for name in ("gaps=(missing)", "many=(other)")] == [[1, 0], [1, 1]]
+    assert [by_name[name][0] for name in ("plain=v", "plain=w", "gaps=q", "gaps=(missing)")] == [1 / 3, 1 / 3, 1 / 2, 0]
+    assert by_name["many=(other)"].tolist() == [1, 1]
     assert report.unseen == {"plain": {"new": 1}, "gaps": {"new": 1}, "many": {"new": 1}}
 
 

@@ -50,6 +50,7 @@ def evaluate(
     assert evaluation.confusion is not None
     label, share = evaluation.confusion.most_frequent
     values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}
+    values["unseen_levels"] = stored.report.unseen
     show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
 
 

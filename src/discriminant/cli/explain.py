@@ -125,6 +125,8 @@ def _coded_row(
         raise ParameterError("This row misses a value, and the model was told to leave such rows out.")
     if stored.report.absent:
         say(f"Columns not given, taken as missing: {', '.join(stored.report.absent)}.")
+    for note in stored.report.unseen_notes():
+        say(f"{note}.")
     if stored.schema.width is not None:
         return X, None
     return X, {name: column[0].as_py() for name, column in zip(batch.column_names, batch.columns, strict=True)}
@@ -171,6 +173,7 @@ def _explained_row(
         "file": stored.path,
         "prediction": own,
         "own_answer": own,
+        "unseen_levels": stored.report.unseen,
         "contributions": contributions(stored.model, X, means, sources, raw) if few and means is not None else None,
     }
     if hasattr(stored.model, "predict_proba"):

@@ -94,9 +94,9 @@ class StoredModel:
     def told_report(self) -> list[str]:
         """What had to be decided on the way, in words."""
         report = self.report
-        noted = any((report.filled, report.new_missing, report.unseen, report.extra, report.absent))
+        noted = any((report.filled, report.new_missing, report.extra, report.absent))
         dropped = [f"{self.left_out:,} incomplete rows have no answer."] if self.left_out else []
-        return ([f"{report.describe()}."] if noted else []) + dropped
+        return ([f"{report.summary()}."] if noted else []) + [f"{note}." for note in report.unseen_notes()] + dropped
 
 
 def opened(path: str) -> StoredModel:
@@ -142,6 +142,9 @@ def export(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; standard output if not given.")
     ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="DATABASE", help="For SQL, and needed there: duckdb, postgresql or sqlite.")
+    ] = None,
     table: Annotated[str, typer.Option(metavar="NAME", help="For SQL, the table of the rows.")] = "data",
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="For SQL, a column to pass on; may be repeated.")
@@ -155,7 +158,7 @@ def export(
 
     \b
     Examples:
-      discriminant export model.dsc --to sql --table patients --keep id > score.sql
+      discriminant export model.dsc --to sql --dialect duckdb --table patients --keep id > score.sql
       discriminant export model.dsc --to python -o model.py
       discriminant export model.dsc --to onnx -o model.onnx
     """
@@ -164,7 +167,7 @@ def export(
 
     check_output(output, overwrite)
     file = read_model_file(model)
-    written = exported(file.model, to, output, file.schema, table, keep or ())  # type: ignore[arg-type]
+    written = exported(file.model, to, output, file.schema, dialect, table, keep or ())  # type: ignore[arg-type]
     if output is not None:
         show({"model": model, "to": to, "file": output}, lambda found: [f"Written to {found['file']}."], json)
     elif isinstance(written, bytes):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from ..data.checks import check_choice, check_types, encode_labels
 from ..data.rows import Rows, as_frame, as_rows
 from ..errors import ColumnError, InputError, LabelError, Setting
-from ..results import quoted, shown, suggestion
+from ..results import quoted, several, shown, suggestion
 from .dialect import MISSING_CODES
+from .levels import BOOLEANS, MISSING_PLACE, REFERENCE_PLACE, UNSEEN_PLACE, LevelPlaces, ValueType
 from .notation import PLAIN, Notation, days_of_arrow, iso_day
 from .sources import SparseBatch, as_arrow, empty_matrix, is_text
 
@@ -27,16 +28,10 @@ Array = np.ndarray[Any, Any]
 
 MISSING = "(missing)"
 OTHER = "(other)"
-_TRUE = ("true", "yes", "y", "t", "1", "ja", "j", "oui", "si", "sí", "sim", "vrai", "wahr", "on")
-_FALSE = ("false", "no", "n", "f", "0", "nein", "non", "não", "faux", "falsch", "off")
-#: What is read as true or false, in small letters.
-BOOLEANS = dict.fromkeys(_TRUE, 1.0) | dict.fromkeys(_FALSE, 0.0)
 #: Rows are coded in batches, and a batch is written in blocks whose rows stay in the cache until their last column.
 _BATCH_ROWS = 65536
 _BLOCK_VALUES = 1 << 17
 _WRITERS = 2
-#: In place of a level's position: of the reference level, of missing values, of levels that training had not.
-REFERENCE_PLACE, MISSING_PLACE, UNSEEN_PLACE = -1, -2, -3
 #: A report keeps this many unseen levels of a column by name, and as many texts that could not be read.
 _MOST_UNSEEN = 20
 
@@ -156,6 +151,9 @@ class Column:
         Other spellings of levels, each with its level.
     notation : Notation
         How texts read as numbers or dates, and which numbers stand for missing values.
+    shares : tuple of float
+        The share of each level that has a coded column among the training rows that have a level, by their weights:
+        the code of a level that training had not. Empty where such a level counts as ``(other)``.
     """
 
     name: str
@@ -170,6 +168,7 @@ class Column:
     rare_levels: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
     notation: Notation = PLAIN
+    shares: tuple[float, ...] = ()
 
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
@@ -185,6 +184,26 @@ class Column:
     def other_column(self) -> bool:
         """Whether ``(other)`` has a coded column: it has none where it is the reference."""
         return self.pooled > 0 and self.reference != OTHER
+
+    def check_shares(self) -> None:
+        """Raise an `InputError` where the shares are not those of the levels."""
+        wanted = 0 if self.pooled else len(self.coded_levels)
+        if len(self.shares) != wanted or not all(isinstance(s, int | float) and 0 <= s <= 1 for s in self.shares):
+            raise InputError(f"The shares of column {self.name!r} are not one number from 0 to 1 for each coded level.")
+
+    @property
+    def place_of_other(self) -> int:
+        """Which coded column levels without one of their own count for, `REFERENCE_PLACE` for none."""
+        return len(self.coded_levels) - 1 if self.other_column else REFERENCE_PLACE
+
+    @cached_property
+    def places(self) -> LevelPlaces:
+        """Which coded column each level of the training rows has."""
+        places = dict.fromkeys(self.rare_levels, self.place_of_other)
+        places |= {level: place for place, level in enumerate(self.coded_levels)}
+        if self.reference is not None:
+            places[self.reference] = REFERENCE_PLACE
+        return LevelPlaces(places | {text: places[level] for text, level in self.spellings if level in places})
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -235,6 +254,9 @@ class Column:
         return f"{self.missing:,} missing values, {treated}"
 
 
+_NAMES = ("extra", "absent", "unsure", "as_other")
+
+
 @dataclass
 class EncodingReport:
     """What had to be decided while rows were coded; reports of batches can be added.
@@ -254,6 +276,8 @@ class EncodingReport:
     unread : dict
         Texts that are no numbers (dates, true or false) in columns of these, with their rows, by column; they count as
         missing.
+    as_other : tuple of str
+        Columns in which these count as ``(other)``; in others they are scored as the average of the levels.
     unsure : tuple of str
         Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
         may have been among these.
@@ -272,6 +296,7 @@ class EncodingReport:
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
+    as_other: tuple[str, ...] = ()
 
     @property
     def n_dropped(self) -> int:
@@ -286,8 +311,9 @@ class EncodingReport:
     def note_unseen(self, column: Column, level: str, count: int) -> None:
         levels = self.unseen.setdefault(column.name, Counter())
         levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
-        if len(column.rare_levels) < column.pooled and column.name not in self.unsure:
-            self.unsure += (column.name,)
+        for there, names in ((column.pooled, "as_other"), (len(column.rare_levels) < column.pooled, "unsure")):
+            if there and column.name not in getattr(self, names):
+                setattr(self, names, (*getattr(self, names), column.name))
 
     def note_unread(self, column: Column, texts: Mapping[str, int]) -> None:
         for text, count in texts.items():
@@ -305,11 +331,15 @@ class EncodingReport:
             self.new_missing + other.new_missing,
             _added(self.unseen, other.unseen),
             _added(self.unread, other.unread),
-            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
+            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in _NAMES),
         )
 
     def describe(self) -> str:
         """One line in words."""
+        return "; ".join([self.summary(), *self.unseen_notes()])
+
+    def summary(self) -> str:
+        """All but the unseen levels, in words."""
         parts = [f"{self.n_rows:,} rows"]
         if self.n_dropped:
             parts.append(f"{self.n_dropped:,} incomplete rows left out")
@@ -320,15 +350,24 @@ class EncodingReport:
         if self.unread:
             where = ", ".join(f"{quoted(texts, 3)} in {name!r}" for name, texts in self.unread.items())
             parts.append(f"values that cannot be read, taken as missing: {where}")
-        for said, unsure in (("not seen in training", False), ("not seen in training, or rare there", True)):
-            found = {name: levels for name, levels in self.unseen.items() if (name in self.unsure) == unsure}
-            where = ", ".join(f"{quoted(levels, 3)} in {name!r}" for name, levels in found.items())
-            parts += [f"levels {said}: {where}"] * bool(found)
         if self.absent:
             parts.append(f"columns not there, taken as missing: {quoted(self.absent)}")
         if self.extra:
             parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
         return "; ".join(parts)
+
+    def unseen_notes(self) -> list[str]:
+        """Of each column with levels that training had not: in how many rows, which, and how they were scored."""
+        notes = []
+        for name, levels in self.unseen.items():
+            rows = several(levels.total(), "row")
+            which = "a level" if len(levels) == 1 else "levels"
+            rare = ", or rare there" if name in self.unsure else ""
+            scored = f"as {OTHER}, like rare ones" if name in self.as_other else "as the average of its levels"
+            notes.append(
+                f"{name!r}: {rows} with {which} not seen in training{rare} ({quoted(levels, 3)}), scored {scored}"
+            )
+        return notes
 
 
 def _added(first: dict[str, Counter[str]], second: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
@@ -369,10 +408,10 @@ class Schema:
     ('age', 'age=(missing)', 'sex=f')
     >>> X, report = schema.encode_batch(pd.DataFrame({"age": [50.0, None], "sex": ["f", "x"]}))
     >>> X
-    array([[50.,  0.,  1.],
-           [31.,  1.,  0.]])
-    >>> print(report.describe())
-    2 rows; missing values filled: 1 in 'age'; levels not seen in training: 'x' in 'sex'
+    array([[50.  ,  0.  ,  1.  ],
+           [31.  ,  1.  ,  0.25]])
+    >>> print(*report.unseen_notes())
+    'sex': 1 row with a level not seen in training ('x'), scored as the average of its levels
     """
 
     columns: tuple[Column, ...]
@@ -430,9 +469,9 @@ class Schema:
         Returns
         -------
         X : float64 array in C order, or CSR matrix, of shape (n_rows, len(names))
-            A level not seen in training counts as ``(other)`` where the column has that, else as missing where missing
-            values have a column of their own, else as the reference level. It is counted in the report. With
-            ``missing="drop"`` incomplete rows are left out, see ``report.kept``.
+            A level not seen in training counts as ``(other)`` where rare levels do, for it is likely one of them; else
+            its coded columns are the shares of the levels in training, so that it scores as they do on average. It is
+            counted in the report. With ``missing="drop"`` incomplete rows are left out, see ``report.kept``.
         report : EncodingReport
         """
         if self.width is not None:
@@ -544,6 +583,8 @@ class Schema:
             *([] if target is None else [target]),
         ):
             check_types(record)
+        for column in columns:
+            column.check_shares()
         return schema
 
     def describe(self) -> str:
@@ -618,7 +659,7 @@ def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], re
     for column in columns:
         values = data[column.name]
         if column.kind == "category":
-            missing = level_index(values, _positions(column), codes)[0] == MISSING_PLACE
+            missing = level_index(column.name, values, column.places, codes)[0] == MISSING_PLACE
         else:
             missing = np.isnan(as_floats(column, values, codes))
         if refuse and missing.any():
@@ -633,9 +674,13 @@ def complete_rows(columns: Iterable[Column], data: Any, codes: Sequence[str], re
     return kept
 
 
-#: A coded column: its place and its numbers; or its first place, how many places it has, and which of them is 1 in each
-#: row, -1 for none.
-_Coded = tuple[int, int | None, Array]
+class _Coded(NamedTuple):
+    """A coded column: its place and its numbers. Or the first place of a category, and which of its places is 1."""
+
+    first: int
+    values: Array
+    width: int | None = None
+    shares: tuple[float, ...] = ()  #: of its first places in the rows of an unseen level
 
 
 def _coded_batches(
@@ -651,12 +696,12 @@ def _coded_batches(
                 values = batch[column.name]
                 if column.kind == "category":
                     position = _coded_category(column, values, schema.missing_codes, report)
-                    coded.append((first, len(column.outputs), position))
+                    coded.append(_Coded(first, position, len(column.outputs), column.shares))
                 else:
                     numbers, missing = _coded_number(column, values, schema.missing_codes, report, first_row + start)
-                    coded.append((first, None, numbers))
+                    coded.append(_Coded(first, numbers))
                     if column.missing_column:
-                        coded.append((first + 1, 1, missing.astype(np.int64) - 1))
+                        coded.append(_Coded(first + 1, missing.astype(np.int64) - 1, 1))
                 first += len(column.outputs)
             yield slice(start, start + batch.num_rows), coded
             start += batch.num_rows
@@ -666,7 +711,7 @@ def _write(coded: list[_Coded], out: Array) -> None:
     step = max(_BLOCK_VALUES // max(out.shape[1], 1), 64)
     for start in range(0, len(out), step):
         block = out[start : start + step]
-        for first, width, values in coded:
+        for first, values, width, shares in coded:
             part = values[start : start + step]
             if width is None:
                 block[:, first] = part
@@ -674,18 +719,22 @@ def _write(coded: list[_Coded], out: Array) -> None:
                 block[:, first : first + width] = 0
                 rows = np.flatnonzero(part >= 0)
                 block[rows, first + part[rows]] = 1
+                block[part == UNSEEN_PLACE, first : first + len(shares)] = shares
 
 
 def _as_csr(coded: list[_Coded], n_columns: int) -> Any:
     entries = []
-    for first, width, values in coded:
+    for first, values, width, shares in coded:
         rows = np.flatnonzero(values if width is None else values >= 0)
         if width is None:
             entries.append((rows, np.full(rows.size, first), values[rows]))
-        else:
-            entries.append((rows, first + values[rows], np.ones(rows.size)))
+            continue
+        entries.append((rows, first + values[rows], np.ones(rows.size)))
+        unseen = np.flatnonzero(values == UNSEEN_PLACE)
+        places = first + np.arange(len(shares))
+        entries.append((np.repeat(unseen, len(shares)), np.tile(places, unseen.size), np.tile(shares, unseen.size)))
     rows, places, numbers = map(np.concatenate, zip(*entries, strict=True))
-    return sp.csr_matrix((numbers, (rows, places)), shape=(len(coded[0][2]), n_columns))
+    return sp.csr_matrix((numbers, (rows, places)), shape=(len(coded[0].values), n_columns))
 
 
 def _coded_number(
@@ -797,21 +846,24 @@ def _plain_text(values: Any) -> Any:
 
 
 def level_index(
-    values: Any, positions: dict[str, int], codes: Sequence[str]
+    name: str, values: Any, places: LevelPlaces, codes: Sequence[str], kind: ValueType | None = None
 ) -> tuple[Array, Callable[[], dict[str, int]]]:
-    """The position of each row's level, and a count of the levels that have none.
+    """The place of each row's level, and a count of the levels that have none.
 
-    A text is looked up as it is, then without spaces around it; one that is no level but a code for missing is
-    missing, like null.
+    What is no level but a code for missing is missing, like null. A kind that is given is taken instead of the type.
     """
     texts, index = distinct_texts(values)
+    known_kind = kind or _value_type(values.type)
 
-    def position(text: str) -> int:
-        trimmed = text.strip()
-        other = MISSING_PLACE if trimmed in codes else UNSEEN_PLACE
-        return positions.get(text, positions.get(trimmed, other))
+    def place(text: str) -> int:
+        found = places.place(text, known_kind)
+        if (found is None or found == UNSEEN_PLACE) and text.strip() in codes:
+            return MISSING_PLACE
+        if found is None:
+            raise _other_levels(name, known_kind, text, places)
+        return found
 
-    table = np.array([*map(position, texts), MISSING_PLACE], dtype=np.int64)
+    table = np.array([*map(place, texts), MISSING_PLACE], dtype=np.int64)
 
     def unseen() -> dict[str, int]:
         counts = np.bincount(index, minlength=len(table))
@@ -820,27 +872,31 @@ def level_index(
     return table[index], unseen
 
 
-def _positions(column: Column) -> dict[str, int]:
-    """Which coded column each level of the training rows has."""
-    positions = dict.fromkeys(column.rare_levels, _place_of_other(column))
-    positions |= {level: place for place, level in enumerate(column.coded_levels)}
-    if column.reference is not None:
-        positions[column.reference] = REFERENCE_PLACE
-    return positions | {written: positions[level] for written, level in column.spellings if level in positions}
+def _value_type(kind: Any) -> ValueType:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_boolean(kind):
+        return "truth"
+    if is_numeric(kind):
+        return "number"
+    return "time" if pa.types.is_temporal(kind) else "text"
 
 
-def _place_of_other(column: Column) -> int:
-    """Where levels without a column of their own are counted."""
-    return len(column.coded_levels) - 1 if column.other_column else REFERENCE_PLACE
+def _other_levels(name: str, kind: ValueType, text: str, places: LevelPlaces) -> ColumnError:
+    """Values whose type is not that of the levels, or that several levels mean."""
+    held = {"number": "numbers", "truth": "true and false", "time": "dates or times"}[kind]
+    return ColumnError(
+        f"Column {name!r} holds {held}, for example {text}, and which of the levels of training that is cannot be "
+        f"told: {quoted(places.texts, 5)}. Give the column as text, written as it was in training."
+    )
 
 
 def _coded_category(column: Column, values: Any, codes: Sequence[str], report: EncodingReport) -> Array:
-    """Which place of a category is 1 in each row, -1 for none."""
-    index, unseen = level_index(values, _positions(column), codes)
+    """Which place of a category is 1 in each row, `REFERENCE_PLACE` for none, `UNSEEN_PLACE` for its shares."""
+    index, unseen = level_index(column.name, values, column.places, codes)
     missing = index == MISSING_PLACE
     report.note_missing(column, int(np.count_nonzero(missing)))
     for level, count in unseen().items():
         report.note_unseen(column, level, count)
-    place_of_missing = len(column.outputs) - 1 if column.missing_column else REFERENCE_PLACE
-    place_of_unseen = _place_of_other(column) if column.pooled else place_of_missing
-    return np.where(missing, place_of_missing, np.where(index == UNSEEN_PLACE, place_of_unseen, index))
+    if column.pooled:
+        index = np.where(index == UNSEEN_PLACE, column.place_of_other, index)
+    return np.where(missing, len(column.outputs) - 1 if column.missing_column else REFERENCE_PLACE, index)

@@ -19,6 +19,7 @@ from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
 from .dialect import MISSING_CODES
+from .levels import BOOLEANS, MISSING_PLACE, LevelPlaces
 from .notation import PLAIN, Notation, iso_day
 from .recognition import (
     MOST_CODES,
@@ -33,8 +34,6 @@ from .recognition import (
     sentinels,
 )
 from .schema import (
-    BOOLEANS,
-    MISSING_PLACE,
     OTHER,
     POLICIES,
     Column,
@@ -152,8 +151,8 @@ class LearningOptions:
 class ColumnLearner:
     """Decides about the columns of one table, one after the other.
 
-    ``codes`` are the texts that stand for missing values, empty for a frame, ``classes`` the class code of each row, if
-    known, ``decimal`` the decimal sign of the table.
+    ``codes`` are the texts that stand for missing values, empty for a frame, ``classes`` the class code of each row and
+    ``weights`` its weight, if known, ``decimal`` the decimal sign of the table.
     """
 
     data: Any
@@ -161,10 +160,13 @@ class ColumnLearner:
     options: LearningOptions
     classes: Array | None = None
     decimal: str = "."
+    weights: Array | None = None
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.types = self.options.types
+        if self.weights is not None:
+            self.weights = self.weights / self.weights.max()  # sums of huge ones would overflow
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
         #: By column: how many levels have no coded column of their own, their rows, and of how many levels.
         self._rare_levels: dict[str, tuple[int, int, int]] = {}
@@ -451,12 +453,8 @@ class ColumnLearner:
         texts, index = distinct_texts(self.data[name])
         if self.codes:  # spaces around levels of text files do not count
             texts = [text.strip() for text in texts]
-        counts: Counter[str] = Counter()
-        for text, count in zip(texts, np.bincount(index, minlength=len(texts)).tolist(), strict=False):
-            counts[text] += count
-        for text in missing_texts(texts, self.codes):
-            del counts[text]
-        counts = +counts  # without levels that no row has
+        missing = missing_texts(texts, self.codes)
+        counts, weights = (_level_weights(texts, index, missing, each) for each in (None, self.weights))
         n_missing = len(index) - counts.total()
         column = replace(column, missing=n_missing)
         if not counts:
@@ -471,7 +469,10 @@ class ColumnLearner:
             what = "free text" if words > 4 else "an identifier"
             reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
-        return self._with_levels(column, counts)
+        column = self._with_levels(column, counts)
+        weights = merged(weights, dict(column.spellings)) or counts  # all weights may be 0
+        shares = (weights[level] / weights.total() for level in column.coded_levels)
+        return column if column.pooled else replace(column, shares=tuple(shares))
 
     def _respelled(self, column: Column, counts: Counter[str]) -> tuple[Column, Counter[str]]:
         """The column and its counts with one spelling of each level; what may be misspelled is only told."""
@@ -539,7 +540,7 @@ class ColumnLearner:
         if column.kind != "category":
             return as_floats(column, data[column.name], self.codes)
         places = {level: place for place, level in enumerate(column.levels)}
-        index, _ = level_index(data[column.name], places, self.codes)
+        index, _ = level_index(column.name, data[column.name], LevelPlaces(places), self.codes, "text")
         # Numbered in the order in which they appear: equal for columns that group the rows alike.
         groups = pa.array(index).dictionary_encode().indices.to_numpy().astype(np.float64)
         groups[index == MISSING_PLACE] = np.nan
@@ -628,6 +629,15 @@ def merged(counts: Mapping[str, int], spellings: Mapping[str, str]) -> Counter[s
 
 def _pairs(spellings: Mapping[str, str]) -> str:
     return listed([f"{written!r} as {level!r}" for written, level in spellings.items()], 4)
+
+
+def _level_weights(texts: list[str], index: Array, missing: set[str], weights: Array | None) -> Counter[str]:
+    """The weight, or the number, of the rows of each level that has any."""
+    counts: Counter[str] = Counter()
+    for text, count in zip(texts, np.bincount(index, weights, len(texts)).tolist(), strict=False):
+        if count and text not in missing:
+            counts[text] += count
+    return counts
 
 
 #: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
@@ -861,7 +871,8 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     while True:
         learned, classes, found = learn_target(labels, target, table.label, n_missing, target in options.types)
         decimal = "." if table.dialect is None else table.dialect.decimal
-        learner = ColumnLearner(data, codes, options, classes, decimal)
+        row_weights = None if weights is None else _weights(data[weights], weights)
+        learner = ColumnLearner(data, codes, options, classes, decimal, row_weights)
         columns = learner.learn([name for name in data.column_names if name not in roles])
         matters = options.missing != "indicator"
         gaps = [column for column in columns if matters and column.dropped is None and column.missing]
@@ -882,7 +893,7 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         codes=classes,
         schema=schema,
         findings=(*table.findings, *_numbers_as_text(table, data), *findings, *learner.findings),
-        weights=None if weights is None else _weights(data[weights], weights),
+        weights=row_weights,
         groups=None if groups is None else _groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,

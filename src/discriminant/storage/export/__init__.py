@@ -26,6 +26,7 @@ def export(
     to: Literal["python", "sql", "json", "onnx"],
     path: str | os.PathLike[str] | None = None,
     schema: Any = None,
+    dialect: Literal["duckdb", "postgresql", "sqlite"] | None = None,
     table: str | Sequence[str] = "data",
     keep: Sequence[str] = (),
 ) -> str | bytes:
@@ -37,18 +38,24 @@ def export(
     "python"    A module that imports only ``math``: ``predict(row)``, ``scores(row)`` and, where the model has
                 probabilities, ``predict_proba(row)``. A row is a dict by column name, or values in order.
     "sql"       A SELECT over ``table`` with the columns in ``keep``, ``prediction``, and ``probability_<class>`` (or
-                ``score_<class>``) for each class. For SQLite (3.35), DuckDB and PostgreSQL (12); other databases may
-                want the word MATERIALIZED removed. A row with a missing value that the model cannot take gives NULL.
-    "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones), ``inputs`` (how each column of
-                the model comes from a raw one: ``column``, ``kind``, ``levels``, ``fill``, ``missing``), ``constants``
+                ``score_<class>``) for each class. For one ``dialect``: DuckDB (1.0), PostgreSQL (12) or SQLite (3.38).
+                A row with a missing value that the model cannot take gives NULL.
+    "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones, and how they are read: ``name``,
+                ``kind``, ``levels`` by their place, ``missing``, ``missing_numbers``), ``inputs`` (how each column of
+                the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``), ``constants``
                 and ``parts`` (their sum are the scores; a part has ``kind``, ``places`` among the inputs, and numbers,
                 see below), ``intercept`` of a linear model, ``answer`` ("probability": the softmax of the scores, or
                 "score"), ``priors``, ``means``. null stands for minus infinity, the constant of a class that cannot
                 win, and for means not known yet.
     "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
                 where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
-                ``probability`` or ``score`` (rows, classes).
+                ``probability`` or ``score`` (rows, classes). Texts have no spaces around them.
     ==========  ====================================================================================================
+
+    A database may have taken texts for what they look like: Yes for true, 01 for the number 1. SQL and Python read a
+    value by its type: text as it is written, without spaces around it; anything else as the level that means the same.
+    Where several levels do, or where the type is not one that the column can be read from, they raise an error that
+    names the column; nothing is guessed.
 
     Parts add to the score of class k "linear": ``coef_k . (x - centre)`` (a linear model's score is also
     ``intercept_k + coef_k . x``); "diagonal": ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic":
@@ -65,6 +72,8 @@ def export(
         Also write it to this file.
     schema : dict, or an object with ``to_dict``, optional
         How raw columns become the columns of the model; what is exported then takes raw values.
+    dialect : {"duckdb", "postgresql", "sqlite"}, optional
+        For SQL, and needed there: the database, for each has its own types.
     table : str, or sequence of names that qualify each other, default="data"
         For SQL: where the rows are.
     keep : sequence of str, default=()
@@ -97,7 +106,7 @@ def export(
     if to == "python":
         written = python_module(found)
     elif to == "sql":
-        written = sql_query(found, table, keep)
+        written = sql_query(found, dialect, table, keep)
     elif to == "json":
         written = _json_text(found, model)
     else:
@@ -121,7 +130,7 @@ def _json_text(recipe: Recipe, model: Any) -> str:
         "model": recipe.name,
         "package": __version__,
         "classes": recipe.classes,
-        "columns": recipe.columns,
+        "columns": [asdict(column) for column in recipe.columns],
         "inputs": [asdict(given) for given in recipe.inputs],
         "constants": recipe.constants,
         "intercept": _intercept(recipe),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ...data.checks import exact_array
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
-from .recipe import Input, Recipe, RulePart
+from .recipe import Input, RawColumn, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
@@ -55,11 +56,13 @@ class _Graph:
         self.constants: list[Any] = []
         self.declared: list[Any] = []
         self.inputs = recipe.inputs
-        self.whole = all(given == Input(given.column, "number") for given in recipe.inputs)
+        self.raw = {column.name: column for column in recipe.columns}
+        plain = all(given == Input(given.column, "value") for given in recipe.inputs)
+        self.whole = plain and not any(column.missing_numbers for column in recipe.columns)
         if self.whole:
             self._declare("X", "DOUBLE", len(recipe.inputs))
         else:
-            self.types = {column: _type_of(column, recipe) for column in recipe.columns}
+            self.types = {column.name: _type_of(column) for column in recipe.columns}
             for column, kind in self.types.items():
                 _refuse_taken(column)
                 self._declare(column, kind, 1)
@@ -114,29 +117,37 @@ class _Graph:
 
     def _columns(self, places: tuple[int, ...]) -> str:
         if not self.whole:
-            return self.node("Concat", *(self._number(self.inputs[j]) for j in places), axis=1)
+            groups = groupby((self.inputs[j] for j in places), lambda given: given.column)
+            return self._beside([self._block(column, list(inputs)) for column, inputs in groups])
         return "X" if len(places) == len(self.inputs) else self.node("Gather", "X", self.constant(places), axis=1)
 
-    def _number(self, given: Input) -> str:
-        if self.types[given.column] == "STRING":
-            missing = self._cast(self._any_of(given.column, ("", *given.missing)), "BOOL")
-        else:
-            missing = self.node("IsNaN", given.column)
-        fill = self.constant(np.nan if given.fill is None else given.fill)
-        return self.node("Where", missing, fill, self._present(given))
+    def _block(self, column: str, inputs: list[Input]) -> str:
+        """Columns of the model that come from one raw column."""
+        if self.types[column] != "STRING":
+            return self._beside([self._of_number(given) for given in inputs])
+        raw = self.raw[column]
+        known = self._equal(column, list(raw.lookup.texts))
+        missing = self._sum(self._equal(column, list(dict.fromkeys(("", *raw.missing)))))
+        unseen = self.node("Sub", self.node("Sub", self.constant(1.0), self._sum(known)), missing)
+        at = np.array([[float(given.place == place) for given in inputs] for place in raw.lookup.texts.values()])
+        block = self.node("MatMul", known, self.constant(at))
+        block = self.node("Add", block, self.node("MatMul", unseen, self.constant([[g.unseen for g in inputs]])))
+        fill = [[np.nan if given.fill is None else given.fill for given in inputs]]
+        return self.node("Where", self._cast(missing, "BOOL"), self.constant(fill), block)
 
-    def _present(self, given: Input) -> str:
-        """The input of a value that is not missing."""
-        if given.kind in ("number", "truth"):
-            return given.column
-        if not given.levels:
-            return self.constant(float(given.kind == "other"))
-        found = self._any_of(given.column, given.levels)
-        return found if given.kind == "level" else self.node("Sub", self.constant(1.0), found)
+    def _of_number(self, given: Input) -> str:
+        missing = self.node("IsNaN", given.column)
+        for number in self.raw[given.column].missing_numbers:
+            missing = self.node("Or", missing, self.node("Equal", given.column, self.constant(number)))
+        if given.kind == "missing":
+            return self._cast(missing, "DOUBLE")
+        return self.node("Where", missing, self.constant(np.nan if given.fill is None else given.fill), given.column)
 
-    def _any_of(self, column: str, texts: tuple[str, ...]) -> str:
-        """1 where the column is one of these texts, else 0."""
-        return self.node("ReduceSum", self._equal(column, tuple(dict.fromkeys(texts))), self.constant([1]))
+    def _beside(self, columns: list[str]) -> str:
+        return self.node("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
+
+    def _sum(self, columns: str) -> str:
+        return self.node("ReduceSum", columns, self.constant([1]))
 
     def _looked_up(self, rule: LevelRule, column: str) -> str:
         return self.node("MatMul", self._equal(column, rule.levels), self.constant(rule.table[:-1]))
@@ -153,10 +164,7 @@ def _refuse_taken(column: str) -> None:
         raise ParameterError(f"An input of the ONNX graph cannot be called {column!r}. Rename the column.")
 
 
-def _type_of(column: str, recipe: Recipe) -> str:
-    """The type of a raw column: that of the levels of a table, numbers where its value is used, else text."""
-    for part in recipe.parts:
-        if isinstance(part.rule, LevelRule) and recipe.inputs[part.places[0]].column == column:
-            return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(type(part.rule.levels[0]), "STRING")
-    used = any(given.column == column and given.kind in ("number", "truth") for given in recipe.inputs)
-    return "DOUBLE" if used else "STRING"
+def _type_of(column: RawColumn) -> str:
+    """The type of a raw column: that of its levels, or numbers."""
+    kind = type(column.levels[0][0]) if column.kind == "category" else float
+    return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(kind, "STRING")

@@ -9,9 +9,9 @@ import numpy as np
 
 from ... import __version__
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
+from ...tables.levels import BOOLEANS
 from .recipe import Recipe, RulePart
 
-_TRUTH = {**dict.fromkeys(("true", "yes", "y", "t", "1"), 1), **dict.fromkeys(("false", "no", "n", "f", "0"), 0)}
 _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
 
 A row is a dict from column to value, or its values in the order of COLUMNS.
@@ -22,8 +22,9 @@ import math
 CLASSES = {classes}
 COLUMNS = {columns}
 CONSTANTS = {constants}
+READING = {reading}
+LEVELS = {levels}
 INPUTS = {inputs}
-MISSING = {missing}
 TRUTH = {truth}
 
 
@@ -32,33 +33,72 @@ def _values(row):
     lacking = [name for name in COLUMNS if name not in values]
     if lacking or len(row) < len(COLUMNS):
         raise ValueError("missing column: %r" % (lacking or COLUMNS)[0])
-    return [_input(values[name], name, kind, levels, fill) for name, kind, levels, fill in INPUTS]
+    read = {{name: _read(values[name], name, *READING[name]) for name in COLUMNS}}
+    return [_input(read[name], name, kind, place, fill, unseen) for name, kind, place, fill, unseen in INPUTS]
 
 
-def _input(value, name, kind, levels, fill):
-    if value is None or value != value or _text(value).strip() in MISSING.get(name, ()):
-        if fill is None:
+def _input(value, name, kind, place, fill, unseen):
+    if value is None:
+        if fill is None and kind != "missing":
             raise ValueError("missing value in column %r" % name)
         return fill
+    if kind == "missing":
+        return 0.0
+    if kind == "level":
+        return unseen if value < 0 else float(value == place)
+    return value
+
+
+def _read(value, name, kind, missing, missing_numbers):
+    """A number, or the place of a level, -1 for one that training had not; None for a missing value."""
+    if value is None or value != value:
+        return None
+    text = value if isinstance(value, str) else _text(value)
     if kind == "category":
-        return value
-    if kind in ("level", "other"):
-        text = _text(value)
-        return float((text in levels or text.strip() in levels) == (kind == "level"))
+        return _place(value, text, name, missing)
+    if text.strip() in missing:
+        return None
     if kind == "truth":
-        word = _text(value).strip().lower()
-        if word not in TRUTH:
+        if text.strip().lower() not in TRUTH:
             raise ValueError("neither true nor false in column %r: %r" % (name, value))
-        return float(TRUTH[word])
-    number = float(value)
+        return TRUTH[text.strip().lower()]
+    if type(value).__name__ in ("bool", "bool_"):
+        return float(value)
+    try:
+        number = float(text if "_" not in text else "not a number")
+    except ValueError:
+        raise ValueError("not a number in column %r: %r" % (name, value)) from None
     if not math.isfinite(number):
         raise ValueError("infinite value in column %r" % name)
-    return number
+    return None if number in missing_numbers else number
+
+
+def _place(value, text, name, missing):
+    """Text is a level as it is written, anything else the one level that means the same."""
+    texts, numbers, truths, times = LEVELS[name]
+    if isinstance(value, str):
+        known, key, new = texts, text if text in texts else text.strip(), bool(texts)
+    elif type(value).__name__ in ("bool", "bool_"):
+        known, key, new = truths, float(value), bool(truths)
+    elif hasattr(value, "isoformat"):
+        known, key, new = times, text, any(len(text) == len(time) for time in times)
+    else:
+        known, key, new = numbers, _number(text), bool(numbers)
+    place = known.get(key, -1)
+    if place == -1 and text.strip() in missing:
+        return None
+    if place is None or place == -1 and not new:
+        raise ValueError("cannot tell which level of column %r is %r: give it as text" % (name, value))
+    return place
+
+
+def _number(text):
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _text(value):
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
+    text = str(value)
+    return text[:-2] if text.endswith(".0") else text
 '''
 _PARTS = {
     LinearRule: """
@@ -82,8 +122,8 @@ def _quadratic(x, centre, offsets, spheres):
     return out
 """,
     LevelRule: """
-def _level(x, levels, table):
-    return table[levels.index(x[0])] if x[0] in levels else [0.0] * len(CLASSES)
+def _level(x, table):
+    return table[x[0]]
 """,
 }
 _SCORES = '''
@@ -112,17 +152,18 @@ def predict_proba(row):
 
 def python_module(recipe: Recipe) -> str:
     """The text of the module."""
-    inputs = [(given.column, given.kind, given.levels, given.fill) for given in recipe.inputs]
-    missing = {given.column: given.missing for given in recipe.inputs if given.missing}
+    inputs = [(given.column, given.kind, given.place, given.fill, given.unseen) for given in recipe.inputs]
+    levels = {column.name: tuple(column.lookup) for column in recipe.columns if column.kind == "category"}
     head = _HEAD.format(
         name=recipe.name,
         version=__version__,
         classes=_literal(recipe.classes),
-        columns=_literal(recipe.columns),
-        inputs=_lines(map(_literal, inputs)),
-        missing=repr(missing),
-        truth=repr(_TRUTH),
+        columns=_literal([column.name for column in recipe.columns]),
         constants=_literal(recipe.constants),
+        reading=repr({column.name: (column.kind, column.missing, column.missing_numbers) for column in recipe.columns}),
+        levels=repr(levels),
+        inputs=_lines(map(_literal, inputs)),
+        truth=repr(BOOLEANS),
     )
     kinds = dict.fromkeys(type(part.rule) for part in recipe.parts)
     functions = "\n".join(_PARTS[kind] for kind in kinds)
@@ -142,7 +183,7 @@ def _part(part: RulePart) -> str:
     elif isinstance(rule, QuadraticRule):
         name, numbers = "_quadratic", [rule.centre, rule.offsets, rule.spheres]
     else:
-        name, numbers = "_level", [rule.levels, rule.table[:-1]]
+        name, numbers = "_level", [rule.table]
     return f"({name}, {_literal(list(part.places))}, {_literal(numbers)})"
 
 

@@ -1,50 +1,242 @@
 """A model as a query: each class's probability (or score) and the predicted class, for every row of a table.
 
-The query takes three steps: the columns of the model, the scores, the answers. All of it is standard SQL but the word
-MATERIALIZED, without which databases compute a score again wherever it is used. A probability is
+The query takes four steps: raw columns as numbers and places of levels, the columns of the model, the scores, the
+answers. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is standard
+SQL but the word MATERIALIZED, without which databases compute a value again wherever it is used. A probability is
 ``1 / sum_l exp(s_l - s_k)``, in which no exponential can overflow or vanish unnoticed. Names and texts are quoted; raw
 columns appear with their table in front, so that a column that is not there is an error everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError
+from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
-from .recipe import Input, Recipe, RulePart
+from ...tables.levels import BOOLEANS
+from .recipe import Input, RawColumn, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
-_SCORES = "discriminant_scores"
+_VALUES, _SCORES = "discriminant_values", "discriminant_scores"
 #: Beyond it a probability is 0 to every digit, and the exponential is near the end of the numbers.
 _FAR = 700.0
+#: Floats tell whole numbers below it apart.
+_EXACT = 2**53
+_TRUTHS = {"1.0E0": 1.0, "0.0E0": 0.0}
+#: The place of a level that training had not.
+_UNSEEN = -1
+#: Spaces around a text that do not count, by their numbers.
+_SPACES = (9, 10, 11, 12, 13, 28, 29, 30, 31, 133, 160)
 
 
-def sql_query(recipe: Recipe, table: str | Sequence[str], keep: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class _Dialect:
+    """What differs between databases; ``{0}`` stands for a column or text."""
+
+    text: str  #: whether a value is text
+    number: str
+    truth: str | None  #: whether it is true or false; None where there is no such type
+    time: str | None
+    as_number: str  #: the number that a number, or its text, is; an expression that fits columns of every type
+    spells_number: str  #: whether a text is a number
+    error: str  #: stop with a message
+    character: str  #: the character of a number
+
+
+_NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
+_DIALECTS = {
+    "duckdb": _Dialect(
+        text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
+        number="(typeof({0}) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', "
+        "'UINTEGER', 'UBIGINT', 'UHUGEINT', 'FLOAT', 'DOUBLE') OR typeof({0}) LIKE 'DECIMAL%')",
+        truth="typeof({0}) = 'BOOLEAN'",
+        time="(typeof({0}) LIKE 'DATE%' OR typeof({0}) LIKE 'TIME%')",
+        as_number="TRY_CAST({0} AS DOUBLE)",
+        spells_number=f"regexp_full_match({{0}}, '{_NUMBER_PATTERN}')",
+        error="error({0})",
+        character="CHR({0})",
+    ),
+    "postgresql": _Dialect(
+        text="(pg_typeof({0}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) OR EXISTS (SELECT 1 FROM "
+        "pg_catalog.pg_type WHERE oid = pg_typeof({0}) AND typcategory IN ('S', 'E')))",
+        number="pg_typeof({0}) IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, "
+        "'double precision'::regtype, 'numeric'::regtype)",
+        truth="pg_typeof({0}) = 'boolean'::regtype",
+        time="pg_typeof({0}) IN ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, "
+        "'timestamptz'::regtype)",
+        as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
+        spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
+        error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
+        character="CHR({0})",
+    ),
+    "sqlite": _Dialect(
+        text="typeof({0}) = 'text'",
+        number="typeof({0}) IN ('integer', 'real')",
+        truth=None,  # true and false are 1 and 0
+        time=None,
+        as_number="CAST({0} AS DOUBLE PRECISION)",
+        spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
+        error="json_extract('{{}}', {0})",  # which fails, and says what it was given
+        character="CHAR({0})",
+    ),
+}
+
+
+def sql_query(recipe: Recipe, dialect: str | None, table: str | Sequence[str], keep: Sequence[str]) -> str:
     """The text of the query."""
+    if dialect not in _DIALECTS:
+        raise ParameterError(
+            "SQL is written for one database: choose ",
+            Setting("dialect"),
+            f" from {', '.join(_DIALECTS)}, got {dialect!r}.",
+        )
     names = [*keep, "prediction", *(f"{recipe.answer}_{label}" for label in recipe.classes)]
     if len(set(names)) < len(names):
         raise ParameterError(f"The query's columns need different names, got {names}. Keep other columns.")
-    inner = [f"t.{identifier(name)} AS k{i}" for i, name in enumerate(keep)]
-    inner += [f"{_input(given)} AS x{j}" for j, given in enumerate(recipe.inputs)]
     kept = [f"k{i}" for i in range(len(keep))]
-    source = identifier(table) if isinstance(table, str) else ".".join(map(identifier, table))
-    steps = f"SELECT {_listed(inner)}\nFROM {source} AS t"
+    inner = [f"{_input(recipe, given, _DIALECTS[dialect])} AS x{j}" for j, given in enumerate(recipe.inputs)]
+    steps = f"SELECT {_listed([*kept, *inner])}\nFROM {_VALUES} AS t"
     sphered = [column for part in recipe.parts for column in _sphered(recipe, part)]
     if sphered:
         passed = [f"x{j}" for j in range(len(recipe.inputs))]
         steps = _outer([*kept, *passed, *sphered], steps, "n")
     scores = [f"{_score(recipe, k)} AS s{k}" for k in recipe.possible]
-    steps = f"WITH {_SCORES} AS MATERIALIZED (\n{_outer([*kept, *scores], steps, 'z')}\n)\n"
     answers = [f"k{i} AS {identifier(name)}" for i, name in enumerate(keep)]
     answers.append(f"{_label(recipe)} AS {identifier('prediction')}")
     for k, label in enumerate(recipe.classes):
         answers.append(f"{_answer(recipe, k)} AS {identifier(f'{recipe.answer}_{label}')}")
-    return f"{steps}SELECT {_listed(answers)}\nFROM {_SCORES}\n"
+    return (
+        f"WITH {_VALUES} AS MATERIALIZED (\n{_values(recipe, _DIALECTS[dialect], table, keep)}\n),\n"
+        f"{_SCORES} AS MATERIALIZED (\n{_outer([*kept, *scores], steps, 'z')}\n)\n"
+        f"SELECT {_listed(answers)}\nFROM {_SCORES}\n"
+    )
+
+
+def _values(recipe: Recipe, dialect: _Dialect, table: str | Sequence[str], keep: Sequence[str]) -> str:
+    """The step in which raw columns are read."""
+    source = identifier(table) if isinstance(table, str) else ".".join(map(identifier, table))
+    columns = [f"t.{identifier(name)} AS k{i}" for i, name in enumerate(keep)]
+    columns += [f"{_Reading(column, dialect).expression} AS v{i}" for i, column in enumerate(recipe.columns)]
+    spaces = " || ".join(["' '", *(dialect.character.format(number) for number in _SPACES)])
+    return f"SELECT {_listed(columns)}\nFROM {source} AS t\nCROSS JOIN (SELECT {spaces} AS spaces) AS w"
+
+
+class _Reading:
+    """A raw column as a number or the place of a level, by the type of its values; NULL where it is missing."""
+
+    def __init__(self, column: RawColumn, dialect: _Dialect) -> None:
+        self.column, self.dialect = column, dialect
+        self.raw = f"t.{identifier(column.name)}"
+        self.text = f"CAST({self.raw} AS VARCHAR)"
+        self.trimmed = f"TRIM({self.text}, w.spaces)"
+        texts, numbers, truths, times = {
+            "number": self._of_numbers,
+            "truth": self._of_truths,
+            "category": self._of_levels,
+        }[column.kind]()
+        by_type = ((dialect.text, texts), (dialect.truth, truths), (dialect.number, numbers), (dialect.time, times))
+        cases = [(f"{self.raw} IS NULL", "NULL"), *((test.format(self.raw), read) for test, read in by_type if test)]
+        self.expression = _cases(cases, self._error("has another type"))
+
+    def _error(self, what: str) -> str:
+        """Stop, and name the column and the value."""
+        message = constant(f"Column {self.column.name!r} {what}: ")
+        return self.dialect.error.format(f"{message} || {self.text}")
+
+    def _missing(self, otherwise: str) -> str:
+        """NULL for texts that stand for it."""
+        codes = ", ".join(map(constant, self.column.missing))
+        return _cases([(f"{self.trimmed} IN ({codes})", "NULL")] if codes else [], otherwise)
+
+    def _not_missing(self, number: str, otherwise: str) -> str:
+        """NULL for numbers that stand for it."""
+        codes = ", ".join(map(_number, self.column.missing_numbers))
+        missing = [(f"{number} IN ({codes})", "NULL")] if codes else []
+        return _cases([(f"LOWER({self.text}) = 'nan'", "NULL"), *missing], otherwise)
+
+    def _truths(self, true: str, false: str) -> str:
+        return _cases([(f"LOWER({self.text}) = 'true'", true)], false)
+
+    def _of_numbers(self) -> tuple[str, str, str, str]:
+        number = self.dialect.as_number.format(self.raw)
+        spelled = f"CAST({self.trimmed} AS DOUBLE PRECISION)"
+        read = (self.dialect.spells_number.format(self.trimmed), self._not_missing(spelled, spelled))
+        texts = self._missing(_cases([read], self._error("should hold numbers, but holds text")))
+        times = self._error("should hold numbers, but holds dates or times")
+        return texts, self._not_missing(number, number), self._truths(*_TRUTHS), times
+
+    def _of_truths(self) -> tuple[str, str, str, str]:
+        wrong = self._error("should hold true or false (0 or 1), but does not")
+        number = self.dialect.as_number.format(self.raw)
+        texts, numbers = [], []
+        for truth, meant in _TRUTHS.items():
+            words = ", ".join(constant(word) for word, value in BOOLEANS.items() if value == meant)
+            texts.append((f"LOWER({self.trimmed}) IN ({words})", truth))
+            numbers.append((f"{number} = {truth}", truth))
+        return (
+            _cases(texts, self._missing(wrong)),
+            _cases(numbers, self._not_missing(number, wrong)),
+            self._truths(*_TRUTHS),
+            wrong,
+        )
+
+    def _of_levels(self) -> tuple[str, str, str, str]:
+        known = self.column.lookup
+        unsure = self._error("holds a value of which it cannot be told what level of training it is (give it as text)")
+        new = str(_UNSEEN)
+
+        def of(place: int | None) -> str:
+            return unsure if place is None else str(place)
+
+        def looked_up(value: str, places: Mapping[Any, int | None], otherwise: str) -> str:
+            whens = "".join(f" WHEN {constant(key)} THEN {of(place)}" for key, place in places.items())
+            return f"CASE {value}{whens} ELSE {otherwise} END" if whens else otherwise
+
+        texts = looked_up(self.trimmed, known.texts, self._missing(new if known.texts else unsure))
+        if any(level != level.strip() for level in known.texts):
+            texts = looked_up(self.text, known.texts, texts)
+        number = self.dialect.as_number.format(self.text)
+        large = {str(key): place for key, place in known.numbers.items() if abs(key) >= _EXACT}
+        exact = {float(key): place if abs(key) < _EXACT else None for key, place in known.numbers.items()}
+        numbers = looked_up(self.text, large, looked_up(number, exact, new))
+        lengths = ", ".join(map(str, sorted({len(time) for time in known.times})))
+        other_time = _cases([(f"LENGTH({self.text}) IN ({lengths})", new)] if lengths else [], unsure)
+        return (
+            texts,
+            self._not_missing(number, numbers if known.numbers else unsure),
+            self._truths(*(of(known.truths.get(truth, _UNSEEN)) for truth in (1, 0))) if known.truths else unsure,
+            looked_up(self.text, known.times, other_time),
+        )
+
+
+def _cases(cases: list[tuple[str, str]], otherwise: str) -> str:
+    whens = "".join(f" WHEN {test} THEN {value}" for test, value in cases)
+    return f"CASE{whens} ELSE {otherwise} END" if whens else otherwise
+
+
+def _input(recipe: Recipe, given: Input, dialect: _Dialect) -> str:
+    """A column of the model from the raw column that was read."""
+    place, column = next((i, column) for i, column in enumerate(recipe.columns) if column.name == given.column)
+    value = f"t.v{place}"
+    if given.kind == "place":
+        return value
+    fill = "NULL" if given.fill is None else _number(given.fill)
+    missing = (f"{value} IS NULL", fill)
+    if given.kind == "missing":
+        return _cases([missing], "0.0E0")
+    if given.kind == "level":
+        levels = [(f"{value} = {given.place}", "1.0E0"), (f"{value} = {_UNSEEN}", _number(given.unseen))]
+        return _cases([missing, *levels], "0.0E0")
+    if column.kind == "truth":
+        return _cases([missing], value)
+    message = constant(f"Column {column.name!r} holds infinity: ")
+    infinite = dialect.error.format(f"{message} || CAST({value} AS VARCHAR)")
+    return _cases([missing, (f"ABS({value}) <= {_number(np.finfo(float).max)}", value)], infinite)
 
 
 def _outer(columns: list[str], inner: str, alias: str) -> str:
@@ -81,27 +273,6 @@ def _number(value: float) -> str:
     """A floating-point number; negative ones in brackets, because two minus signs begin a comment."""
     text = np.format_float_scientific(value, unique=True, trim="0").upper()
     return f"({text})" if text.startswith("-") else text
-
-
-def _input(given: Input) -> str:
-    raw = f"t.{identifier(given.column)}"
-    if given.kind == "category":
-        return raw
-    fill = "NULL" if given.fill is None else _number(given.fill)
-    if given.kind == "number":
-        return f"COALESCE(CAST({raw} AS DOUBLE PRECISION), {fill})"
-    if given.kind == "truth":
-        return f"CASE WHEN {raw} THEN 1.0E0 WHEN NOT {raw} THEN 0.0E0 ELSE {fill} END"
-    text = f"CAST({raw} AS VARCHAR)"
-    missing = " OR ".join([f"{raw} IS NULL", *_among(text, given.missing)])
-    found, else_ = ("1.0E0", "0.0E0") if given.kind == "level" else ("0.0E0", "1.0E0")
-    met = "".join(f" WHEN {among} THEN {found}" for among in _among(text, given.levels))
-    return f"CASE WHEN {missing} THEN {fill}{met} ELSE {else_} END"
-
-
-def _among(text: str, values: Sequence[str]) -> list[str]:
-    """The comparison with some texts, if there are any."""
-    return [f"{text} IN ({', '.join(map(constant, values))})"] if values else []
 
 
 def _sphered(recipe: Recipe, part: RulePart) -> list[str]:
@@ -141,11 +312,8 @@ def _of_part(part: RulePart, k: int) -> str:
 
 
 def _looked_up(rule: LevelRule, place: int, k: int) -> str:
-    cases = "".join(
-        f" WHEN x{place} = {constant(level)} THEN {_number(value)}"
-        for level, value in zip(rule.levels, rule.table[:-1, k], strict=True)
-    )
-    return f"CASE{cases} WHEN x{place} IS NOT NULL THEN 0.0E0 END"
+    cases = "".join(f" WHEN {level} THEN {_number(value)}" for level, value in enumerate(rule.table[:-1, k]))
+    return f"CASE x{place}{cases} WHEN {_UNSEEN} THEN {_number(rule.table[-1, k])} END"
 
 
 def _sum(terms: list[str]) -> str:
