@@ -268,6 +268,22 @@ def test_compare_takes_fewer_folds_where_a_class_is_small(run, tmp_path):
     assert "6 folds instead of 10" in found.err
 
 
+def test_a_class_of_one_row_can_be_left_out_everywhere(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(61, 2)).round(3)
+    rows = [[*x, "rare" if i == 60 else "ab"[i % 2]] for i, x in enumerate(X.tolist())]
+    table, model = write_rows(tmp_path / "t.csv", [["u", "v", "y"], *rows]), tmp_path / "m.dsc"
+    option = ("--drop-classes-below", "2")
+    assert "Leave such classes out with --drop-classes-below 2" in run("describe", table, "-t", "y").out
+    found = run("compare", table, "-t", "y", "--models", "lda", *option)
+    assert "Classes of 'y' with fewer than 2 rows were left out: 'rare'." in found.err
+    assert " ".join(option) in found.out.rpartition("To keep")[2]
+    run("fit", table, "-t", "y", "--model", "lda", *option, "-o", model)
+    evaluated = run("evaluate", model, table, "--json")
+    assert evaluated.json["rows"] == 60
+    assert "1 row has no class, or one that the training left out: left out." in evaluated.err
+    assert len(run("predict", model, table).out.split()) == 62
+
+
 def test_compare_by_probabilities_leaves_out_models_without(run, iris):
     found = run("compare", iris, "-t", "species", "--metric", "log-loss", "--json").json
     assert found["metric"] == "log_loss"

@@ -63,7 +63,7 @@ REFUSED = [
     (("fit", "one-class.csv", "-t", "y"), "only one class, 'x'"),
     (("fit", "ragged.csv", "-t", "y"), "--ragged skip"),
     (("fit", "continuous.csv", "-t", "y"), "looks continuous"),
-    (("compare", "two.csv", "-t", "y"), "Class 'x' has 1 rows"),
+    (("compare", "two.csv", "-t", "y"), "--drop-classes-below 2"),
     ((*FIT, "--missing", "perhaps"), "missing must be one of"),
     (
         (*FIT, *(w for n in ("id", "class", "name", "sex", "age", "fare", "deck", "port") for w in ("--drop", n))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..results import several
 from . import options
 from .console import Page, check_output, command_line, say, show
 from .modelfile import StoredModel, opened
@@ -66,7 +67,9 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
     if not present.any():
         raise InputError(f"No row of {table.label} has a class: there is nothing to evaluate.")
     if not present.all():
-        say(f"{int(np.count_nonzero(~present)):,} rows have no class and were left out.")
+        also = ", or one that the training left out" if target is not None and target.left_out else ""
+        rows = several(int(np.count_nonzero(~present)), "row has no class", "rows have no class")
+        say(f"{rows}{also}: left out.")
         data = data.filter(present)
     X, kept = stored.coded(data, absent)
     return X, (y if kept is None else y[kept])

@@ -79,6 +79,12 @@ Rare = Annotated[
         "twentieth of the rows. 1 keeps all.",
     ),
 ]
+DropClassesBelow = Annotated[
+    int, typer.Option(metavar="ROWS", help="Leave out classes with fewer rows, here and in evaluations. 1 keeps all.")
+]
+MergeClassesBelow = Annotated[
+    int, typer.Option(metavar="ROWS", help="Make classes with fewer rows one class, (other). 1 keeps all apart.")
+]
 MaxLevels = Annotated[
     int, typer.Option(metavar="N", help="A category keeps its N most frequent levels; others count as (other).")
 ]
@@ -210,6 +216,8 @@ class TrainingOptions(TableOptions):
     missing_codes: MissingCodes = None
     rare: Rare = 5
     max_levels: MaxLevels = 50
+    drop_classes_below: DropClassesBelow = 1
+    merge_classes_below: MergeClassesBelow = 1
 
     def training(
         self,
@@ -240,6 +248,8 @@ class TrainingOptions(TableOptions):
                 groups=groups,
                 max_levels=self.max_levels,
                 rare=self.rare,
+                drop_classes_below=self.drop_classes_below,
+                merge_classes_below=self.merge_classes_below,
             )
             roles = {"target": target, "weights": weights, "groups": groups}
             columns = {role: name for role, name in roles.items() if name is not None}

@@ -50,13 +50,15 @@ _THIN = 0.1
 class Target:
     """The classes of the training rows: what the column is called, what its values are, and which there are.
 
-    ``spellings`` are pairs of other spellings in the table and the class that they are.
+    ``spellings`` are pairs of other spellings in the table, or of rare classes, and the class that they count as;
+    ``left_out`` are classes whose rows are left out.
     """
 
     name: str | None
     kind: Literal["text", "integer", "boolean"]
     classes: tuple[Any, ...]
     spellings: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[Any, ...] = ()
 
     def describe(self) -> str:
         """One line in words."""
@@ -510,6 +512,8 @@ class Schema:
     def labels(self, batch: Any) -> tuple[Any, Any]:
         """The class of each row of a batch, and which rows have one; classes that the training lacked are an error.
 
+        Rows of classes that were left out of the training have none.
+
         Parameters
         ----------
         batch : pyarrow table or record batch, frame, or SparseBatch
@@ -531,6 +535,10 @@ class Schema:
         if target.kind == "text" and labels.dtype.kind != "U":
             labels = np.array([str(v) for v in labels.tolist()])
         labels = respelled(labels, dict(target.spellings))
+        if target.left_out:
+            wanted = ~np.isin(labels, target.left_out)
+            present = present.copy()
+            present[present], labels = wanted, labels[wanted]
         found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []
         unknown = set(found).difference(target.classes)
         if unknown:

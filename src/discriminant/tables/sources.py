@@ -345,6 +345,9 @@ class SparseBatch:
     def slice(self, start: int, rows: int) -> SparseBatch:
         return SparseBatch(self.X[start : start + rows], self.y[start : start + rows])
 
+    def filter(self, wanted: Array) -> SparseBatch:
+        return SparseBatch(self.X[wanted], self.y[wanted])
+
 
 def looks_like_svmlight(sample: bytes) -> bool:
     """Whether the first lines are labels with ``column:value`` pairs."""

@@ -137,6 +137,8 @@ class LearningOptions:
     types: Mapping[str, str] = field(default_factory=dict)
     max_levels: int = 50
     rare: int = 1
+    drop_classes_below: int = 1
+    merge_classes_below: int = 1
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, POLICIES)
@@ -144,7 +146,8 @@ class LearningOptions:
             raise ParameterError(Setting("drop"), f" must be a list of column names, got {self.drop!r}.")
         check_types(self.types)
         check_integer("max_levels", self.max_levels, 2)
-        check_integer("rare", self.rare, 1)
+        for name in ("rare", "drop_classes_below", "merge_classes_below"):
+            check_integer(name, getattr(self, name), 1)
 
 
 @dataclass
@@ -659,9 +662,12 @@ def _range(name: str, values: Array) -> _Range:
 
 
 def learn_target(
-    labels: Array, name: str | None, label: str, n_missing: int = 0, as_written: bool = False
+    labels: Array, name: str | None, label: str, options: LearningOptions, n_missing: int = 0, as_written: bool = False
 ) -> tuple[Target, Array, list[Finding]]:
-    """The target, the class code of each label, and what was found; labels may be classes just as they are written."""
+    """The target, the class code of each label, and what was found; labels may be classes just as they are written.
+
+    The code of a class that is left out is -1.
+    """
     if not labels.size:
         raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
     findings = []
@@ -677,23 +683,67 @@ def learn_target(
             )
         raise _not_classes(np.unique(labels), labels, name)
     spellings, found = ({}, []) if as_written else _class_spellings(labels, name)
-    findings += found
-    classes, codes = encode_labels(respelled(labels, spellings), len(labels))
+    labels, merged_classes, left_out, rare = _rare_classes(respelled(labels, spellings), name, options)
+    findings += found + rare
+    codes = np.full(len(labels), -1, dtype=np.int32)
+    kept = ~np.isin(labels, left_out)
+    classes, codes[kept] = encode_labels(labels[kept], int(np.count_nonzero(kept)))
+    counts = np.bincount(codes[kept], minlength=len(classes))
     if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
         raise _not_classes(classes, labels, name)
-    counts = np.bincount(codes, minlength=len(classes))
     if len(classes) < 2:
         raise LabelError(
             f"Target {name!r} has only one class, {shown(classes[0])}: nothing can be told apart. Check the column, "
             "and whether rows of the other classes were filtered out."
         )
-    for single in classes[counts == 1]:
-        said = f"Class {shown(single)} of {name!r} has a single row: nothing can be learned or checked from it."
-        findings.append(Finding("warning", "single row", name, said))
+    of = _of(name)
+    if (single := classes[counts == 1]).size:
+        those = f"Class {shown(single[0])}{of} has" if single.size == 1 else f"Classes{of} have"
+        which = "it" if single.size == 1 else f"{quoted(single.tolist())}"
+        said = f"{those} a single row: nothing can be learned or checked from {which}. Leave such classes out with "
+        advice = Message(said, Setting("drop_classes_below", 2), ", or merge rare ones with ", _MERGE, ".")
+        findings.append(Finding("warning", "single row", name, advice))
     findings += imbalance_findings(classes.tolist(), counts)
     kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
-    target = Target(name, kind, tuple(classes.tolist()), tuple(spellings.items()))  # type: ignore[arg-type]
+    one_class = {
+        written: merged_classes.get(str(known), known) for written, known in spellings.items()
+    } | merged_classes
+    target = Target(name, kind, tuple(classes.tolist()), tuple(one_class.items()), left_out)  # type: ignore[arg-type]
     return target, codes, findings
+
+
+_DROP, _MERGE = Setting("drop_classes_below"), Setting("merge_classes_below")
+
+
+def _of(name: str | None) -> str:
+    """The column that classes are of, where it has a name."""
+    return "" if name is None else f" of {name!r}"
+
+
+def _rare_classes(
+    labels: Array, name: str | None, options: LearningOptions
+) -> tuple[Array, dict[str, str], tuple[Any, ...], list[Finding]]:
+    """The labels, rare classes merged; which were, which are to be left out, and what is to be told of both."""
+    least, fewest = options.drop_classes_below, options.merge_classes_below
+    written, rows = np.unique(labels, return_counts=True)
+    left_out = written[rows < least]
+    merged_classes = written[(rows >= least) & (rows < fewest)]
+    findings, of = [], _of(name)
+    if left_out.size:
+        said = f"Classes{of} with fewer than {least} rows were left out: {quoted(left_out.tolist())}."
+        findings.append(Finding("warning", "class left out", name, said))
+        if len(left_out) > len(written) - 2:
+            raise LabelError(f"Fewer than two classes{of} have {least} rows. Choose less for ", _DROP, ".")
+    if merged_classes.size == 1:
+        said = f"Class {shown(merged_classes[0])}{of} has fewer than {fewest} rows, but there is no other such "
+        advice = Message(f"{said}class to merge it with. Leave it out with ", Setting(_DROP.parameter, fewest), ".")
+        return labels, {}, tuple(left_out.tolist()), [*findings, Finding("warning", "class kept", name, advice)]
+    if merged_classes.size:
+        said = f"Classes{of} with fewer than {fewest} rows are one class, {OTHER!r}: "
+        findings.append(Finding("warning", "classes merged", name, f"{said}{quoted(merged_classes.tolist())}."))
+        labels, left_out = labels.astype(str), left_out.astype(str)
+    other = dict.fromkeys(map(str, merged_classes.tolist()), OTHER)
+    return respelled(labels, other), other, tuple(left_out.tolist()), findings
 
 
 def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], list[Finding]]:
@@ -787,6 +837,8 @@ def read_training(
     groups: str | None = None,
     max_levels: int = 50,
     rare: int = 5,
+    drop_classes_below: int = 1,
+    merge_classes_below: int = 1,
 ) -> TrainingTable:
     """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
 
@@ -813,6 +865,9 @@ def read_training(
         Levels of fewer rows than this count as ``(other)``, or as the reference level where all of them together have
         fewer; numbers that differ from their most frequent value in fewer rows are left out, and so are marks of fewer
         missing values. A twentieth of the rows is never rare; 1 keeps everything.
+    drop_classes_below, merge_classes_below : int, default=1
+        Rows of classes with fewer rows than the first are left out, here and in evaluations; classes with fewer than
+        the second become one, ``(other)``. 1 keeps all.
 
     Returns
     -------
@@ -838,11 +893,12 @@ def read_training(
     >>> training.y
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
-    options = LearningOptions(missing, drop, {} if types is None else types, max_levels, rare)
+    kinds = {} if types is None else types
+    options = LearningOptions(missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below)
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):
-        return _sparse_training(table, target, weights, groups)
+        return _sparse_training(table, target, weights, groups, options)
     target = table.target if target is None else target
     if target is None:
         columns = f". Columns: {quoted(table.columns, 20)}."
@@ -868,8 +924,15 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     data = data if rows.size == n_rows else data.filter(present)
     findings: list[Finding] = []
     n_missing = n_rows - rows.size
+    left_out: tuple[Any, ...] = ()
     while True:
-        learned, classes, found = learn_target(labels, target, table.label, n_missing, target in options.types)
+        as_written = target in options.types
+        learned, classes, found = learn_target(labels, target, table.label, options, n_missing, as_written)
+        if learned.left_out:
+            findings += [finding for finding in found if finding.kind in ("class left out", "target missing")]
+            left_out, n_missing, wanted = (*left_out, *learned.left_out), 0, classes >= 0
+            data, rows, labels = data.filter(wanted), rows[wanted], labels[wanted]
+            continue
         decimal = "." if table.dialect is None else table.dialect.decimal
         row_weights = None if weights is None else _weights(data[weights], weights)
         learner = ColumnLearner(data, codes, options, classes, decimal, row_weights)
@@ -886,7 +949,7 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         said = f"{np.count_nonzero(~kept):,} rows with missing values were left out."
         findings.append(Finding("warning", "rows missing", None, said))
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
-    schema = Schema(columns, learned, options.missing, codes or MISSING_CODES)
+    schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
     return TrainingTable(
         X=schema.encode_batch(data)[0],
         y=exact_array(learned.classes)[classes],
@@ -939,14 +1002,19 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     return labels
 
 
-def _sparse_training(table: SvmlightReader, target: Any, weights: Any, groups: Any) -> TrainingTable:
+def _sparse_training(
+    table: SvmlightReader, target: Any, weights: Any, groups: Any, options: LearningOptions
+) -> TrainingTable:
     if any(name is not None for name in (target, weights, groups)):
         raise ColumnError(f"{table.label} is SVMlight text: it has labels but no named columns. Leave the names out.")
     rows = table.read()
-    found, classes, findings = learn_target(whole_labels(rows.y), None, table.label)
+    n_rows = rows.num_rows
+    found, classes, findings = learn_target(whole_labels(rows.y), None, table.label, options)
+    numbers = np.flatnonzero(classes >= 0)
+    rows, classes = rows.filter(numbers) if numbers.size < n_rows else rows, classes[numbers]
     first = int(not (rows.X.indices == 0).any())
     if rows.X.shape[1] == first:
         raise InputError(f"No column is left to learn from in {table.label}: its rows have labels only.")
     schema = Schema((), found, width=rows.X.shape[1] - first, first=first)
     X, y = schema.encode_batch(rows)[0], exact_array(found.classes)[classes]
-    return TrainingTable(X, y, classes, schema, tuple(findings), None, None, np.arange(rows.num_rows), 0)
+    return TrainingTable(X, y, classes, schema, tuple(findings), None, None, numbers, n_rows - numbers.size)

@@ -21,7 +21,7 @@ from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
 from ..data.checks import check_integer, encoded, position_of
 from ..data.rows import as_table
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
-from ..results import shown
+from ..results import several, shown
 
 Array = np.ndarray[Any, Any]
 
@@ -278,8 +278,11 @@ def _check_fold_count(table: LabelledTable, n_folds: int, stratify: bool) -> Non
     k = int(np.argmin(counts))
     if stratify and counts[k] < n_folds:
         raise LabelError(
-            f"Class {shown(table.classes[k])} has {counts[k]} rows, fewer than the {n_folds} folds: not every fold "
-            "could hold it out. Use fewer folds, add rows of the class, or leave it out."
+            f"Class {shown(table.classes[k])} has {several(int(counts[k]), 'row')}, fewer than the {n_folds} folds: "
+            f"not every fold could hold it out. {'Use fewer folds, add' if counts[k] > 1 else 'Add'} rows of the "
+            "class, or leave it out where the table is read: ",
+            Setting("drop_classes_below", n_folds),
+            ".",
         )
     if table.groups is not None:
         _check_groups(table, table.groups, asked)
