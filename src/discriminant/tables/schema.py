@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import scipy.sparse as sp
 
-from ..data.checks import check_choice, check_types, encode_labels
+from ..data.checks import check_choice, check_types, encode_labels, exact_array
 from ..data.rows import Rows, as_frame, as_rows
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, several, shown, suggestion
@@ -536,7 +536,7 @@ class Schema:
             labels = np.array([str(v) for v in labels.tolist()])
         labels = respelled(labels, dict(target.spellings))
         if target.left_out:
-            wanted = ~np.isin(labels, target.left_out)
+            wanted = ~np.isin(labels, exact_array(target.left_out))
             present = present.copy()
             present[present], labels = wanted, labels[wanted]
         found = encode_labels(labels, len(labels))[0].tolist() if labels.size else []

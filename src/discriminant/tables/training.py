@@ -675,7 +675,7 @@ def learn_target(
         said = f"{n_missing:,} rows have no {name!r} and were left out."
         findings.append(Finding("warning", "target missing", name, said))
     if labels.dtype.kind == "f":
-        if (np.mod(labels, 1) == 0).all():
+        if (np.isfinite(labels) & (labels == np.rint(labels))).all():
             largest = labels[np.abs(labels).argmax()]
             raise InputError(
                 f"Target {name!r} holds whole numbers such as {largest:.0f} as floats, which do not keep all digits of "
@@ -686,7 +686,7 @@ def learn_target(
     labels, merged_classes, left_out, rare = _rare_classes(respelled(labels, spellings), name, options)
     findings += found + rare
     codes = np.full(len(labels), -1, dtype=np.int32)
-    kept = ~np.isin(labels, left_out)
+    kept = ~np.isin(labels, exact_array(left_out))
     classes, codes[kept] = encode_labels(labels[kept], int(np.count_nonzero(kept)))
     counts = np.bincount(codes[kept], minlength=len(classes))
     if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
