@@ -62,7 +62,8 @@ def exact_array(labels: Any) -> Array:
         values = np.asarray(labels)
     except Exception as error:  # each library of frames has errors of its own
         raise LabelError(f"The labels cannot be read: {error}. Give text, integers or booleans.") from error
-    if isinstance(labels, np.ndarray) or values.dtype.kind != "f" or not all(isinstance(v, Integral) for v in labels):
+    whole = values.ndim == 1 and values.dtype.kind == "f" and not isinstance(labels, np.ndarray)
+    if not whole or not all(isinstance(label, Integral) for label in labels):
         return values
     try:
         return np.array(labels, dtype=np.uint64)
@@ -73,6 +74,8 @@ def exact_array(labels: Any) -> Array:
 def _checked_labels(y: Any, n_rows: int) -> Array:
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None: give one class label per row.")
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise LabelError("y is a masked array, whose mask would be lost. Drop the rows without a label.")
     labels = exact_array(y)
     if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):  # text is not made of what is not text
         objects = np.asarray(y, dtype=object)
@@ -151,7 +154,10 @@ def _encode_text(labels: Array) -> tuple[Array, Array] | None:
 
 def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
     values = labels.tolist()
-    distinct = set(values)
+    try:
+        distinct = set(values)
+    except TypeError as error:
+        raise LabelError(f"Labels must be strings, integers or booleans ({error}).") from error
     if labels.dtype == object and any(map(is_missing, distinct)):
         row = next(row for row, value in enumerate(values) if is_missing(value))
         raise LabelError(f"Input y contains NaN or None: row {row}. Drop the rows without a label.")
@@ -168,7 +174,12 @@ def _encode_by_dictionary(labels: Array) -> tuple[Array, Array]:
 def is_missing(value: Any) -> bool:
     """Whether a value of a column or a label is None, NaN or pandas's NA."""
     pandas = sys.modules.get("pandas")
-    return value is None or value is getattr(pandas, "NA", None) or bool(value != value)
+    if value is None or value is getattr(pandas, "NA", None):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # an array or the like, which is no single value
+        return False
 
 
 def is_single(value: Any) -> bool:
@@ -287,7 +298,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """The weights as float64, or None where every row counts once."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight)
+    try:
+        weight = np.asarray(sample_weight)
+    except Exception as error:  # each library of frames has errors of its own
+        raise WeightError(f"sample_weight cannot be read: {error}. Give one number per row.") from error
     if weight.dtype.kind not in "fiub":
         raise WeightError(f"sample_weight must be numbers, got dtype {weight.dtype}.")
     weight = np.full(n_rows, weight, dtype=np.float64) if weight.ndim == 0 else weight.astype(np.float64, copy=False)

@@ -108,6 +108,16 @@ class Rows(ABC):
                     i, j = np.argwhere(bad)[0]
                     _raise_nonfinite(block[i, j], start + int(i), (label or self.column_label)(int(j)))
 
+    def largest_values(self) -> Array:
+        """The largest absolute value of each column of numbers."""
+        blocks = (self.block(start, stop) for span in self.spans for start, stop in self.edges(span))
+        return np.max([_largest_of_columns(block) for block in blocks], axis=0)
+
+
+def _largest_of_columns(block: Any) -> Array:
+    largest = abs(block).max(axis=0)
+    return np.asarray(largest.toarray()[0] if sp.issparse(largest) else largest, dtype=np.float64)
+
 
 def _raise_nonfinite(value: float, row: int, column: str) -> None:
     what = "NaN" if np.isnan(value) else "infinity"
@@ -165,7 +175,7 @@ class FrameRows(Rows):
     def block(self, start: int, stop: int) -> Array:
         values = self.frame[start:stop].to_numpy()
         if values.dtype == object:  # a nullable column with holes: they become NaN and are named as such
-            values = np.array([[np.nan if is_missing(v) else v for v in row] for row in values], dtype=self.dtype)
+            values = _floats([[np.nan if is_missing(v) else v for v in row] for row in values])
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def every(self, step: int) -> FrameRows:
@@ -251,7 +261,7 @@ def as_rows(X: Any, names: Sequence[str] | None = None) -> Rows:
     if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
         rows = DenseRows(_numeric_table(X), names)
     elif sp.issparse(X):
-        rows = SparseRows(_csr_of_floats(X), names)
+        rows = SparseRows(csr_of_floats(X), names)
     elif (frame := as_frame(X)) is not None:
         rows = FrameRows(frame)
     else:
@@ -270,7 +280,7 @@ def array_from(X: Any) -> Array:
         raise InputError("X is a lazy frame. Collect it first: X.collect().")
     try:
         return np.asarray(X)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"X cannot be read as a table: {error}. Every row needs the same number of values.") from error
 
 
@@ -286,27 +296,53 @@ def _numeric_table(values: Array) -> Array:
         return values
     if values.dtype.kind in "mM":
         raise DtypeError(f"X holds dates or durations ({values.dtype}). Turn them into numbers first.")
+    return _floats(values)
+
+
+def _floats(values: Any) -> Array:
+    """Objects or text as float64."""
     try:
-        return values.astype(np.float64)
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError as error:
+        raise InputError("X has whole numbers beyond the largest float, 1.8e308. Use larger units.") from error
     except (TypeError, ValueError) as error:
         raise DtypeError(
-            f"X has values that are not numbers (dtype {values.dtype}): {error}. Encode text columns first, for "
-            "example with sklearn.preprocessing.OneHotEncoder."
+            f"X has values that are not numbers (dtype {np.asarray(values).dtype}): {error}. Encode text columns "
+            "first, for example with sklearn.preprocessing.OneHotEncoder."
         ) from error
 
 
-def _csr_of_floats(X: Any) -> Any:
+def csr_of_floats(X: Any) -> Any:
+    """A sparse matrix as CSR of float32 or float64 in canonical form; refuses one whose parts do not fit each other."""
     if X.ndim != 2:
         raise InputError(f"Expected a 2D sparse matrix, got {X.ndim}D. Reshape your data to one row per case.")
     if np.iscomplexobj(X):
         raise InputError("Complex data not supported: X has complex values. Use their real and imaginary parts.")
-    csr = X.tocsr()
-    if csr.dtype not in (np.float32, np.float64):
-        csr = csr.astype(np.float64)
+    try:
+        csr = _sound(_sound(X).tocsr())
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
+    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise InputError(
+            f"X is not a sound sparse matrix: {error}. Its parts do not fit each other: build it anew, for example "
+            "with scipy.sparse.csr_array((values, (rows, columns)), shape)."
+        ) from error
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
     return csr
+
+
+def _sound(X: Any) -> Any:
+    """The same sparse matrix, its indices checked: compiled code would follow them anywhere.
+
+    What the matrix says of itself is not trusted: its parts may have been changed after it was made.
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        whole = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        whole.check_format(full_check=True)
+        return whole
+    return type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False) if X.format == "coo" else X
 
 
 def _refuse_columns_that_are_not_numbers(frame: Any) -> None:
@@ -378,6 +414,9 @@ class MixedRows(Rows):
         if self._numbers is not None:
             self._numbers.refuse_nonfinite(label or self.number_label)
 
+    def largest_values(self) -> Array:
+        return np.zeros(1) if self._numbers is None else self._numbers.largest_values()
+
     def _numeric_rows(self) -> Rows | None:
         if not self.numeric_columns:
             return None
@@ -389,12 +428,18 @@ class MixedRows(Rows):
     def _levels(self, j: int, start: int, stop: int) -> list[Any]:
         column = self.table[start:stop, j]
         values = column.to_list() if isinstance(self.table, nw.DataFrame) else column.tolist()
-        for i, value in enumerate(values):
-            if is_missing(value):
-                raise InputError(
-                    f"Missing value in {self.column_label(j)}, row {start + i}. Drop the row, or make missing a level "
-                    "of its own (for example the word 'missing')."
-                )
+        try:
+            distinct = set(values)
+            sorted(distinct, key=lambda level: (type(level).__name__, level))
+        except TypeError as error:
+            label = self.column_label(j).capitalize()
+            raise InputError(f"{label} holds what is no category ({error}). Turn it into text or numbers.") from error
+        if any(map(is_missing, distinct)):
+            row = start + next(i for i, value in enumerate(values) if is_missing(value))
+            raise InputError(
+                f"Missing value in {self.column_label(j)}, row {row}. Drop the row, or make missing a level of its own "
+                "(for example the word 'missing')."
+            )
         return values
 
     def _check_values(self, numbers: Any, start: int) -> None:
@@ -475,9 +520,9 @@ def as_table(X: Any) -> Any:
 def _by_type(table: Any) -> Iterator[Distribution]:
     if isinstance(table, nw.DataFrame):
         for name, dtype in table.schema.items():
-            if dtype.is_temporal():
-                said = f"Column {name!r} holds dates or times ({dtype}). Turn it into numbers or categories first."
-                raise ColumnError(said)
+            if dtype.is_temporal() or dtype.is_nested():
+                what = "dates or times" if dtype.is_temporal() else "lists or structures"
+                raise ColumnError(f"Column {name!r} holds {what} ({dtype}). Turn it into numbers or categories first.")
             yield "bernoulli" if dtype == nw.Boolean else "gaussian" if dtype.is_numeric() else "categorical"
     elif not sp.issparse(table) and table.dtype.kind in "OUS":
         for j in range(table.shape[1]):

@@ -20,6 +20,7 @@ from ..errors import (
     CollinearityWarning,
     ColumnError,
     DegenerateDataError,
+    DiscriminantError,
     DtypeError,
     InputError,
     LabelError,
@@ -36,6 +37,8 @@ from ..results import frame_of, shown
 from ..rules import LinearRule
 
 Array = np.ndarray[Any, Any]
+#: The squares of squares of larger values, and of the inverses of smaller ones, are no numbers any more.
+_LARGE = 1e75
 #: A standard deviation below this share of the values' own size is their rounding, not variation.
 _CONSTANT = 8 * float(np.finfo(np.float64).eps)
 
@@ -72,7 +75,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            self._learn(self._rows_to_fit(X, y, sample_weight))
+            data = self._rows_to_fit(X, y, sample_weight)
+            with computable(data):
+                self._learn(data)
         return self
 
     def _rows_to_fit(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
@@ -380,7 +385,9 @@ class StreamingMixin:
         with all_or_nothing(self):
             self._check_parameters()
             first = not hasattr(self, self._stream_state)
-            self._learn_more(self._labelled(X, y, sample_weight, classes, first), first)
+            data = self._labelled(X, y, sample_weight, classes, first)
+            with computable(data):
+                self._learn_more(data, first)
         return self
 
 
@@ -475,6 +482,8 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
             )
             within = within.without(constant)
         covariance = within.covariance(divisor)
+        if covariance.rank == 0:
+            raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
         self._warn_if_aliased([j for j in covariance.aliased if j not in constant])
         return covariance
 
@@ -536,13 +545,47 @@ def refuse_weightless(weight: Array, classes: Array) -> None:
 
 
 @contextmanager
-def finite_rows(data: LabelledRows) -> Iterator[None]:
-    """Blame NaN and infinity in the rows, if there are any, for what fails inside."""
+def computable(data: LabelledRows) -> Iterator[None]:
+    """Blame what is wrong with the rows and their weights, if anything is, for what fails inside."""
     try:
         yield
-    except (ValueError, ArithmeticError):
+    except (ValueError, ArithmeticError) as error:
         data.rows.refuse_nonfinite()
+        if isinstance(error, DiscriminantError):
+            raise
+        told = extreme_values(data)
+        if told is not None:
+            raise told from error
+        if isinstance(error, (np.linalg.LinAlgError, ArithmeticError)):
+            raise DegenerateDataError(
+                f"This model cannot be computed from these rows ({error}). Bring the columns to like units, and remove "
+                "columns that say nearly the same."
+            ) from error
         raise
+
+
+def extreme_values(data: LabelledRows) -> InputError | None:
+    """The error that names values or weights too large or too small to be multiplied, if there are any."""
+    largest, weight = data.rows.largest_values(), data.weight
+    j, faint = int(np.argmax(largest)), np.flatnonzero((largest > 0) & (largest < 1 / _LARGE))
+    if largest[j] > _LARGE:
+        label = data.rows.number_label(j)
+        return InputError(
+            f"Values of {label} are too large, up to {largest[j]:.1g}: they overflow when multiplied. Use larger units "
+            "(divide it)."
+        )
+    if weight is not None and (weight.max() > _LARGE or weight[weight > 0].min() < 1 / _LARGE):
+        return WeightError(
+            f"Weights from {weight[weight > 0].min():.1g} to {weight.max():.1g} are too far from 1 to be multiplied. "
+            "They are read as row counts: scale them so that they sum to the number of rows."
+        )
+    if faint.size:
+        label = data.rows.number_label(int(faint[0]))
+        return InputError(
+            f"Values of {label} are too small, at most {largest[faint[0]]:.1g}: they vanish when multiplied. Use "
+            "smaller units (multiply it)."
+        )
+    return None
 
 
 def check_finite(result: Any, data: LabelledRows) -> None:
@@ -563,12 +606,11 @@ def collected(data: LabelledRows, statistic: Any, n_jobs: int | None) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
         moments = whole_of(total)
         if moments.finite():
+            if (moments.column_scatter() == 0).any() and (told := extreme_values(data)) is not None:
+                raise told  # what does not vary may only seem not to
             return total
     data.rows.refuse_nonfinite()
-    j = int(np.argmin(np.isfinite(moments.column_scatter())))
-    raise InputError(
-        f"Values of {data.rows.number_label(j)} are too large: their squares overflow. Use larger units (divide it)."
-    )
+    raise extreme_values(data) or InputError("X has values too large: sums of their powers overflow. Use larger units.")
 
 
 def constant_columns(variance: Array, means: Array) -> Array:
@@ -634,9 +676,10 @@ def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jo
             model._accept(data)
         needs = combined_needs(model._needs() for model in chosen)
         moments = collected(data, needs.statistic(data.n_rows, len(data.classes), data.rows.n_columns), n_jobs)
-        for model in chosen:
-            model._adopt(narrowed(moments, model._needs()))
-            model._refine(data)
+        with computable(data):
+            for model in chosen:
+                model._adopt(narrowed(moments, model._needs()))
+                model._refine(data)
     return chosen
 
 

@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
-from ..errors import InputError, ParameterError
+from ..errors import ParameterError
 from .base import MetaClassifierMixin, all_or_nothing
+from .multiclass import TableRows
 
 Array = np.ndarray[Any, Any]
 
@@ -126,9 +127,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
             routed = self._routed("fit", sample_weight, params)
-            if getattr(getattr(X, "dtype", None), "kind", None) == "c":
-                raise InputError("Complex data not supported: X has complex values. Use real and imaginary parts.")
-            classes, codes = encode_labels(y, _num_samples(X))
+            classes, codes = encode_labels(y, TableRows(X).n_rows)
             decision = self._decision_for(classes)
             self.estimator_ = self._routed_to().fit(X, classes[codes], **routed)
             refuse_margins(self.estimator_)

@@ -25,7 +25,7 @@ from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
-from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, finite_rows, refuse_weightless
+from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .logistic_inference import LogisticInference, firth_data
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +68,9 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         self
         """
         with all_or_nothing(self):
-            self._learn(self._rows_to_fit(X, y, sample_weight), offset)
+            data = self._rows_to_fit(X, y, sample_weight)
+            with computable(data):
+                self._learn(data, offset)
         return self
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
@@ -116,8 +118,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         if self.early_stopping:
             share = getattr(self.solver, "validation", StochasticGradient.validation)
             objective, options["held_out"] = split_rows(objective, share, self.random_state)
-        with finite_rows(data):
-            solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
+        solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
         check_finite(solution.objective, data)
         return solution
 
@@ -446,7 +447,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
             data = model._labelled(X, y, sample_weight)
             objective = model._objective(data, None)
             refuse_weightless(objective.class_weights, data.classes)
-            with finite_rows(data):
+            with computable(data):
                 self.alphas_ = self._strengths(objective)
                 self.solutions_ = solve_path(objective, self.alphas_, self.tol, self.max_iter)
             check_finite([solution.objective for solution in self.solutions_], data)
@@ -538,9 +539,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
-        with finite_rows(data):
-            self.alphas_ = self._strengths(objective)
-            self.losses_, self.loss_std_errors_ = self._held_out(objective)
+        self.alphas_ = self._strengths(objective)
+        self.losses_, self.loss_std_errors_ = self._held_out(objective)
         check_finite(self.losses_, data)
         self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
         super()._learn(data, offset)

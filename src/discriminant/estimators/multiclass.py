@@ -26,13 +26,13 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from .. import multiclass as codebooks
 from ..data import LabelledRows, Rows, as_rows
 from ..data.checks import check_choice, require
-from ..data.rows import array_from, as_frame
+from ..data.rows import array_from, as_frame, csr_of_floats
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss
 from ..results import shown
 from ..rules import LinearRule
-from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, class_weights, refuse_weightless
+from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, class_weights, computable, refuse_weightless
 
 Array = np.ndarray[Any, Any]
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
@@ -152,7 +152,8 @@ class BinaryLearner(CodebookClassifier):
         """The binary problems of a scheme: a model of each, as if fitted to its rows, and the scores of all."""
         self._check_parameters()
         self.classes_, self.codebook_, self.n_jobs = scheme.classes_, scheme.codebook_, scheme.n_jobs
-        solutions = self._solutions(data)
+        with computable(data):
+            solutions = self._solutions(data)
         self._warn_unsolved(solutions)
         unfitted = copies_of(scheme.estimator)
         columns = {name: vars(scheme)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(scheme)}
@@ -631,7 +632,7 @@ class TableRows(Rows):
 
     def __init__(self, X: Any) -> None:
         plain = isinstance(X, (np.ndarray, Rows)) and not isinstance(X, np.ma.MaskedArray)
-        self.table = X.tocsr() if sp.issparse(X) else X if plain or as_frame(X) is not None else array_from(X)
+        self.table = csr_of_floats(X) if sp.issparse(X) else X if plain or as_frame(X) is not None else array_from(X)
         try:
             self.n_rows = _num_samples(self.table)
         except TypeError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -16,13 +14,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import LabelledRows, Rows
+from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number, require
+from ..data.rows import array_from
 from ..engine import side_by_side
 from ..errors import (
     DegenerateDataError,
     DiscriminantError,
-    InputError,
+    LabelError,
     NotReadyError,
     NotSeparableError,
     ParameterError,
@@ -37,15 +36,13 @@ from ..multiclass import Codebook
 from ..results import shown
 from ..rules import LinearRule
 from ..solvers.smooth import Solution
-from .base import all_or_nothing, class_weights, finite_rows, refuse_weightless
+from .base import all_or_nothing, class_weights, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
 
 #: Folds of the cross-validation that calibrates.
 _FOLDS = 5
-#: The squares of squares of larger values are no numbers any more.
-_LARGE = 1e75
 
 
 def _calibrated(model: Any) -> bool:
@@ -187,7 +184,7 @@ class SupportVectorClassifier(BinaryLearner):
         -------
         array of shape (n_rows, n_classes)
         """
-        self._ready()
+        self._rows(X)
         if not hasattr(self, "calibrated_"):
             raise NotReadyError(
                 Setting("calibration", self.calibration), " was set after the fit, which learned none. Fit again."
@@ -284,15 +281,27 @@ class SupportVectorClassifier(BinaryLearner):
             )
         plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
         calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
-        return calibrated.fit(X, self.classes_[data.codes], weight)
+        table = X if hasattr(X, "__array__") or hasattr(X, "shape") else array_from(X)
+        try:
+            return calibrated.fit(table, self.classes_[data.codes], weight)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, DiscriminantError):
+                raise
+            raise LabelError(f"scikit-learn, which calibrates, refuses these rows or labels: {error}") from error
 
     def _solutions(self, data: LabelledRows) -> list[MarginFit]:
         refuse_weightless(class_weights(data), data.classes)
         columns = list(range(self.codebook_.n_columns))
-        with self._sound_rows(data):
+        try:
             fits = side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs)
-            if not all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits):
-                raise OverflowError("The objective is not a number.")
+            sound = all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits)
+        except OverflowError:
+            sound = False
+        if not sound:
+            data.rows.refuse_nonfinite()
+            raise extreme_values(data) or ParameterError(
+                f"C={self.C:g} times the weights is too large: the objective overflows. Lower it."
+            )
         return fits
 
     def _solved(self, data: LabelledRows, column: int) -> MarginFit:
@@ -365,27 +374,6 @@ class SupportVectorClassifier(BinaryLearner):
         with np.errstate(divide="ignore"):
             self.margin_ = self._one_or_each([float(2 / np.linalg.norm(row)) for row in self.coef_])
 
-    @contextmanager
-    def _sound_rows(self, data: LabelledRows) -> Iterator[None]:
-        """Blame NaN, infinity and values too large to be squared, if there are any, for what fails inside."""
-        try:
-            with finite_rows(data):
-                yield
-        except (ValueError, ArithmeticError) as error:
-            if isinstance(error, DiscriminantError):
-                raise
-            largest = _largest_of_columns(data.rows)
-            if largest.max() > _LARGE:
-                raise InputError(
-                    f"Values of {data.rows.number_label(int(np.argmax(largest)))} are too large: they overflow when "
-                    "multiplied. Use larger units (divide it)."
-                ) from error
-            if isinstance(error, OverflowError):
-                raise ParameterError(
-                    f"C={self.C:g} times the weights is too large: the objective overflows. Lower it."
-                ) from error
-            raise
-
     def _warn_unsolved(self, solutions: list[MarginFit]) -> None:
         failed = [column for column, fit in enumerate(solutions) if not fit.solution.converged]
         if failed:
@@ -408,13 +396,3 @@ def _with_idle_rows(fit: MarginFit, data: LabelledRows, counted: Array) -> Margi
     alpha[counted], slacks[counted] = fit.alpha, fit.slacks
     slacks[idle] = np.maximum(1.0 - (2.0 * data.codes[idle] - 1.0) * scores, 0.0)
     return replace(fit, alpha=alpha, slacks=slacks)
-
-
-def _largest_of_columns(rows: Rows) -> Array:
-    """The largest absolute value of each column."""
-    largest = np.zeros(rows.n_columns)
-    for span in rows.spans:
-        for start, stop in rows.edges(span):
-            of_block = abs(rows.block(start, stop)).max(axis=0)
-            np.maximum(largest, of_block.toarray()[0] if sp.issparse(of_block) else of_block, out=largest)
-    return largest
