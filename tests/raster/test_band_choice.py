@@ -124,6 +124,14 @@ def test_a_mask_and_near_infrared_marked_as_alpha_do_not_hide_each_other(tmp_pat
         assert_array_equal(image.read()[1], mask > 0)
 
 
+def test_an_alpha_band_that_would_hide_everything_is_left_out(tmp_path):
+    with open_image(photo(tmp_path / "image.tif", np.zeros((20, 30)))) as image:
+        assert image.band_names == ("red", "green", "blue")
+        assert image.read()[1].all()
+        (note,) = image.findings
+    assert str(note.message).endswith("is 0 everywhere: it is left out, and hides nothing.")
+
+
 def test_chosen_bands(tmp_path):
     values = scene(20, 30, n_bands=4)[0]
     path = write_image(tmp_path / "image.tif", values, names=["blue", "green", "red", "near infrared"])
@@ -180,6 +188,7 @@ def test_bands_are_found_by_name_or_number_in_another_image(tmp_path):
             refuse_other_bands(trained, bands_like(trained, image))
         chosen = image.take("2,1")
         assert bands_like(numbered, chosen) is chosen
+        refuse_other_bands(numbered, chosen)  # who chooses bands without names knows which they are
     with open_image(photo(tmp_path / "tile.tif", np.full((4, 5), 7))) as image:  # a tile in which a band has one value
         assert image.n_bands == 3
         assert bands_like([Band(f"band {k}", "uint8", False, k, 4) for k in (1, 2, 3, 4)], image).n_bands == 4

@@ -201,6 +201,17 @@ def test_a_kept_model_refuses_another_image(tmp_path, bands, image, areas):
     assert "float32" in refused("classify", scaled, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
 
 
+def test_a_band_that_tells_nothing_is_named_with_what_to_do(tmp_path, bands, areas):
+    flat = write_image(tmp_path / "flat.tif", np.concatenate((bands, np.full_like(bands[:1], 7))))
+    training = [flat, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif"]
+    words = refused("classify", *training)
+    assert "column 'band 4'" in words
+    assert "--set shrinkage=oas" in words
+    assert "Columns are bands here: choose them with --bands." in words
+    run("classify", *training, "--bands", "1-3")
+    run("classify", *training, "--set", "shrinkage=oas", "--overwrite")
+
+
 def test_a_kept_model_finds_its_bands_by_name(tmp_path, bands, image, areas):
     keep = ["--save-model", tmp_path / "m.dsc", "--no-validate"]
     run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "a.tif", *keep)

@@ -244,7 +244,7 @@ def test_blocks_hold_neighbouring_areas():
 
 def test_splits_that_cannot_be_are_refused():
     samples = made_samples(12)
-    with pytest.raises(LabelError, match=r"Class 'forest' comes from one block of 500 x 500 pixels only"):
+    with pytest.raises(LabelError, match=r"'forest', 'sand' and 'water' come from one block of 500 x 500 pixels only"):
         split_by_area(samples, block=500)
     with pytest.raises(LabelError, match=r"Class 'roof' comes from one area only"):
         cross_validate_areas(GaussianNB(), made_samples(7, K=4))

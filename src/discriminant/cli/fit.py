@@ -58,10 +58,11 @@ def fit(
     labelled = reading.training(data, target, weights, model=model)
     if not json:
         labelled.tell_findings()
-    show(fitted(labelled, model, _settings(settings or []), output), _page, json)
+    show(fitted(labelled, model, read_settings(settings or []), output), _page, json)
 
 
-def _settings(given: list[str]) -> dict[str, str]:
+def read_settings(given: list[str]) -> dict[str, str]:
+    """Parameters of a model, written NAME=VALUE."""
     for text in given:
         if "=" not in text:
             raise ParameterError(f"--set takes NAME=VALUE, such as alpha=0.1; got {text!r}.")
@@ -152,11 +153,17 @@ def _page(found: dict[str, Any]) -> Page:
 
 def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = None) -> Any:
     """A model by its name on the command line, with parameters as they were written there."""
-    from ..estimators.registry import known_name, new_model
+    from ..estimators.registry import new_model
 
-    model = new_model(name, labelled.training.schema)
-    classes, parameters = list(labelled.class_rows), list(model.get_params(deep=False))
-    for parameter, text in (settings or {}).items():
+    return with_settings(new_model(name, labelled.training.schema), name, settings or {}, list(labelled.class_rows))
+
+
+def with_settings(model: Any, name: str, settings: dict[str, str], classes: Sequence[Any]) -> Any:
+    """The model with parameters as they were written on the command line."""
+    from ..estimators.registry import known_name
+
+    parameters = list(model.get_params(deep=False))
+    for parameter, text in settings.items():
         known_name(parameter, parameters, f"parameter of {name}")
         model.set_params(**{parameter: _typed(type(model), parameter, text, classes)})
     return model

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, ParameterError
+from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from . import options
 from .console import Page, check_output, command_line, say, shortened, show, told
+from .fit import Settings, read_settings, with_settings
 from .options import application, command, pairs, read_costs, read_priors
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ Names = Annotated[
     ),
 ]
 
+_BANDS = Setting("bands")
 _BY_HAND = (
     "These numbers count the reference pixels as they are. Reference areas chosen by hand say little about the rest of "
     "the map; for points drawn by raster sample-design give --stratified."
@@ -124,6 +126,7 @@ class TrainingSource(AreaOptions):
             metavar="NAME", help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm."
         ),
     ] = "maximum-likelihood"
+    settings: Settings = None
     model_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A model kept by --save-model, instead of areas.")
     ] = None
@@ -154,17 +157,24 @@ class TrainingSource(AreaOptions):
             samples = load_samples(self.samples)
         classes = samples.classes.tolist()
         model = image_model(self.model, classes, read_priors(self.priors, classes))
-        model.fit(as_rows(samples.X, samples.band_names), samples.y)
+        with_settings(model, self.model, read_settings(self.settings or []), classes)
+        _tell_findings(image, samples)
+        try:
+            model.fit(as_rows(samples.X, samples.band_names), samples.y)
+        except DegenerateDataError as error:
+            raise DegenerateDataError(
+                *error.parts, " Columns are bands here: choose them with ", _BANDS, "."
+            ) from error
         return TrainedModel(model, self.model, samples.bands, samples.training, samples)
 
     def _from_file(self, path: str) -> TrainedModel:
         from ..raster import Band
         from ..storage import read_model_file
 
-        if self.given or self.priors is not None:
+        if self.given or self.priors is not None or self.settings:
             raise ParameterError(
-                "--class-field, --layer, --areas-crs, --name and --priors are for training: a model from a file has "
-                "learned already."
+                "--class-field, --layer, --areas-crs, --name, --priors and --set are for training: a model from a file "
+                "has learned already."
             )
         file = read_model_file(path)
         bands = file.metadata.get("bands")
@@ -321,6 +331,7 @@ def classify(
     \b
     Examples:
       discriminant raster classify image.tif --areas areas.gpkg -c cover -o map.tif
+      discriminant raster classify naip.tif --bands 1-4 --areas areas.gpkg -c cover -o map.tif
       discriminant raster classify image.tif --areas areas.gpkg -c cover --reject 0.99 --probability p.tif -o map.tif
       discriminant raster classify image.tif --samples samples.parquet --model lda --save-model lda.dsc -o map.tif
       discriminant raster classify other.tif --model-file lda.dsc -o other_map.tif
@@ -332,7 +343,8 @@ def classify(
     with picture.open(images) as given:
         trained = source.trained(given)
         image = bands_like(trained.bands, given)
-        _tell_findings(image, trained.samples)
+        if image is not given or trained.samples is None:
+            _tell_findings(image)
         decision = trained.decision(making.costs, making.reject_cost)
         settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
         learned: dict[str, Any] = {"trained_on": trained.bands, "training": trained.training}

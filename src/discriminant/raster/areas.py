@@ -277,13 +277,15 @@ class Areas:
         beside = (right <= 0) | (bottom <= 0) | (left >= width) | (top >= height)
         out = beside | ~shapely.intersects(shapes, shapely.box(0, 0, width, height))
         if out.all():
+            known = ("both coordinate systems (", Setting("crs"), " of the image, ", Setting("areas_crs"), ").")
+            unknown = ("its place: it has no georeference, so that coordinates are read as its columns and rows.",)
             raise InputError(
                 f"All {len(np.unique(self.ids))} areas of {self.source} lie outside the image {image.label}: in its "
                 f"pixels they reach from column {left.min():.6g} to {right.max():.6g} and from row {top.min():.6g} to "
                 f"{bottom.max():.6g}, and the image has {width} columns and {height} rows. Check that they belong to "
-                "this image, and both coordinate systems (",
-                Setting("crs"), " of the image, ", Setting("areas_crs"), ").",
-            )  # fmt: skip
+                "this image, and ",
+                *(known if image.georeferenced else unknown),
+            )
         return np.asarray(out)
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -110,6 +110,7 @@ class _Place:
     index: int
     marked: bool  # as alpha
     transparent: bool  # marked so, and its values are those of an alpha band
+    blank: bool  # marked so, and 0 everywhere: it would hide the whole image
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,8 @@ class Image:
         """Read these bands, in this order; None for all but those that are transparency."""
         self.chosen = numbers is not None
         if numbers is None:
-            numbers = [band.number for band in self.all_bands if not self._places[band.number - 1].transparent]
+            held = (not (place.transparent or place.blank) for place in self._places)
+            numbers = [band.number for band, holds in zip(self.all_bands, held, strict=True) if holds]
         if not numbers:
             raise InputError(
                 f"{self.label} has no band that holds values, only transparency (alpha). Give an image, or say which "
@@ -386,6 +388,11 @@ class Image:
                     f"{name} is read as transparency (alpha): it hides pixels where it is 0, and is no band to learn "
                 )
                 parts: tuple[Part, ...] = (words + "from. If it holds values: ", _choice({*taken, band.number}))
+            elif place.blank and band.number not in taken:
+                words = (
+                    f"{name} is marked as transparency (alpha) and is 0 everywhere: it is left out, and hides nothing"
+                )
+                parts = (words,)
             elif place.marked and band.number in taken and not self.chosen and not band.named:
                 words = f"{name} is marked as transparency (alpha), but holds many values: it is read as a measurement."
                 others = {*taken} - {band.number}
@@ -578,7 +585,8 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
         words = f"The image must have the {len(wanted)} bands of the training image, got {image.n_bands}. {both}"
         raise ColumnError(words, *advice)
     for number, (old, new) in enumerate(zip(trained, image.bands, strict=True), start=1):
-        if old.name != new.name and ((old.named and new.named and not image.chosen) or new.name in wanted):
+        moved = new.name in wanted and (new.named or not image.chosen)
+        if old.name != new.name and ((old.named and new.named and not image.chosen) or moved):
             words = f"Band {number} of the image must be {old.name!r}, as in the training image, got {new.name!r}."
             raise ColumnError(f"{words} {both}", *advice)
         if old.dtype != new.dtype and not (old.dtype[:5] == new.dtype[:5] == "float"):
@@ -711,15 +719,17 @@ def _places(file: int, dataset: Any, marked_alpha: bool) -> list[_Place]:
     for index in dataset.indexes:
         marked, name = kinds[index - 1] == "alpha", dataset.descriptions[index - 1]
         unnamed = not name or _TRANSPARENCY.search(name) is not None
-        transparent = marked and unnamed and (marked_alpha or _is_transparency(dataset, index, kinds))
-        found.append(_Place(file, index, marked, transparent))
+        kind = _kind_of_alpha(dataset, index, kinds) if marked and unnamed else "values"
+        transparent = kind == "transparency" or (marked and unnamed and marked_alpha)
+        found.append(_Place(file, index, marked, transparent, kind == "blank" and not transparent))
     return found
 
 
-def _is_transparency(dataset: Any, index: int, kinds: Sequence[str]) -> bool:
-    """Whether a band that is marked as alpha holds what such bands hold: one value, or next to only 0 and opaque.
+def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["transparency", "blank", "values"]:
+    """What a band that is marked as alpha holds.
 
-    Between them lie the soft edges of a mosaic or a brush; where those are wide, nothing is to be seen where it is 0.
+    Transparency has one value, or next to only 0 and opaque. Between them lie the soft edges of a mosaic or a brush;
+    where those are wide, nothing is to be seen where it is 0.
     """
     windows = [window for _, window in dataset.block_windows(index)]
     block = max(1, windows[0].width * windows[0].height)
@@ -728,15 +738,17 @@ def _is_transparency(dataset: Any, index: int, kinds: Sequence[str]) -> bool:
     read = [dataset.read([index, *others], window=windows[i]) for i in chosen]
     shades, *beside = np.concatenate([values.reshape(len(values), -1) for values in read], axis=1)
     seen = shades[np.isfinite(shades) & (shades != 0)]
-    if not seen.size or (shades == seen[0]).all():
-        return True
+    if not seen.size:
+        return "blank" if len(chosen) == len(windows) else "transparency"
+    if (shades == seen[0]).all():
+        return "transparency"
     largest = float(seen.max())
     # 1, 255, 65,535: the largest value of some number of bits.
     if not largest.is_integer() or largest < 1 or int(largest) & (int(largest) + 1):
-        return False
+        return "values"
     opaque, hidden = np.mean(seen == largest), shades == 0
     blank = hidden.any() and all(np.ptp(band[hidden]) == 0 for band in beside)
-    return bool(opaque >= (_SOFT_OPAQUE if blank else _OPAQUE))
+    return "transparency" if opaque >= (_SOFT_OPAQUE if blank else _OPAQUE) else "values"
 
 
 def _sources(
@@ -827,7 +839,10 @@ def as_crs(given: Any, name: str) -> Any:
     try:
         return extra("rasterio.crs").CRS.from_user_input(given)
     except extra("rasterio.errors").CRSError as error:
-        raise InputError(f"{name}: the coordinate system {given!r} is not known: {error}.") from error
+        raise InputError(
+            f"{name}: the coordinate system {given!r} is not known ({str(error).rstrip('.')}). Expected a code such as "
+            "EPSG:32632, or a definition as WKT or PROJ text."
+        ) from error
 
 
 def same_crs(source: str, crs: Any, image: Image) -> bool:

@@ -26,6 +26,7 @@ from ..theory.distributions import class_gaussians
 from ..validation.cross_validation import CrossValidation, cross_validate
 from ..validation.splits import Split, labelled_table, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
+from .areas import named_classes
 from .class_map import Legend, make_legend
 from .samples import Samples
 
@@ -200,10 +201,13 @@ def _groups_and_counts(samples: Samples, block: int | None) -> tuple[Array, Arra
     np.add.at(counts, (np.searchsorted(samples.classes, samples.y), groups), 1)
     single = np.flatnonzero(np.count_nonzero(counts, axis=1) < 2)
     if single.size:
-        where = "area" if block is None else f"block of {block} x {block} pixels"
+        where, remedy = "area", "Mark more areas."
+        if block is not None:
+            where, remedy = f"block of {block} x {block} pixels", "Mark more areas, or use smaller blocks."
+        comes = "comes" if single.size == 1 else "come"
         raise LabelError(
-            f"Class {shown(samples.classes[single[0]])} comes from one {where} only: it cannot be both learned and "
-            "tested. Mark it in more places, use smaller blocks, or leave it out (Samples.of_classes)."
+            f"{named_classes(samples.classes[single])} {comes} from one {where} only, and cannot be both learned and "
+            f"tested. {remedy}"
         )
     return groups, counts
 

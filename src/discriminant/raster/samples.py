@@ -308,7 +308,8 @@ def pixel_values(image: Image, pixels: AreaPixels, nothing: str, n_jobs: int | N
         side_by_side(read, parts, n_jobs)
     gone = np.setdiff1d(pixels.area, pixels.area[valid])
     lost = f" Nothing is left of {pixels.named(gone)}." if gone.size else ""
-    words = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata) and are left out."
+    words = f"{np.count_nonzero(~valid):,} of {len(valid):,} marked pixels hold no value (nodata, or hidden by "
+    words += "transparency) and are left out."
     kept = pixels.take(valid).noting("warning" if gone.size else "note", "nodata", "" if valid.all() else words + lost)
     if not valid.any():
         raise DegenerateDataError(" ".join([nothing, *(str(finding.message) for finding in kept.findings)]))
