@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import duckdb
 import openpyxl
 import pandas as pd
 import pytest
@@ -101,6 +102,16 @@ def test_commands_take_every_format(place, data):
     evaluated = run_command("evaluate", place / "iris.dsc", place / path, *options)
     assert evaluated.code == 0
     assert run_command("explain", place / "iris.dsc", place / path, "--row", "7", *options).code == 0
+
+
+def test_duckdb_ends_quietly(place):
+    frame = pd.read_csv(place / "iris.csv")
+    with duckdb.connect(str(place / "iris.duckdb")) as database:
+        database.register("frame", frame)
+        database.execute("CREATE TABLE flowers AS SELECT * FROM frame")
+    ran = shell(place, "discriminant predict iris.dsc iris.duckdb | sort | uniq -c")
+    assert ran.stderr == ""
+    assert len(ran.stdout.splitlines()) == 4
 
 
 def test_a_database_of_several_tables_asks_which(place):

@@ -70,7 +70,7 @@ def write_iris(folder):
     with sqlite3.connect(folder / "iris.sqlite") as database:
         frame.to_sql("iris", database, index=False)
     database.close()
-    with duckdb.connect(folder / "iris.duckdb") as database:
+    with duckdb.connect(str(folder / "iris.duckdb")) as database:
         database.execute("CREATE TABLE iris AS SELECT * FROM frame")
     for path in list(folder.iterdir()):
         (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
@@ -94,6 +94,10 @@ def test_every_format_gives_the_same_model(tmp_path):
         assert fitted(io.BytesIO(path.read_bytes())) == expected, path.name
         misnamed = path.name.endswith(".csv") or path.name.startswith("text")
         assert ("whatever its name says" in said(open_table(path))) == misnamed
+    with pytest.raises(
+        ColumnError, match=r"records of json\.csv \(JSON\) has no column 'species'\. Did you mean 'Species'"
+    ):
+        open_table(tmp_path / "records of json.csv", "species")
 
 
 def test_a_fingerprint_is_that_of_the_file_itself(tmp_path):
@@ -336,7 +340,7 @@ def test_databases_that_cannot_be_read(tmp_path, monkeypatch):
 
 def test_a_duckdb_view_reads_nothing_outside(tmp_path):
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
-    with duckdb.connect(tmp_path / "t.duckdb") as database:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
         database.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
     with pytest.raises(InputError, match="cannot be read as DuckDB"):
         open_table(tmp_path / "t.duckdb").read()

@@ -86,7 +86,8 @@ def main() -> None:
     finally:
         ignore_signals()
         abandon()
-        gc.freeze()
+        if "duckdb" not in sys.modules:  # it would complain on standard error that its objects were not collected
+            gc.freeze()
 
 
 __all__ = ["app", "main"]

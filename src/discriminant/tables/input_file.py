@@ -199,7 +199,9 @@ class InputFile:
         if {"xl/workbook.xml", "xl/workbook.bin"} & set(names) or kind.endswith("opendocument.spreadsheet"):
             return "workbook"
         if {"model.json", "model.sha256"} <= set(names):
-            raise InputError(f"{self.label} is a model file, not a table. The table stands after the model file.")
+            raise InputError(
+                f"{self.label} is a model file, not a table. Where a command takes both, the model comes first."
+            )
         raise InputError(f"{self.label} is a ZIP archive of {quoted(names, 3)}, which is not read here. {_UNPACK}")
 
     def compare_with_name(self) -> None:
@@ -217,10 +219,10 @@ class InputFile:
                 f"{self.label} is not {FORMATS[str(promised)][0]}, as its name says, nor any other table that is known "
                 "here. It may be damaged: copy or download it again."
             )
+        found = FORMATS[self.format][0]
         is_packed = f", packed by {named.compression}" if named.compression else ""
-        self.note(
-            "name", f"{self.label} is {FORMATS[self.format][0]}{is_packed}, whatever its name says: it is read so."
-        )
+        self.note("name", f"{self.label} is {found}{is_packed}, whatever its name says: it is read so.")
+        self.label = f"{self.label} ({found})"
 
 
 def open_source(source: Any) -> InputFile:
