@@ -9,6 +9,7 @@ numbers beside categories, counts and yes/no columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -442,6 +443,13 @@ class MixedRows(Rows):
             )
         return values
 
+    def level_counts(self, j: int) -> Counter[Any]:
+        """How many rows have each level of a column."""
+        counts: Counter[Any] = Counter()
+        for start in range(0, self.n_rows, _MOST_BLOCK_ROWS):
+            counts.update(self._levels(j, start, min(start + _MOST_BLOCK_ROWS, self.n_rows)))
+        return counts
+
     def _check_values(self, numbers: Any, start: int) -> None:
         """Refuse values that a column's distribution cannot produce."""
         for kind, allowed, wanted in (
@@ -464,8 +472,8 @@ class MixedRows(Rows):
                 if not np.isfinite(value):
                     self.refuse_nonfinite()
                 raise InputError(
-                    f"{self.column_label(self.numeric_columns[places[place]]).capitalize()} is read as {kind}, whose "
-                    f"values are {wanted}; row {start + row} has {value:g}. Give the column another distribution."
+                    f"Row {start + row} has {value:g} in {self.number_label(places[place])}, which is read as {kind}, "
+                    f"whose values are {wanted}. Give the column another distribution."
                 )
 
 

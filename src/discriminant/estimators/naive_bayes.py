@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from ..data import LabelledRows
 from ..data.checks import check_number, require
 from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
-from ..errors import Part, Setting
+from ..errors import DiscriminantWarning, Part, Setting, warn
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import Needs, TableMoments, level_log_probabilities
+from ..results import quoted, several
 from ..rules import LevelRule, LinearRule, MixedRule
 from .base import Reading, constant_columns
 from .discriminant import GenerativeClassifier
@@ -109,8 +111,8 @@ class NaiveBayes(GenerativeClassifier):
     The score of class k is ``log prior_k + sum_j log P(x_j | k)``, where ``P(x_j | k)`` is
 
     - "gaussian": normal with the mean and variance of the class;
-    - "categorical": ``(N_kl + alpha) / (N_k + alpha L)`` for level l of L. A level never seen in fitting says nothing
-      for or against any class;
+    - "categorical": ``(N_kl + alpha) / (N_k + alpha L)`` for level l of L. A level never seen in fitting has what all
+      levels have together, 1 in every class: it speaks for or against none, and there is a warning;
     - "bernoulli": yes/no columns (0 or 1), ``(N_k1 + alpha) / (N_k + 2 alpha)`` for a 1;
     - "counts": Poisson, each column on its own, its rate drawn towards the column's overall rate by the weight of
       ``alpha`` rows;
@@ -153,7 +155,7 @@ class NaiveBayes(GenerativeClassifier):
     >>> model = NaiveBayes().fit(X, ["a", "a", "b", "b"])
     >>> model.distributions_
     ('categorical', 'gaussian')
-    >>> model.predict(pd.DataFrame({"colour": ["green"], "size": [1.2]}))
+    >>> model.predict(pd.DataFrame({"colour": ["blue"], "size": [1.2]}))
     array(['a'], dtype='<U1')
     """
 
@@ -196,6 +198,19 @@ class NaiveBayes(GenerativeClassifier):
             self.distributions_ = column_distributions(table, self.distributions, names)
             self._frame_backend = getattr(table, "implementation", None)
         return MixedRows(table, self.distributions_, names)
+
+    def _rows(self, X: Any) -> Rows:
+        rows: Any = super()._rows(X)
+        for j, rule in zip(rows.level_columns, self.rule_.categorical, strict=True):
+            unseen = rows.level_counts(j) - Counter(dict.fromkeys(rule.levels, rows.n_rows))
+            if unseen:
+                which = "a level" if len(unseen) == 1 else "levels"
+                warn(
+                    f"{several(unseen.total(), 'row')} with {which} of {rows.column_label(j)} not seen in training "
+                    f"({quoted(unseen, 3)}): this column then speaks for or against no class.",
+                    DiscriminantWarning,
+                )
+        return rows
 
     def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
         rows: Any = data.rows

@@ -64,13 +64,12 @@ def _read(value, name, kind, missing, missing_numbers):
         return TRUTH[text.strip().lower()]
     if type(value).__name__ in ("bool", "bool_"):
         return float(value)
-    try:
-        number = float(text if "_" not in text else "not a number")
-    except ValueError:
-        raise ValueError("not a number in column %r: %r" % (name, value)) from None
+    number = None if "_" in text else _number(text.strip())
+    if number is None:
+        raise ValueError("not a number in column %r: %r" % (name, value))
     if not math.isfinite(number):
         raise ValueError("infinite value in column %r" % name)
-    return None if number in missing_numbers else number
+    return None if number in missing_numbers else float(number)
 
 
 def _place(value, text, name, missing):
@@ -83,7 +82,8 @@ def _place(value, text, name, missing):
     elif hasattr(value, "isoformat"):
         known, key, new = times, text, any(len(text) == len(time) for time in times)
     else:
-        known, key, new = numbers, _number(text), bool(numbers)
+        known, key = numbers, _number(text)
+        new = bool(numbers) and key is not None
     place = known.get(key, -1)
     if place == -1 and text.strip() in missing:
         return None
@@ -93,7 +93,10 @@ def _place(value, text, name, missing):
 
 
 def _number(text):
-    return int(text) if text.lstrip("-").isdigit() else float(text)
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return None
 
 
 def _text(value):

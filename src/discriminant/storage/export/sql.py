@@ -42,7 +42,8 @@ class _Dialect:
     number: str
     truth: str | None  #: whether it is true or false; None where there is no such type
     time: str | None
-    as_number: str  #: the number that a number, or its text, is; an expression that fits columns of every type
+    as_number: str  #: the number of a column of numbers; nothing that a column of another type could not be given to
+    as_written: str  #: the same as its digits say: floats of 32 bits have others than floats of 64
     spells_number: str  #: whether a text is a number
     error: str  #: stop with a message
     character: str  #: the character of a number
@@ -57,6 +58,7 @@ _DIALECTS = {
         truth="typeof({0}) = 'BOOLEAN'",
         time="(typeof({0}) LIKE 'DATE%' OR typeof({0}) LIKE 'TIME%')",
         as_number="TRY_CAST({0} AS DOUBLE)",
+        as_written="TRY_CAST(CAST({0} AS VARCHAR) AS DOUBLE)",
         spells_number=f"regexp_full_match({{0}}, '{_NUMBER_PATTERN}')",
         error="error({0})",
         character="CHR({0})",
@@ -70,6 +72,7 @@ _DIALECTS = {
         time="pg_typeof({0}) IN ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, "
         "'timestamptz'::regtype)",
         as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
+        as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
         error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
         character="CHR({0})",
@@ -80,6 +83,7 @@ _DIALECTS = {
         truth=None,  # true and false are 1 and 0
         time=None,
         as_number="CAST({0} AS DOUBLE PRECISION)",
+        as_written="CAST({0} AS DOUBLE PRECISION)",
         spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
         error="json_extract('{{}}', {0})",  # which fails, and says what it was given
         character="CHAR({0})",
@@ -200,7 +204,7 @@ class _Reading:
         texts = looked_up(self.trimmed, known.texts, self._missing(new if known.texts else unsure))
         if any(level != level.strip() for level in known.texts):
             texts = looked_up(self.text, known.texts, texts)
-        number = self.dialect.as_number.format(self.text)
+        number = self.dialect.as_written.format(self.raw)
         large = {str(key): place for key, place in known.numbers.items() if abs(key) >= _EXACT}
         exact = {float(key): place if abs(key) < _EXACT else None for key, place in known.numbers.items()}
         numbers = looked_up(self.text, large, looked_up(number, exact, new))
