@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discriminant import LinearDiscriminantAnalysis
+from discriminant.decision.costs import read_cost_file
 from discriminant.errors import ColumnError, DiscriminantError, InputError, ParameterError
 from discriminant.tables import open_table, read_training
 
@@ -389,6 +390,39 @@ def test_columns_may_be_called_like_other_formats(first):
     table = open_table(io.BytesIO(f"{header}\n{'1,' * header.count(',')}u\n{'2,' * header.count(',')}v\n".encode()))
     assert table.columns == tuple(header.split(","))
     assert table.read().num_rows == 2
+
+
+def test_a_json_file_of_another_kind_is_json(tmp_path):
+    (tmp_path / "t.json").write_text("[1, 2]")
+    with pytest.raises(InputError, match=r"Record 0 of .* is a number, not an object"):
+        open_table(tmp_path / "t.json")
+
+
+def test_costs_may_be_in_any_format(tmp_path):
+    costs = pd.DataFrame({"truth": ["u", "v"], "u": [0.0, 5.0], "v": [1.0, 0.0]})
+    costs.to_json(tmp_path / "c.json", orient="records")
+    costs.to_excel(tmp_path / "c.xlsx", index=False)
+    costs.to_parquet(tmp_path / "c.parquet")
+    for name in ("c.json", "c.xlsx", "c.parquet"):
+        assert read_cost_file(tmp_path / name, ["u", "v"]) == {"u": {"u": 0, "v": 1}, "v": {"u": 5, "v": 0}}
+
+
+def test_weights_may_be_decimals():
+    table = pa.table({"a": [i * 7 % 11 for i in range(30)], "y": list("uv" * 15)})
+    weighted = table.append_column("w", pa.array([2] * 30, pa.decimal128(38, 0)))
+    assert read_training(weighted, "y", weights="w").weights.tolist() == [2.0] * 30
+
+
+@pytest.mark.parametrize("form", ["json", "xlsx", "db"])
+def test_what_stands_for_missing_can_be_said_of_every_format(tmp_path, form):
+    path, frame = tmp_path / f"t.{form}", pd.DataFrame({"a": [1, 2, None], "b": ["x", "none", "?"]})
+    if form == "db":
+        sqlite_file(path, t=("a, b", [(1, "x"), (2, "none"), (None, "?")]))
+    elif form == "json":
+        frame.to_json(path, orient="records")
+    else:
+        frame.to_excel(path, index=False)
+    assert open_table(path, missing_codes=["none"]).dialect.missing == ("", "none")
 
 
 def test_text_that_looks_like_json_can_be_read_as_text():

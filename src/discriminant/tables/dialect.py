@@ -142,11 +142,16 @@ class DialectOptions:
     @property
     def asks_for_text(self) -> bool:
         """Whether something is given that only delimited text has."""
-        return not {"missing_codes", "encoding"}.issuperset(self.given)
+        return any(name not in ("missing_codes", "encoding") for name in self._telling)
+
+    @property
+    def _telling(self) -> list[str]:
+        """Those that are given, but for a header: other formats always name their columns."""
+        return [name for name in self.given if name != "header" or not self.header]
 
     def refuse_for(self, what: str, *applying: str) -> None:
         """Raise a `ParameterError` if anything else is given than what applies to ``what``, which is no plain text."""
-        for name in self.given:
+        for name in self._telling:
             if name not in applying:
                 raise ParameterError(
                     Setting(name), f" tells how text is written; it does not apply to {what}. Leave it out."

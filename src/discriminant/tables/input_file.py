@@ -164,8 +164,9 @@ class InputFile:
             ) from error
 
     def note(self, kind: str, *message: Any) -> None:
-        """Remember what is worth knowing about the file."""
-        self.findings.append(Finding("note", kind, None, Message(*message)))
+        """Remember what is worth knowing about the file, once."""
+        if kind not in [found.kind for found in self.findings]:
+            self.findings.append(Finding("note", kind, None, Message(*message)))
 
     def _content(self, head: bytes) -> str:
         """The format, told by the first bytes; what is not read is refused by its name."""
@@ -185,7 +186,13 @@ class InputFile:
                 f"{self.label} is an HTML or XML page, not a table. Open it in a browser or spreadsheet to see what it "
                 "says; a table in it can be saved as CSV or .xlsx from there."
             )
-        return "json" if _JSON.match(text) else "text"
+        promised = self._named().endswith(FORMATS["json"][1])
+        return "json" if _JSON.match(text) or (promised and text.startswith(("[", "{"))) else "text"
+
+    def _named(self) -> str:
+        """The name that was given, in small letters and without what says that it is packed."""
+        path = self.path if self.origin is None else self.origin.path
+        return (path.stem if path.suffix.lower() in PACKED_ENDINGS else path.name).lower()
 
     def _zip_content(self) -> str:
         try:
@@ -208,8 +215,7 @@ class InputFile:
         """Note a name that promises something else than there is."""
         named = self if self.origin is None else self.origin
         packed = PACKED_ENDINGS.get(named.path.suffix.lower())
-        ending = Path(named.path.stem).suffix if packed else named.path.suffix
-        promised = _BY_ENDING.get(ending.lower())
+        promised = _BY_ENDING.get(Path(self._named()).suffix)
         if self.format == "text" and promised == "svmlight":
             self.format = promised
         if promised in (None, self.format) and packed in (None, named.compression):

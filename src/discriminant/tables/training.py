@@ -987,7 +987,8 @@ def _numbers_as_text(table: TableReader, data: Any) -> list[Finding]:
 
 def _weights(values: Any, name: str) -> Array | None:
     try:
-        return check_weights(np.asarray(values.to_numpy()), len(values))
+        numbers = values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+        return check_weights(np.asarray(numbers.to_numpy()), len(values))
     except WeightError as error:
         raise WeightError(f"Weights in column {name!r}: {error}") from error
 
