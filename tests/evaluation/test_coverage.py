@@ -4,86 +4,84 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy.special import expit
+from tests.simulated_coverage import (
+    MEASURES,
+    PRIOR,
+    SIZES,
+    averages,
+    evaluation_coverage,
+    log_odds,
+    sample_intervals,
+    true_values,
+)
 
 from discriminant.evaluation import evaluation_of
 
-SHIFT, PRIOR, N = 1.5, 0.4, 250
+SHIFT, N = 1.5, 250
 REPLICATIONS = 2_000
-OTHER, OWN = stats.norm(0, 1), stats.norm(SHIFT, 1)
 
 
-def posterior(x):
-    """The probability of class 1 at x by Bayes's rule."""
-    return 1 / (1 + (1 - PRIOR) / PRIOR * np.exp(-SHIFT * x + SHIFT**2 / 2))
+def sample(rng, n=N):
+    y = rng.random(n) < PRIOR
+    return y.astype(int), expit(log_odds(rng.normal(size=n) + SHIFT * y, SHIFT))
 
 
-def true_values():
-    """The measures in the population, by quadrature."""
-    threshold = SHIFT / 2 + np.log((1 - PRIOR) / PRIOR) / SHIFT
-    tp, fp = PRIOR * OWN.sf(threshold), (1 - PRIOR) * OTHER.sf(threshold)
-    agreement, called = tp + 1 - PRIOR - fp, tp + fp
-    by_chance = PRIOR * called + (1 - PRIOR) * (1 - called)
+def of_measures(evaluation, names):
+    return {name: evaluation[("f1", 1) if name == "f1" else name] for name in names}
 
-    def loss(x):
-        p = posterior(x)
-        return -PRIOR * OWN.pdf(x) * np.log(p) - (1 - PRIOR) * OTHER.pdf(x) * np.log1p(-p)
 
-    def precision(x):
-        true, false = PRIOR * OWN.sf(x), (1 - PRIOR) * OTHER.sf(x)
-        return OWN.pdf(x) * true / (true + false)
+def test_simulated_intervals_are_those_of_an_evaluation():
+    y, p = sample(np.random.default_rng(0))
+    found, true_error = sample_intervals(y, p, p)
+    assert true_error == 0
+    for name, estimate in of_measures(evaluation_of(y, posterior=p), MEASURES).items():
+        assert (estimate.low, estimate.high) == pytest.approx(tuple(found[name].within(0, np.inf)), rel=1e-12), name
 
-    return {
-        "accuracy": agreement,
-        "auc": stats.norm.cdf(SHIFT / np.sqrt(2)),
-        "kappa": (agreement - by_chance) / (1 - by_chance),
-        "f1": 2 * tp / (called + PRIOR),
-        "log_loss": integrate.quad(loss, -10, 12)[0],
-        "average_precision": integrate.quad(precision, -8, 8)[0],
-    }
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+def test_intervals_of_all_measures_cover_from_few_rows_to_many(size):
+    for name, share in averages(evaluation_coverage(size, REPLICATIONS)).items():
+        assert 0.93 < share < 0.975, (name, share)
 
 
 def sampled_cluster(rng, n_clusters, size):
     """Rows in clusters that share their class and half of their noise."""
     y = np.repeat(rng.random(n_clusters) < PRIOR, size)
     noise = np.sqrt(0.5) * (np.repeat(rng.normal(size=n_clusters), size) + rng.normal(size=n_clusters * size))
-    return y.astype(int), SHIFT * y + noise, np.repeat(np.arange(n_clusters), size)
-
-
-def measured(evaluation):
-    return {
-        name: evaluation[("f1", 1) if name == "f1" else name]
-        for name in ("accuracy", "auc", "kappa", "f1", "log_loss", "average_precision")
-    }
+    return y.astype(int), expit(log_odds(SHIFT * y + noise, SHIFT)), np.repeat(np.arange(n_clusters), size)
 
 
 def covered(replications, make):
-    truth, hits = true_values(), Counter()
+    truth, hits = true_values(SHIFT, 1.0), Counter()
     for r in range(replications):
-        for name, found in measured(make(np.random.default_rng(r))).items():
+        for name, found in of_measures(make(np.random.default_rng(r)), truth).items():
             hits[name] += found.low <= truth[name] <= found.high
     return {name: hits[name] / replications for name in truth}
 
 
 @pytest.mark.slow
-def test_intervals_of_independent_rows_cover():
+def test_intervals_of_an_evaluation_cover_bootstrapped_ones_among_them():
     def make(rng):
-        y = (rng.random(N) < PRIOR).astype(int)
-        return evaluation_of(y, posterior=posterior(rng.normal(size=N) + SHIFT * y), random_state=rng)
+        y, p = sample(rng)
+        return evaluation_of(y, posterior=p, random_state=rng)
 
-    for name, share in covered(REPLICATIONS, make).items():
+    found = covered(1_000, make)
+    assert {"kappa", "balanced_accuracy"} <= set(found)
+    for name, share in found.items():
         assert 0.93 < share < 0.97, (name, share)
 
 
 @pytest.mark.slow
 def test_intervals_of_clusters_cover_where_those_of_rows_do_not():
     def make(rng):
-        y, x, groups = sampled_cluster(rng, 80, 4)
-        return evaluation_of(y, posterior=posterior(x), groups=groups)
+        y, p, groups = sampled_cluster(rng, 80, 4)
+        return evaluation_of(y, posterior=p, groups=groups)
 
     def wrong(rng):
-        y, x, _ = sampled_cluster(rng, 80, 4)
-        return evaluation_of(y, posterior=posterior(x), random_state=rng)
+        y, p, _ = sampled_cluster(rng, 80, 4)
+        return evaluation_of(y, posterior=p, random_state=rng)
 
     for name, share in covered(1_000, make).items():
         assert 0.925 < share < 0.975, (name, share)

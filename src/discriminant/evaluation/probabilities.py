@@ -483,7 +483,10 @@ def mean_calibration_error(
     weight, p, y = np.concatenate([part[:, :3] for part in filled]).T
     gap, n = (y - p) / weight, worth * weight
     found = float(share @ np.abs(gap))
-    even = np.copysign((np.abs(gap) + found + 4 / n.sum()) / 2, gap)
+    even = (np.abs(gap) + found + 4 / n.sum()) / 2
+    # Where a bin's outcomes were all alike, the true share can be on either side, and has more room on the other.
+    room = np.where(gap > 0, 1 - p / weight, p / weight)
+    even = np.copysign(even, np.where((room < even) & (n * even < 4), -gap, gap))
     value, low = _errors_at(found, share, n, p / weight, gap, (0.0, quantile(level, degrees)))
     _, high = _errors_at(found, share, n, p / weight, even, (0.0, -quantile(level, degrees)))
     return value, Interval(low, max(high, value), level, f"binomial shares in {len(gap)} bins, bias-corrected{words}")
