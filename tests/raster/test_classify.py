@@ -33,8 +33,9 @@ from discriminant import (
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
 from discriminant.estimators.linear import MinimumDistance
 from discriminant.raster import classify
-from discriminant.raster.class_map import make_legend, read_class_map, rgb
+from discriminant.raster.class_map import make_legend, read_class_map
 from discriminant.raster.classify import classify_image
+from discriminant.raster.colours import rgb
 from discriminant.raster.image import Band, Image, open_image
 from discriminant.raster.models import NAMES, image_model
 

@@ -19,7 +19,7 @@ import discriminant
 from discriminant import Decision, LinearDiscriminantAnalysis
 from discriminant.errors import InputError
 from discriminant.raster import classify as output
-from discriminant.raster.class_map import make_legend, qgis_style, read_class_map, rgb
+from discriminant.raster.class_map import make_legend, qgis_style, read_class_map
 from discriminant.raster.classify import (
     RasterFile,
     check_raster_target,
@@ -28,6 +28,7 @@ from discriminant.raster.classify import (
     new_rasters,
     tile_of,
 )
+from discriminant.raster.colours import rgb
 
 
 def plan(path, height=300, width=500, **more):

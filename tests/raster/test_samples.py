@@ -284,6 +284,14 @@ def test_signatures_show_means_and_spread(landsat):
         assert_allclose(trace.error_y.array, landsat.statistics.sds[k])
 
 
+def test_figures_have_the_colours_of_the_map(landsat):
+    wanted = {"water": "#123456", "forest": "#fefefe"}
+    for made in (signatures(landsat, wanted), band_scatter(landsat, colours=wanted)):
+        colours = {trace.name: trace.marker.color for trace in made.data}
+        assert colours["water"] == "#123456"
+        assert colours["forest"] not in ("#fefefe", "#ffffff")  # white on white would not be seen
+
+
 def test_histograms_hold_all_pixels_of_each_class(landsat):
     made = histograms(landsat)
     assert len(made.data) == len(landsat.classes) * len(landsat.bands)

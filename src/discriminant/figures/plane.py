@@ -112,15 +112,22 @@ def equal_scales(edges: Array) -> dict[str, Any]:
     return {"scaleanchor": "x", "scaleratio": 1} if 0.25 <= width / height <= 4 else {}
 
 
-def add_points(made: Figure, plane: Array, points: LabelledPoints, hover: Callable[[int], str]) -> None:
+def add_points(
+    made: Figure,
+    plane: Array,
+    points: LabelledPoints,
+    hover: Callable[[int], str],
+    colours: Sequence[str] | None = None,
+) -> None:
     """Draw the rows, one colour and symbol for each class; ``hover`` says something of a row."""
+    shades = [theme.colour(k) for k in range(len(points.class_names))] if colours is None else colours
     shown = theme.evenly(len(plane), MOST_POINTS)
     for k, name in enumerate(points.class_names):
         chosen = shown[points.codes[shown] == k]
         if chosen.size:
             made.add_scatter(
                 x=plane[chosen, 0], y=plane[chosen, 1], mode="markers", name=name, legendgroup=name,
-                marker=theme.marker(k, size=8, line={"color": "white", "width": 0.8}),
+                marker=theme.marker(k, size=8, color=shades[k], line={"color": "white", "width": 0.8}),
                 text=[hover(int(i)) for i in chosen], hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
 

@@ -32,7 +32,7 @@ _KNOWN = {
     "orchard vineyard wheat maize corn rice soy soya soybean barley rapeseed canola cotton sugarcane potato acker feld "
     "landwirtschaft getreide weizen mais gerste raps obst weinberg agricole culture cultures champ verger vigne ble "
     "cultivo cultivos agricola agricultura campo trigo maiz arroz vinedo lavoura cultura coltivo coltivi seminativo",
-    "#d73027": "urban city town village built builtup buildup building settlement residential commercial industrial "
+    "#ef6548": "urban city town village built builtup buildup building settlement residential commercial industrial "
     "industry developed impervious artificial roof house housing siedlung stadt dorf gebaude bebaut bebauung haus dach "
     "versiegelt wohngebiet gewerbe urbain ville bati batiment maison toit urbano urbana urbanizado ciudad edificio "
     "construido casa cidade edificado construcao citta urbanizzato edifici",
@@ -66,6 +66,8 @@ _DISTANCES = (60.0, 40.0, 24.0)
 _MOST_DIFFERENT = 400
 #: Turning the colour circle by this share again and again never comes back near a colour soon.
 _GOLDEN = 0.6180339887498949
+#: How light a line may be.
+_LIGHTEST_LINE = 0.65
 #: Further shades of a colour: how much lighter, and how far around the colour circle.
 _SHADES = tuple((lighter, around) for around in (0.0, 0.06, -0.06) for lighter in (0.0, 0.14, -0.12, 0.26, 0.38, -0.2))
 
@@ -167,6 +169,16 @@ def default_colour(k: int) -> str:
 def rgb(colour: str) -> tuple[int, int, int]:
     """Red, green and blue of a colour written #RRGGBB."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def on_white(colour: str) -> str:
+    """The colour, made darker where a line of it would not be seen on white paper.
+
+    >>> on_white("#1b7837"), on_white("#f0f8ff")
+    ('#1b7837', '#4dacff')
+    """
+    hue, light, strength = colorsys.rgb_to_hls(*(part / 255 for part in rgb(colour)))
+    return colour if light <= _LIGHTEST_LINE else _written(colorsys.hls_to_rgb(hue, _LIGHTEST_LINE, strength))
 
 
 def hex_colour(shade: Sequence[int]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..figures import theme
 from ..figures.plane import LabelledPoints, add_points, box, shown_rows
 from .accuracy import AreaAdjusted
-from .class_map import Legend, map_legend, rgb
+from .class_map import Legend, map_legend
+from .colours import class_colours, on_white, rgb
 from .image import Array, Image, extra, no_georeference_warning, open_image
 from .samples import Samples
 from .separability import SCALE, ClassSeparability
@@ -27,17 +28,21 @@ _BINS = 40
 _MOST_WRITTEN = 16
 #: The longer side of a picture, in pixels.
 _SIDE = 900
+#: Of more bands than this, the first have histograms.
+_MOST_PANELS = 24
 #: Values outside these percentiles are drawn as the darkest or the brightest.
 _STRETCH = (2.0, 98.0)
 
 
-def signatures(samples: Samples) -> Figure:
+def signatures(samples: Samples, colours: Mapping[Any, str] | None = None) -> Figure:
     """The mean of each class in each band, with a standard deviation to either side: its spectral signature.
 
     Parameters
     ----------
     samples : Samples
         Whose statistics are drawn.
+    colours : dict, optional
+        Colours by class, such as those of a map; others have the colour that their name stands for.
 
     Returns
     -------
@@ -47,12 +52,13 @@ def signatures(samples: Samples) -> Figure:
     found = samples.statistics
     words = f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels."
     made = theme.figure("Spectral signatures", words, legend={"title": {"text": "class"}})
-    places = np.arange(len(found.band_names))
+    places, shades = np.arange(len(found.band_names)), _shades(samples, colours)
     for k, label in enumerate(found.classes):
         text = theme.written(label)
         made.add_scatter(
             x=places + 0.08 * (k / max(len(found.classes) - 1, 1) - 0.5),
-            y=found.means[k], name=text, mode="lines+markers", line=theme.line(k), marker=theme.marker(k, size=8),
+            y=found.means[k], name=text, mode="lines+markers", line=theme.line(k, color=shades[k]),
+            marker=theme.marker(k, size=8, color=shades[k]),
             error_y={"type": "data", "array": np.nan_to_num(found.sds[k]), "thickness": 1.2, "width": 3},
             customdata=np.column_stack((found.band_names, np.round(found.sds[k], 3).astype(str))),
             hovertemplate=f"{text}, %{{customdata[0]}}<br>%{{y:.4g}} ± %{{customdata[1]}}<extra></extra>",
@@ -62,13 +68,15 @@ def signatures(samples: Samples) -> Figure:
     return made.update_yaxes(**theme.axis("value"))
 
 
-def histograms(samples: Samples) -> Figure:
+def histograms(samples: Samples, colours: Mapping[Any, str] | None = None) -> Figure:
     """The distribution of the values of each class in each band, a panel for each band.
 
     Parameters
     ----------
     samples : Samples
         Whose values are counted, band by band.
+    colours : dict, optional
+        Colours by class, such as those of a map; others have the colour that their name stands for.
 
     Returns
     -------
@@ -77,18 +85,21 @@ def histograms(samples: Samples) -> Figure:
     """
     from plotly.subplots import make_subplots
 
-    names = [theme.written(band) for band in samples.band_names]
-    p = len(names)
+    names = [theme.written(band) for band in samples.band_names[:_MOST_PANELS]]
+    p, unseen = len(names), len(samples.band_names) - len(names)
     made = make_subplots(rows=p, cols=1, subplot_titles=names, vertical_spacing=min(0.08, 0.35 / p))
-    words = "Share of the pixels of each class."
+    words = "Share of the pixels of each class." + (
+        f" The first {p} bands; {unseen} more are not drawn." if unseen else ""
+    )
     made.update_layout(theme.layout("Histograms by band and class", words, height=120 + 190 * p, least_lines=3))
+    shades = _shades(samples, colours)
     for j in range(p):
         edges = _edges(samples.X[:, j])
         for k, label in enumerate(samples.classes):
             own = samples.X[samples.y == label, j]
             share = np.histogram(own, edges)[0] / len(own)
             made.add_scatter(
-                x=(edges[1:] + edges[:-1]) / 2, y=share, mode="lines", line=theme.line(k, width=1.8),
+                x=(edges[1:] + edges[:-1]) / 2, y=share, mode="lines", line=theme.line(k, width=1.8, color=shades[k]),
                 name=theme.written(label), legendgroup=str(k), showlegend=j == 0, row=j + 1, col=1,
                 hovertemplate=f"{theme.written(label)}: %{{y:.1%}} near %{{x:.4g}}<extra></extra>",
             )  # fmt: skip
@@ -104,7 +115,9 @@ def _edges(values: Array) -> Array:
     return np.linspace(low, high if high > low else low + 1, _BINS + 1)
 
 
-def band_scatter(samples: Samples, first: str | None = None, second: str | None = None) -> Figure:
+def band_scatter(
+    samples: Samples, first: str | None = None, second: str | None = None, colours: Mapping[Any, str] | None = None
+) -> Figure:
     """The pixels in the plane of two bands, coloured by class.
 
     Parameters
@@ -113,6 +126,8 @@ def band_scatter(samples: Samples, first: str | None = None, second: str | None 
         Pixels of two bands or more.
     first, second : str, optional
         Bands; None for the first two.
+    colours : dict, optional
+        Colours by class, such as those of a map; others have the colour that their name stands for.
 
     Returns
     -------
@@ -127,16 +142,18 @@ def band_scatter(samples: Samples, first: str | None = None, second: str | None 
         if band not in names:
             raise ColumnError(f"There is no band {band!r}. Bands: {', '.join(names)}.")
     plane = samples.X[:, [names.index(band) for band in bands]].astype(np.float64)
-    return _scatter(samples, plane, list(bands), "Samples in two bands")
+    return _scatter(samples, plane, list(bands), "Samples in two bands", colours)
 
 
-def discriminant_scatter(samples: Samples) -> Figure:
+def discriminant_scatter(samples: Samples, colours: Mapping[Any, str] | None = None) -> Figure:
     """The pixels along the two directions that separate the classes best, coloured by class.
 
     Parameters
     ----------
     samples : Samples
         Of at least three classes and two bands; two classes have one such direction.
+    colours : dict, optional
+        Colours by class, such as those of a map; others have the colour that their name stands for.
 
     Returns
     -------
@@ -153,10 +170,16 @@ def discriminant_scatter(samples: Samples) -> Figure:
         warnings.simplefilter("ignore", DiscriminantWarning)
         plane = LinearDiscriminantAnalysis().fit(samples.X, samples.y).transform(samples.X)[:, :2]
     names = ["first discriminant axis", "second discriminant axis"]
-    return _scatter(samples, plane, names, "Samples in discriminant axes")
+    return _scatter(samples, plane, names, "Samples in discriminant axes", colours)
 
 
-def _scatter(samples: Samples, plane: Array, names: list[str], title: str) -> Figure:
+def _shades(samples: Samples, colours: Mapping[Any, str] | None) -> list[str]:
+    """The colour of each class, dark enough to be seen as a line."""
+    chosen = {str(label): colour for label, colour in (colours or {}).items()}
+    return [on_white(colour) for colour in class_colours(samples.classes.tolist(), chosen)]
+
+
+def _scatter(samples: Samples, plane: Array, names: list[str], title: str, colours: Mapping[Any, str] | None) -> Figure:
     codes = np.searchsorted(samples.classes, samples.y)
     points = LabelledPoints(plane, codes, samples.classes, names)
     words = f"{theme.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}"
@@ -166,7 +189,7 @@ def _scatter(samples: Samples, plane: Array, names: list[str], title: str) -> Fi
         place = f"row {samples.rows[i]}, column {samples.columns[i]}"
         return f"{theme.written(samples.y[i])}, area {samples.areas[i]}: {place}"
 
-    add_points(made, plane, points, hover)
+    add_points(made, plane, points, hover, _shades(samples, colours))
     edges = box(plane)
     made.update_xaxes(**theme.axis(theme.written(names[0]), range=edges[:, 0].tolist()))
     return made.update_yaxes(**theme.axis(theme.written(names[1]), range=edges[:, 1].tolist()))

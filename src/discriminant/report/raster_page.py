@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..raster import figures
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
-from ..raster.class_map import class_pixels, written_classes
+from ..raster.class_map import class_pixels, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
 from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
@@ -85,9 +85,10 @@ def write_raster_report(
     """
     pictured = "The map" if image is None else "The image" if class_map is None else "Image and map"
     unseen = "How right the model is on areas it has not seen"
+    colours = None if class_map is None else {entry.label: entry.colour for entry in map_legend(class_map).entries}
     parts: list[tuple[str, str, Any]] = [
         ("pictures", pictured, _pictures(image, class_map)),
-        ("samples", "The samples", samples and _samples(samples, separability)),
+        ("samples", "The samples", samples and _samples(samples, separability, colours)),
         ("separability", "How well the classes can be told apart", separability and _separability(separability)),
         ("held-out", unseen, held_out and _agreement(held_out, "", _HELD_OUT)),
         ("accuracy", "How right the map is", accuracy and _agreement(accuracy, " on the map", "")),
@@ -151,7 +152,7 @@ def _name(source: Image) -> str:
     return f"{Path(source.paths[0]).name}{more}"
 
 
-def _samples(samples: Samples, separability: ClassSeparability | None) -> Blocks:
+def _samples(samples: Samples, separability: ClassSeparability | None, colours: Mapping[Any, str] | None) -> Blocks:
     """Counts and spread; the plane that is drawn is that of the two bands that tell most, where that is known."""
     found = samples.statistics
     rows = []
@@ -165,10 +166,10 @@ def _samples(samples: Samples, separability: ClassSeparability | None) -> Blocks
         _table("Table of samples", head, rows, style="bands"),
         Block("remark", "Mean ± standard deviation of each class in each band."),
         *([Block("findings", samples.findings)] if samples.findings else []),
-        drawing("plot-signatures", figures.signatures, samples),
-        drawing("plot-histograms", figures.histograms, samples),
-        drawing("plot-scatter", figures.band_scatter, samples, *telling),
-        drawing("plot-axes", figures.discriminant_scatter, samples),
+        drawing("plot-signatures", figures.signatures, samples, colours=colours),
+        drawing("plot-histograms", figures.histograms, samples, colours=colours),
+        drawing("plot-scatter", figures.band_scatter, samples, *telling, colours=colours),
+        drawing("plot-axes", figures.discriminant_scatter, samples, colours=colours),
     ]
 
 
@@ -210,15 +211,17 @@ def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
 
 def _adjusted(found: AreaAdjusted, unit: str) -> Blocks:
     area = f"Area ({unit})" if unit else "Area"
-    head = ["Class", "User's accuracy", "Producer's accuracy", "Specificity", area, "Area on the map"]
-    rows = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
+    written = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
+    accuracies = ["Class", "User's accuracy", "Producer's accuracy", "Specificity"], [cells[:4] for cells in written]
+    areas = ["Class", area, "Area on the map"], [[cells[0], *cells[4:]] for cells in written]
     told = (
         f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals: each class counts "
         "by its area on the map."
     )
     return [
         Block("lead", f"Overall accuracy {found.written_overall}."),
-        _table("Table of adjusted accuracies and areas", head, rows),
+        _table("Table of adjusted accuracies", *accuracies),
+        _table("Table of adjusted areas", *areas),
         Block("remark", told),
         drawing("plot-areas", figures.area_estimates, found, unit=unit),
         *(Block("remark", note) for note in found.notes),
