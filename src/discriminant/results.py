@@ -27,6 +27,16 @@ def shown(label: Any) -> str:
     return repr(plain(label))
 
 
+def visible(value: Any) -> str:
+    """A value as text that cannot move the cursor, colour the terminal or turn the direction of writing.
+
+    >>> visible("a\x1b[31m\u202eb")
+    'a\\x1b[31m\\u202eb'
+    """
+    text = str(value)
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
 def shortened(text: Any, most: int = 20) -> str:
     """A name cut to what fits."""
     text = str(text)
@@ -39,7 +49,7 @@ def listed(names: Iterable[Any], most: int | None = None) -> str:
     >>> listed(["a", "b", "c"]), listed("abcdef", most=2)
     ('a, b and c', 'a, b and 4 more')
     """
-    texts = [str(plain(name)) for name in names]
+    texts = [visible(plain(name)) for name in names]
     if most is not None and len(texts) > most:
         texts = [*texts[:most], f"{len(texts) - most} more"]
     return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]])) if texts else ""
@@ -119,6 +129,7 @@ def p_value(p: float | None, places: int = 4, name: str = "") -> str:
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[str]:
     """Lines of a table: the first ``left`` columns, which hold names, flush left, the others flush right."""
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = []
     for row in rows:

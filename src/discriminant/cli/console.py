@@ -19,7 +19,7 @@ import typer
 
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
-from ..results import jsonable
+from ..results import jsonable, visible
 from .signals import Ended, exit_code
 
 REFUSED, OWN_ERROR = 1, 3
@@ -97,7 +97,7 @@ def _repeated(value: Any) -> list[str]:
 
 def say(message: str) -> None:
     """A paragraph on standard error."""
-    typer.echo(message, err=True)
+    typer.echo(visible_lines(message), err=True)
 
 
 def command_line() -> str:
@@ -127,7 +127,7 @@ def running(debug: bool, options: frozenset[str] = frozenset()) -> Iterator[None
     except Exception as error:
         run.tell_warnings()
         if run.debug:
-            traceback.print_exc()
+            say(traceback.format_exc())
         raise typer.Exit(_exit_code(error, run)) from None
     finally:
         _RUNNING.pop()
@@ -185,9 +185,15 @@ def show(values: dict[str, Any], page: Callable[[dict[str, Any]], Page], as_json
     """Write a result to standard output."""
     plain = jsonable(values)
     if as_json:
-        put(json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+        text = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False)
+        put("\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n")) + "\n")
     else:
         put(_rendered(page(plain)))
+
+
+def _escaped(line: str) -> str:
+    """A line of JSON that says the same in printable letters."""
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
 
 
 def put(text: str) -> None:
@@ -217,11 +223,6 @@ def shortened(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], na
     return [grid(title, head, rows[:MOST_ROWS], names), *more]
 
 
-def visible(cell: Any) -> str:
-    """A value as text that cannot move the cursor or colour the terminal."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(cell))
-
-
 def _rendered(page: Page) -> str:
     from rich.console import Console
 
@@ -242,10 +243,16 @@ def _rendered(page: Page) -> str:
 
 
 def visible_lines(text: str) -> str:
+    """Text of several lines as a terminal may show it."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 Write = Callable[[Any], None]  #: takes one pyarrow table after the other
+
+
+def file_or_none(output: str | None) -> str | None:
+    """The file that a command's rows or text go to; None for standard output, also where that was named."""
+    return None if output in ("-", "/dev/stdout") else output
 
 
 def check_output(path: str | None, overwrite: bool) -> None:
@@ -254,17 +261,36 @@ def check_output(path: str | None, overwrite: bool) -> None:
         check_target(path, overwrite)
 
 
+class _Shown(io.RawIOBase):
+    """Standard output where it is a terminal: bytes of text, shown as what they cannot do to it."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        put(visible_lines(bytes(content).decode("utf-8", "replace")))
+        return len(content)
+
+
 @contextmanager
-def table_writer(output: str | None) -> Iterator[Write]:
-    """What writes tables one after the other: to standard output, or to a file that appears when it is whole."""
+def table_writer(output: str | None, formulas: str) -> Iterator[Write]:
+    """What writes tables one after the other: to standard output, or to a file that appears when it is whole.
+
+    ``formulas`` says what is done in CSV about text that a spreadsheet would take for a formula.
+    """
+    from ..tables.formulas import without_formulas
+
     kinds, ending = _writers(), ".csv" if output is None else Path(output).suffix.lower()
     if ending not in kinds:
         raise ParameterError(f"The ending of {output!r} must say its format: {', '.join(kinds)}.")
     opened: list[Any] = []  # one writer, made for the form of the first table
+    standard: Any = _Shown() if sys.stdout.isatty() else sys.stdout.buffer
 
-    with nullcontext(sys.stdout.buffer) if output is None else whole_file(output) as sink:
+    with nullcontext(standard) if output is None else whole_file(output) as sink:
 
         def write(part: Any) -> None:
+            if ending == ".csv":
+                part = without_formulas(part, formulas)
             if not opened:
                 opened.append(kinds[ending](sink if output is None else str(sink), part.schema))
             opened[0].write_table(part)
@@ -274,7 +300,7 @@ def table_writer(output: str | None) -> Iterator[Write]:
         finally:
             for writer in opened:
                 writer.close()
-    sys.stdout.buffer.flush()
+    sys.stdout.flush()
 
 
 def _writers() -> dict[str, Callable[[Any, Any], Any]]:

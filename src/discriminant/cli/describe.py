@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import DiscriminantError
-from ..results import number, percent
+from ..results import number, percent, visible
 from . import options
 from .console import Page, shortened, show, told
 from .options import Labelled, TrainingOptions, command, told_findings
@@ -164,7 +164,7 @@ def _distance_page(found: dict[str, Any]) -> Page:
 
 
 def _closeness(pair: dict[str, Any]) -> str:
-    first, second = pair["classes"]
+    first, second = map(visible, pair["classes"])
     verdict = "are close" if pair["unbiased"] < _CLOSE else "are well apart"
     frequent = first if pair["shares"][0] >= pair["shares"][1] else second
     always, best = percent(pair["always_one"]), percent(pair["error"])
@@ -181,6 +181,6 @@ def _separability_page(found: dict[str, Any]) -> Page:
     for pair in found["pairs"]:
         margin = f" (margin {number(pair['margin'])})" if pair["separable"] else ""
         can = "can" if pair["separable"] else "cannot"
-        first, second = pair["classes"]
+        first, second = map(visible, pair["classes"])
         lines.append(f"{first} and {second} {can} be told apart by a hyperplane without error{margin}.")
     return ["\n".join(["Separability", *lines])]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ColumnError, DegenerateDataError, InputError, ParameterError
-from ..results import NOTHING, number, p_value, quoted, suggestion
+from ..results import NOTHING, number, p_value, quoted, suggestion, visible
 from . import options
 from .console import Page, grid, say, shortened, show, told
 from .modelfile import StoredModel, batches, kept_values, opened
@@ -261,7 +261,7 @@ def _nomogram_page(found: dict[str, Any]) -> Page:
 def _row_page(found: dict[str, Any]) -> Page:
     own, added = found["own_answer"], found["contributions"]
     instead = f"; the model's own answer is {own}" if own != found["prediction"] else ""
-    page = [f"Prediction: {found['prediction']}{instead}"]
+    page = [f"Prediction: {visible(found['prediction'])}{instead}"]
     if added is None:
         page.append("What each column adds is not shown: there are too many, or the file does not hold their means.")
     else:

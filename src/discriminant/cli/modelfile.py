@@ -13,7 +13,7 @@ import typer
 from ..errors import DiscriminantError, InputError, ModelFileError
 from ..results import shortened as short
 from . import options
-from .console import check_output, put, say, show, told
+from .console import check_output, file_or_none, put, say, show, told, visible_lines
 from .options import TableOptions, command, read_priors
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def export(
     model: options.ModelPath,
     to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="python, sql, json or onnx.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; standard output if not given.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; standard output if not given, or -.")
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(metavar="DATABASE", help="For SQL, and needed there: duckdb, postgresql or sqlite.")
@@ -165,6 +165,7 @@ def export(
     from ..storage import export as exported
     from ..storage import read_model_file
 
+    output = file_or_none(output)
     check_output(output, overwrite)
     file = read_model_file(model)
     written = exported(file.model, to, output, file.schema, dialect, table, keep or ())  # type: ignore[arg-type]
@@ -174,4 +175,5 @@ def export(
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()
     else:
-        put(written if written.endswith("\n") else written + "\n")
+        text = written if written.endswith("\n") else written + "\n"
+        put(visible_lines(text) if sys.stdout.isatty() else text)

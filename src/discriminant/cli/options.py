@@ -11,20 +11,24 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from ..errors import ParameterError
-from .console import running, say, told
+from .console import running, say, told, visible_lines
 
 if TYPE_CHECKING:
     from ..results import Finding
     from ..tables import TableReader, TrainingTable
 
+#: Arguments that a command does not take, or takes otherwise.
+_UsageError: Any = typer.BadParameter.__base__
 #: Large blocks: between two of them a thread has to wait for its turn.
 _HASHED_BYTES = 1 << 24
 
@@ -121,10 +125,32 @@ Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for mach
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
+class _Commands(TyperGroup):
+    """Commands whose complaints about arguments are safe to show."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with _visible_complaints():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        error.message = visible_lines(error.message)
+        raise
+
+
 def application(name: str, help: str, epilog: str) -> typer.Typer:  # noqa: A002
     """A group of commands."""
     return typer.Typer(
         name=name,
+        cls=_Commands,
         help=help,
         epilog=epilog,
         no_args_is_help=True,

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError, ParameterError
 from . import options
-from .console import Page, check_output, say, shortened, show, table_writer
+from .console import Page, check_output, file_or_none, say, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
 from .options import TableOptions, command
 
@@ -30,7 +30,8 @@ def predict(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given.",
+            help="Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, "
+            "or -.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
@@ -45,6 +46,14 @@ def predict(
         list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to pass on, separated by commas.")
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass on all columns.")] = False,
+    formulas: Annotated[
+        str,
+        typer.Option(
+            metavar="CHOICE",
+            help="In CSV, text that a spreadsheet would run (it begins with = + - @): 'refuse', 'keep' it as it is for "
+            "other programs, or 'quote' it with an apostrophe for spreadsheets.",
+        ),
+    ] = "refuse",
     absent: options.Absent = "refuse",
     reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
@@ -62,6 +71,7 @@ def predict(
       discriminant predict model.dsc new.csv --costs costs.csv --reject-cost 0.5 -o out.csv
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
+    output = file_or_none(output)
     check_output(output, overwrite)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
@@ -70,7 +80,7 @@ def predict(
     table = stored.table(reading, data, absent)
     kept = _kept_columns(table, keep or [], keep_all)
     answers = _Answers(stored, decision, proba, kept, absent)
-    with table_writer(output) as write:
+    with table_writer(output, formulas) as write:
         for part in answers.of(table):
             write(part)
     for message in stored.told_report():

@@ -14,7 +14,7 @@ from ..data.checks import check_choice, check_integer, check_number, codes_among
 from ..data.rows import as_rows
 from ..engine import map_rows
 from ..errors import InputError, ParameterError
-from ..results import Result, plain
+from ..results import Result, plain, visible
 from .costs import CostTable, read_costs
 from .posteriors import Posterior, as_posterior, check_priors, class_array, equal_priors, one_for_each_class
 
@@ -179,7 +179,7 @@ class Explanation(Result):
         return {"action": list(self.risks), "expected_cost": list(self.risks.values())}
 
     def __str__(self) -> str:
-        return "\n".join((self._choice(), self._evidence(), self._limits()))
+        return "\n".join(map(visible, (self._choice(), self._evidence(), self._limits())))
 
     def _choice(self) -> str:
         risk = self.risks.get(self.action)

@@ -21,7 +21,7 @@ from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
 from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 from ..margins.hard_margin import maximum_margin
-from ..results import Result, jsonable, number, plain
+from ..results import Result, jsonable, number, plain, visible
 
 Array = np.ndarray[Any, Any]
 
@@ -73,7 +73,7 @@ class LinearSeparability(Result):
         return {"separable": self.separable, "pairs": jsonable(pairs)}
 
     def __str__(self) -> str:
-        return "\n".join(f"{a} and {b}: {_in_words(found)}" for (a, b), found in self.pairs.items())
+        return "\n".join(visible(f"{a} and {b}: {_in_words(found)}") for (a, b), found in self.pairs.items())
 
 
 def linear_separability(X: Any, y: Any) -> LinearSeparability:
