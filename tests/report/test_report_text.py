@@ -190,7 +190,7 @@ def test_the_data_show_what_was_found_and_left_out(report):
     data = words(section(report("three_classes"), "data"))
     assert training.findings
     for finding in training.findings:
-        assert " ".join(finding.message.split()) in data
+        assert " ".join(str(finding.message).split()) in data
     for column in training.schema.columns:
         assert column.name in data
     assert cells(report("three_classes"), "data", "setosa")[1:3] == ["50", "33.3 %"]

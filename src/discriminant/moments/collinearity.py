@@ -61,11 +61,14 @@ def column_moments(rows: Rows, weight: Array | None = None, grain: Any = "diagon
 
 def collinearity(rows: Rows, names: Sequence[str], weight: Array | None = None) -> Collinearity:
     """Which columns are linear functions of others, and how nearly the rest is."""
-    means, covariance = column_moments(rows, weight, "pooled")
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, covariance = column_moments(rows, weight, "pooled")
+    if not np.isfinite(covariance).all():  # squares of numbers this large are none: nothing can be said
+        return Collinearity({}, np.full(len(names), np.nan), np.nan)
     scale = np.sqrt(np.diagonal(covariance))
     constant = scale <= 0
     scale = np.where(constant, 1.0, scale)
-    correlation = covariance / np.outer(scale, scale)
+    correlation = covariance / scale / scale[:, None]
     aliased = {*factorised(covariance).aliased, *np.flatnonzero(constant).tolist()}
     kept = [j for j in range(len(names)) if j not in aliased]
     equations = {}

@@ -24,12 +24,13 @@ Array = np.ndarray[Any, Any]
 
 DateOrder = Literal["ymd", "dmy", "mdy", "digits", "time"]
 #: What is done to texts before they are read: spaces, minus signs and apostrophes are written in many ways.
-_ALIKE = (("[\\s\u00a0\u2000-\u200b\u202f\u205f\u3000]+", " "), ("[\u2212\u2012\u2013]", "-"), ("[\u2019\u00b4`]", "'"))
+_SPACES = ("[\\s\u00a0\u2000-\u200b\u202f\u205f\u3000]+", " ")
+_ALIKE = (("[\u2212\u2012\u2013]", "-"), ("[\u2019\u00b4]", "'"))
 _CURRENCIES = frozenset(
     re.findall(
         r"\S+",
-        "USD EUR GBP JPY CNY RMB CHF CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN RUB UAH TRY ILS AED SAR EGP "
-        "ZAR NGN KES INR PKR BDT LKR THB VND IDR MYR SGD PHP HKD TWD KRW MXN BRL ARS CLP COP PEN US$ A$ C$ R$ HK$ "
+        "USD EUR GBP JPY CNY RMB CHF CAD AUD NZD SEK NOK DKK ISK CZK HUF RON BGN RUB UAH TRY ILS AED SAR EGP "
+        "PLN ZAR NGN KES INR PKR BDT LKR THB VND IDR MYR SGD PHP HKD TWD KRW MXN BRL ARS CLP COP PEN US$ A$ C$ R$ HK$ "
         "FR. KR ZŁ KČ FT RS",
     )
 )
@@ -50,7 +51,7 @@ _DATES: dict[str, str] = {
     "ymd": rf"(?P<year>\d{{4}})(?:[-/. ](?P<month>\d{{1,2}}|[A-Za-z]{{3,9}})(?:[-/. ](?P<day>\d{{1,2}}))?){_LATER}",
     "dmy": rf"(?:[A-Za-z]{{2,9}},? )?(?P<day>\d{{1,2}})(?:[-/.]| |\. ){_MONTH}[-/. ,]{{1,2}}{_YEAR}{_LATER}",
     "mdy": rf"(?:[A-Za-z]{{2,9}},? )?{_MONTH}[-/. ](?P<day>\d{{1,2}})[-/. ,]{{1,2}}{_YEAR}{_LATER}",
-    "digits": r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+    "digits": r"\+?(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
     "time": _CLOCK,
 }
 
@@ -109,9 +110,10 @@ class Notation:
 
     def read(self, texts: Any) -> Array:
         """The numbers of an arrow array of texts, sentinels as they are; NaN where a text cannot be read."""
-        alike = texts
-        for pattern, plain in _ALIKE:
-            alike = compute.replace_substring_regex(alike, pattern, plain)
+        alike = compute.replace_substring_regex(texts, *_SPACES)
+        if not compute.all(compute.string_is_ascii(texts)).as_py():
+            for pattern, plain in _ALIKE:
+                alike = compute.replace_substring_regex(alike, pattern, plain)
         found = compute.extract_regex(compute.utf8_trim_whitespace(alike), self.pattern)
         valid = np.asarray(found.is_valid().to_numpy(zero_copy_only=False))
         numbers = np.full(len(texts), np.nan)
@@ -266,14 +268,22 @@ def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array] | 
     affix = _affix(texts.slice(0, _LOOKED_AT).to_pylist())
     best: tuple[Notation, Array] | None = None
     most = 0
-    for point in (decimal, other):
-        for group in ("", other if point == decimal else decimal, " ", "'"):
-            notation = Notation(point, group, affix)
-            numbers = notation.read(texts)
-            count = int(np.count_nonzero(~np.isnan(numbers)))
-            if count > most:
-                best, most = (notation, numbers), count
+    signs = [sign for sign in (other, " ", "'") if _occurs(sign, texts)]
+    pairs = [(decimal, group) for group in ("", *signs)]
+    pairs += [(other, group) for group in ("", decimal, *signs) if other in signs and group != other]
+    for point, group in pairs:
+        notation = Notation(point, group, affix)
+        numbers = notation.read(texts)
+        count = int(np.count_nonzero(~np.isnan(numbers)))
+        if count > most:
+            best, most = (notation, numbers), count
     return best
+
+
+def _occurs(sign: str, texts: Any) -> bool:
+    """Whether a sign, however it is written, occurs in the texts."""
+    pattern = {" ": _SPACES[0], "'": f"'|{_ALIKE[1][0]}"}.get(sign, re.escape(sign))
+    return bool(compute.any(compute.match_substring_regex(texts, pattern)).as_py())
 
 
 def points_group(texts: Iterable[str]) -> bool:

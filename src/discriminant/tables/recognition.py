@@ -28,6 +28,7 @@ _FEWEST_NUMBERS = 5
 #: Whole numbers that are at most so many may be codes.
 MOST_CODES = 10
 _MOST_NOMINAL = 20
+_DIGIT = re.compile("[0-9]")
 _PADDED = re.compile(r"0\d+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NOMINAL = frozenset(
@@ -81,8 +82,10 @@ def read_texts(texts: Sequence[str], rows: Sequence[int], decimal: str, written:
 
     ``rows`` says how many rows have each; ``written`` whether the text comes from a file, where everything is text.
     """
-    values = pa.array(texts, pa.large_string())
-    if not len(values) or not _promising(values.slice(0, _LOOKED_AT), decimal):
+    first = texts[:_LOOKED_AT]
+    if 2 * sum(_DIGIT.search(text) is not None for text in first) < len(first) or not texts:
+        return None
+    if len(texts) > len(first) and not _promising(pa.array(first, pa.large_string()), decimal):
         return None
     reading = best_reading(texts, rows, decimal)
     if reading is None or not _strays_only(texts, rows, reading):

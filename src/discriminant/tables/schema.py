@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,8 @@ OTHER = "(other)"
 _BATCH_ROWS = 65536
 _BLOCK_VALUES = 1 << 17
 _WRITERS = 2
+#: Whole numbers as they are written without need, and which floats tell apart.
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
 #: A report keeps this many unseen levels of a column by name, and as many texts that could not be read.
 _MOST_UNSEEN = 20
 
@@ -178,10 +181,6 @@ class Column:
         own = tuple(level for level in self.levels if level != self.reference)
         return own + ((OTHER,) if self.other_column else ())
 
-    def written(self, *levels: str) -> tuple[str, ...]:
-        """The levels, and their other spellings."""
-        return levels + tuple(written for written, level in self.spellings if level in levels)
-
     @property
     def other_column(self) -> bool:
         """Whether ``(other)`` has a coded column: it has none where it is the reference."""
@@ -206,6 +205,15 @@ class Column:
         if self.reference is not None:
             places[self.reference] = REFERENCE_PLACE
         return LevelPlaces(places | {text: places[level] for text, level in self.spellings if level in places})
+
+    @property
+    def read_as(self) -> str:
+        """What a reader of text should take the column for."""
+        if self.kind == "number" and self.notation.as_text:
+            return "category"
+        levels = (*self.levels, *self.rare_levels)
+        codes = self.kind == "category" and levels and all(map(_WHOLE.fullmatch, levels))
+        return "number" if codes else self.kind
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -451,10 +459,9 @@ class Schema:
     def types(self) -> dict[str, str]:
         """What the used columns are, as `open_table` takes it: a table of new rows is then read like the first.
 
-        Numbers that are not written plainly are read as text, like categories.
+        Numbers that are not written plainly are read as text, and codes as the numbers that they are: ``1.0`` is 1.
         """
-        as_text = {column.name for column in self.used if column.kind == "number" and column.notation.as_text}
-        return {column.name: "category" if column.name in as_text else column.kind for column in self.used}
+        return {column.name: column.read_as for column in self.used}
 
     def encode_batch(self, batch: Any, *, absent: str = "refuse", first_row: int = 0) -> tuple[Any, EncodingReport]:
         """The coded rows of a batch, and a report of what had to be decided on the way.
