@@ -19,6 +19,7 @@ from discriminant.errors import DegenerateDataError, InputError, LabelError, Par
 from discriminant.evaluation.confusion import ConfusionMatrix
 from discriminant.evaluation.intervals import wilson_interval
 from discriminant.raster import area_adjusted_accuracy, assess_map, class_pixels, map_accuracy, open_areas, open_image
+from discriminant.raster.class_map import map_legend
 from discriminant.raster.figures import area_estimates
 from helpers import REFERENCE, assert_reference, reference
 
@@ -385,6 +386,15 @@ def test_a_map_is_held_against_reference_areas(tmp_path, class_map):
     assert [finding.kind for finding in found.findings] == ["nodata"]
     adjusted = found.area_adjusted()
     assert_allclose(adjusted.total_area, 5.7)
+
+
+def test_maps_of_other_programs_have_their_codes_as_classes(tmp_path):
+    codes = np.array([[[1, 2], [np.nan, 2]]], dtype="float32")
+    path = write_image(tmp_path / "map.tif", codes, nodata=np.nan)
+    for text in ("forest, water", "[1, 2]", '{"a": "forest"}', "{}"):
+        with rasterio.open(path, "r+") as file:
+            file.update_tags(CLASSES=text, REJECTED="none")
+        assert map_legend(path).names == {1: 1, 2: 2}
 
 
 def test_class_pixels_are_counted_window_by_window(tmp_path):

@@ -17,11 +17,13 @@ from numpy.testing import assert_array_equal
 from painted import GRID, write_image
 from rasterio.control import GroundControlPoint
 from rasterio.enums import ColorInterp, MaskFlags
+from rasterio.rpc import RPC
 from rasterio.windows import Window
 
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.errors import ColumnError, DiscriminantError, DtypeError, InputError, ParameterError
 from discriminant.raster import Band, classify_image, draw_samples, open_image, refuse_other_bands
+from discriminant.raster.image import no_georeference_warning, stored_bands
 
 
 def numbers(*shape, dtype="uint8", start=1):
@@ -288,6 +290,43 @@ def test_an_image_placed_by_control_points_says_so(tmp_path, scan):
         points, crs = file.gcps
     assert crs == "EPSG:32633"
     assert [(point.row, point.x) for point in points] == [(point.row, point.x) for point in control_points()]
+
+
+def test_an_image_placed_by_a_camera_model_says_so(tmp_path):
+    path = tmp_path / "raw.tif"
+    line = {"line_num_coeff": [1.0] * 20, "line_den_coeff": [1.0] * 20}
+    sample = {"samp_num_coeff": [1.0] * 20, "samp_den_coeff": [1.0] * 20}
+    middle = {f"{name}_{kind}": 1.0 for name in ("line", "samp", "lat", "long", "height") for kind in ("off", "scale")}
+    with no_georeference_warning(), rasterio.open(path, "w", "GTiff", 30, 20, 1, dtype="uint8") as file:
+        file.write(numbers(1, 20, 30))
+        file.rpcs = RPC(**line, **sample, **middle)
+    shapes = write_shapes(tmp_path / "areas.gpkg", [square(2, 2)], ["a"])
+    with pytest.raises(InputError, match=r"is placed by a model of the camera \(RPC\), not by a grid.*gdalwarp"):
+        draw_samples(path, shapes)
+
+
+def test_a_cut_off_file_with_alpha_is_refused_by_name(tmp_path):
+    path = write_image(tmp_path / "cut.tif", numbers(4, 200, 300), photometric="RGB", alpha="YES")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match=r"cut\.tif.*cannot be read.*copy it again"):
+        open_image(path)
+
+
+def test_transparency_is_looked_for_all_over_a_large_image(tmp_path):
+    """Blocks that hold the whole image, and near-infrared in a corner of it only."""
+    values = numbers(4, 1200, 1300)
+    values[3] = 0
+    values[3, -200:, -300:] = numbers(200, 300)
+    path = write_image(tmp_path / "large.tif", values, photometric="RGB", alpha="YES", blockysize=1200)
+    with open_image(path) as image:
+        assert image.n_bands == 4
+
+
+@pytest.mark.parametrize("bands", [None, [], {}, [3], [{"name": "red"}], [{**vars(Band("red", "uint8")), "of": "4"}]])
+def test_bands_of_damaged_files_are_refused(bands):
+    with pytest.raises(InputError, match=r"m\.dsc does not say which bands"):
+        stored_bands(bands, "m.dsc")
 
 
 def test_pixels_without_a_size_are_refused(tmp_path):

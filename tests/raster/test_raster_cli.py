@@ -201,6 +201,24 @@ def test_a_kept_model_refuses_another_image(tmp_path, bands, image, areas):
     assert "float32" in refused("classify", scaled, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
 
 
+def test_the_coordinate_system_of_an_image_is_given(tmp_path, bands, areas):
+    silent = write_image(tmp_path / "silent.tif", bands, crs=None)
+    training = ["--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--no-validate"]
+    assert "Find out the system of 'silent.tif' and give it (--crs)." in refused("classify", silent, *training)
+    run("classify", silent, *training, "--crs", "EPSG:32633")
+    with rasterio.open(tmp_path / "map.tif") as file:
+        assert file.crs == "EPSG:32633"
+    wrong = write_image(tmp_path / "wrong.tif", bands, crs="EPSG:32632")
+    assert "lie outside the image" in refused("samples", wrong, areas, "-c", "cover")
+    found = run("samples", wrong, areas, "-c", "cover", "--crs", "EPSG:32633")
+    assert "says that its coordinate system is EPSG:32632. It is read as EPSG:32633" in found.stderr
+    codes = write_image(tmp_path / "codes.tif", np.ones((1, 50, 60), "uint8"), crs=None)
+    names = ["--name", "1=forest", "--crs", "EPSG:32633"]
+    assert "forest" in run("accuracy", codes, areas, "-c", "cover", *names).stdout
+    run("sample-design", codes, "-o", tmp_path / "check.gpkg", "--total", 60, *names)
+    assert pyogrio.read_info(tmp_path / "check.gpkg")["crs"] == "EPSG:32633"
+
+
 def test_a_band_that_tells_nothing_is_named_with_what_to_do(tmp_path, bands, areas):
     flat = write_image(tmp_path / "flat.tif", np.concatenate((bands, np.full_like(bands[:1], 7))))
     training = [flat, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif"]

@@ -168,7 +168,7 @@ class TrainingSource(AreaOptions):
         return TrainedModel(model, self.model, samples.bands, samples.training, samples)
 
     def _from_file(self, path: str) -> TrainedModel:
-        from ..raster import Band
+        from ..raster.image import stored_bands
         from ..storage import read_model_file
 
         if self.given or self.priors is not None or self.settings:
@@ -184,7 +184,7 @@ class TrainingSource(AreaOptions):
                 "discriminant raster classify --save-model."
             )
         name, training = str(file.metadata.get("name")), file.metadata.get("training")
-        return TrainedModel(file.model, name, [Band(**band) for band in bands], training, None)
+        return TrainedModel(file.model, name, stored_bands(bands, path), training, None)
 
 
 @dataclass(frozen=True)

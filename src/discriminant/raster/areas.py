@@ -245,9 +245,9 @@ class Areas:
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""
         shapely, shapes = extra("shapely"), self.geometries
-        if image.control_points:
+        if image.placed_without_grid:
             raise InputError(
-                f"Where {self.source} lies in {image.label} is not known: the image {image.by_control_points} "
+                f"Where {self.source} lies in {image.label} is not known: the image {image.without_grid} "
                 f"{image.warp_advice}"
             )
         if not image.georeferenced:

@@ -198,11 +198,24 @@ def written_legend(path: str | os.PathLike[str]) -> Legend | None:
     """What the codes of a class map stand for by its own metadata; None where it does not say so."""
     with open_image(path) as image:
         tags, palette, nodata = image.tags, image.palette or {}, image.nodata[0]
-    if CLASSES_TAG not in tags:
+    labels = _tagged_classes(tags.get(CLASSES_TAG, ""))
+    if not labels:
         return None
-    labels = {int(code): label for code, label in json.loads(tags[CLASSES_TAG]).items()}
-    rejected = _rejected(int(tags[REJECTED_TAG]), list(labels.values())) if REJECTED_TAG in tags else None
-    return Legend(_entries(labels, palette), 0 if nodata is None else int(nodata), rejected)
+    told = tags.get(REJECTED_TAG, "")
+    rejected = _rejected(int(told), list(labels.values())) if told.isdecimal() else None
+    return Legend(_entries(labels, palette), _code_of(nodata, 0), rejected)
+
+
+def _tagged_classes(text: str) -> dict[int, Any]:
+    """The classes by code that a tag says; none where another program uses the tag for something else."""
+    try:
+        return {int(code): label for code, label in json.loads(text).items() if isinstance(label, (str, int))}
+    except (ValueError, AttributeError):
+        return {}
+
+
+def _code_of(nodata: float | None, otherwise: int) -> int:
+    return otherwise if nodata is None or not np.isfinite(nodata) else int(nodata)
 
 
 def legend_of_file(path: str | os.PathLike[str]) -> Legend:
@@ -251,7 +264,7 @@ def map_legend(path: str | os.PathLike[str]) -> Legend:
         codes, palette, nodata = sorted(class_pixels(image)), image.palette or {}, image.nodata[0]
     if not codes:
         raise InputError(f"The map {image.label} has no pixel with a class.")
-    return Legend(_entries({code: code for code in codes}, palette), codes[-1] + 1 if nodata is None else int(nodata))
+    return Legend(_entries({code: code for code in codes}, palette), _code_of(nodata, codes[-1] + 1))
 
 
 def _entries(labels: Mapping[int, Any], palette: Mapping[int, Sequence[int]]) -> tuple[LegendEntry, ...]:

@@ -102,6 +102,19 @@ class Band:
     offset: float = 0.0
 
 
+def stored_bands(values: Any, source: str) -> tuple[Band, ...]:
+    """The bands that a file of samples or of a model says it is for."""
+    kinds: dict[str, Any] = {"name": str, "dtype": str, "named": bool, "number": int, "of": int, "scale": (int, float)}
+    kinds["offset"] = kinds["scale"]
+    told = isinstance(values, list) and all(
+        isinstance(one, dict) and set(one) == set(kinds) and all(isinstance(one[key], kinds[key]) for key in kinds)
+        for one in values
+    )
+    if not told or not values:
+        raise InputError(f"{source} does not say which bands of an image it is for. It may be damaged: make it again.")
+    return tuple(Band(**one) for one in values)
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a band stands: the number of its file in the stack, and its own in the file."""
@@ -127,19 +140,26 @@ class _Source:
     def read(self, dataset: Any, window: Any) -> tuple[Array, Array | bool]:
         """The values of a window, and where neither an alpha band nor a mask hides them; True without either."""
         seen: Array | bool = True
-        try:
+        with _reading(self.path, window):
             values = dataset.read(self.indexes, window=window)
             if self.alpha:
                 seen = (dataset.read(self.alpha, window=window) != 0).all(axis=0)
             if self.masked:
                 seen = seen & (dataset.read_masks(self.indexes[0], window=window) > 0)
-        except extra("rasterio.errors").RasterioError as error:
-            where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
-            raise InputError(
-                f"{self.path!r} cannot be read{where}: {error.__cause__ or error}. The file seems to be damaged or cut "
-                "short: copy it again."
-            ) from error
         return values, seen
+
+
+@contextmanager
+def _reading(path: str, window: Any) -> Iterator[None]:
+    """What goes wrong while a window is read is told by the name of the file."""
+    try:
+        yield
+    except extra("rasterio.errors").RasterioError as error:
+        where = "" if window is None else f" in rows {window.row_off} to {window.row_off + window.height - 1}"
+        raise InputError(
+            f"{path!r} cannot be read{where}: {error.__cause__ or error}. The file seems to be damaged or cut short: "
+            "copy it again."
+        ) from error
 
 
 class _Files:
@@ -205,6 +225,8 @@ class Image:
         Whether pixels have coordinates other than their column and row.
     control_points : list
         Of an image that is placed by ground control points, and not by a grid.
+    placed_without_grid : str
+        By what else than a grid of coordinates the image is placed, or nothing.
     nodata : tuple
         The value of each band that means "no value", or None.
     masked : bool
@@ -270,20 +292,27 @@ class Image:
         self.control_points: list[Any] = [] if placed else points
         self.control_points_crs = points_crs
         self.georeferenced = placed
+        self.placed_without_grid = ""
+        if self.control_points:
+            self.placed_without_grid = f"{len(points)} ground control points"
+        elif not placed and first.rpcs is not None:
+            self.placed_without_grid = "a model of the camera (RPC)"
         self._place_findings: list[Finding] = []
         if placed and self.transform.is_degenerate:
             raise InputError(
                 f"The pixels of {self.label} have no size: its affine transform is {tuple(self.transform)[:6]}. Write "
                 "the right one into the file."
             )
-        if self.control_points:
-            words = f"{self.label} {self.by_control_points} Its pixels are known by column and row only."
+        if self.placed_without_grid:
+            words = f"{self.label} {self.without_grid} Its pixels are known by column and row only."
             self._place_findings.append(Finding("note", "control-points", None, f"{words} {self.warp_advice}"))
         if given is None:
             return
         if not placed:
-            why = self.by_control_points if points else "has no georeference: its pixels have no coordinates."
-            what = self.warp_advice if points else "Georeference it first, or leave the coordinate system out."
+            why, what = self.without_grid, self.warp_advice
+            if not self.placed_without_grid:
+                why = "has no georeference: its pixels have no coordinates."
+                what = "Georeference it first, or leave the coordinate system out."
             raise InputError(
                 f"{self.label} {why} A coordinate system alone (", Setting("crs"), f") is no place. {what}"
             )
@@ -293,13 +322,13 @@ class Image:
         self.crs = given
 
     @property
-    def by_control_points(self) -> str:
-        """How such an image is placed, in words."""
-        return f"is placed by {len(self.control_points)} ground control points, not by a grid of coordinates."
+    def without_grid(self) -> str:
+        """How an image is placed that has no grid of coordinates, in words."""
+        return f"is placed by {self.placed_without_grid}, not by a grid of coordinates."
 
     @property
     def warp_advice(self) -> str:
-        """What to do about an image that is placed by ground control points."""
+        """What to do about such an image."""
         return f"Bring it to a grid first, for example: gdalwarp {Path(self.paths[0]).name} warped.tif"
 
     def _choose(self, numbers: Sequence[int] | None) -> None:
@@ -731,15 +760,15 @@ def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["t
     Transparency has one value, or next to only 0 and opaque. Between them lie the soft edges of a mosaic or a brush;
     where those are wide, nothing is to be seen where it is 0.
     """
-    windows = [window for _, window in dataset.block_windows(index)]
-    block = max(1, windows[0].width * windows[0].height)
-    chosen = np.linspace(0, len(windows) - 1, max(1, min(len(windows), _LOOKED_AT_PIXELS // block))).astype(int)
     others = [other for other in dataset.indexes if kinds[other - 1] != "alpha"][:3]
-    read = [dataset.read([index, *others], window=windows[i]) for i in chosen]
+    windows, read = _windows_all_over(dataset), []
+    for window in windows:
+        with _reading(dataset.name, window):
+            read.append(dataset.read([index, *others], window=window))
     shades, *beside = np.concatenate([values.reshape(len(values), -1) for values in read], axis=1)
     seen = shades[np.isfinite(shades) & (shades != 0)]
     if not seen.size:
-        return "blank" if len(chosen) == len(windows) else "transparency"
+        return "blank" if len(shades) == dataset.width * dataset.height else "transparency"
     if (shades == seen[0]).all():
         return "transparency"
     largest = float(seen.max())
@@ -749,6 +778,19 @@ def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["t
     opaque, hidden = np.mean(seen == largest), shades == 0
     blank = hidden.any() and all(np.ptp(band[hidden]) == 0 for band in beside)
     return "transparency" if opaque >= (_SOFT_OPAQUE if blank else _OPAQUE) else "values"
+
+
+def _windows_all_over(dataset: Any) -> list[Any]:
+    """Windows from all over an image that hold about so many pixels as are looked at, or all."""
+    window, part = extra("rasterio.windows").Window, _LOOKED_AT_PIXELS // 16
+    pieces = []
+    for _, block in dataset.block_windows(1):
+        rows = max(1, part // block.width)  # large blocks are looked at in parts
+        for top in range(0, block.height, rows):
+            height = min(rows, block.height - top)
+            pieces.append(window(block.col_off, block.row_off + top, block.width, height))
+    most = max(1, _LOOKED_AT_PIXELS // max(piece.width * piece.height for piece in pieces))
+    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, min(most, len(pieces))).astype(int)]
 
 
 def _sources(

@@ -32,7 +32,7 @@ from ..results import (
     told_findings,
 )
 from .areas import AreaPixels, area_finding, as_areas, named_classes
-from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette
+from .image import Array, Band, Image, Paths, apply_affine, check_file, extra, opened, refuse_palette, stored_bands
 
 #: Pixels are read in windows of at least so many rows and columns: only those that hold marked pixels.
 _BLOCK = 256
@@ -435,7 +435,7 @@ def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples
     if told.get("format") != _FORMAT or told.get("version") != _VERSION:
         raise InputError(f"Expected {_FORMAT} of version {_VERSION}, got {told.get('format')} {told.get('version')}.")
     origin: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in told["origin"].items()}
-    bands = tuple(Band(**band) for band in told["bands"])
+    bands = stored_bands(told["bands"], "The file")
     findings = tuple(Finding(**finding) for finding in told["findings"])
     y, areas, rows, columns = (arrays[key] for key in _PLACES)
     samples = Samples(X, y, areas, rows, columns, bands, SampleOrigin(**origin), findings)
