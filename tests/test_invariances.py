@@ -17,8 +17,20 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from discriminant import LinearDiscriminantAnalysis, NaiveBayes, fit_all
+from discriminant import (
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    MinimumDistance,
+    NaiveBayes,
+    Perceptron,
+    QuadraticDiscriminantAnalysis,
+    SupportVectorClassifier,
+    fit_all,
+)
 from discriminant.data import Block, labelled_rows
 from discriminant.engine import reduce
 from discriminant.errors import InputError
@@ -176,6 +188,33 @@ def test_an_extreme_common_unit_is_read_or_refused_but_never_misread(name, scale
     except InputError:
         return
     assert_array_equal(model.predict(X * scale), make_model(name).fit(X, y).predict(X))
+
+
+#: Beside the models above: what the README says of units.
+IN_ANY_UNITS = {"logistic": LogisticRegression(), "firth": LogisticRegression(firth=True), "gaussian-nb": GaussianNB()}
+IN_UNITS = {
+    "ridge": LogisticRegression(alpha=0.1),
+    "lasso": LogisticRegression(alpha=0.1, l1_ratio=1),
+    "least-squares": LeastSquaresClassifier(alpha=10),
+    "lda": LinearDiscriminantAnalysis(shrinkage=0.5),
+    "qda": QuadraticDiscriminantAnalysis(shrinkage=0.5),
+    "svm": SupportVectorClassifier(),
+    "perceptron": Perceptron(max_iter=20),
+    "minimum-distance": MinimumDistance(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:No pass was without mistakes")
+@pytest.mark.parametrize("name", [*IN_ANY_UNITS, *IN_UNITS])
+def test_units_matter_where_there_is_a_penalty_a_margin_or_a_distance_and_nowhere_else(name):
+    X, y = normal_classes(p=3, K=2)
+    scale = np.array([1e-3, 1.0, 1e3])
+    model = IN_ANY_UNITS.get(name) or IN_UNITS[name]
+    one, other = (output(clone(model).fit(rows, y), rows) for rows in (X, X * scale))
+    if name in IN_UNITS:
+        assert np.abs(one - other).max() > 1e-3
+    else:
+        assert_allclose(other, one, rtol=1e-6, atol=1e-8)
 
 
 def assert_same_model_in_units(name, X, y, scale):

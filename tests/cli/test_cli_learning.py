@@ -219,6 +219,17 @@ def test_compare_says_what_the_package_says(run, iris):
         assert line.split()[1:4] == [number(summary[key]) for key in ("mean", "low", "high")]
 
 
+def test_compare_says_what_it_sets_otherwise_than_fit(run, iris, tmp_path):
+    found = run(
+        "compare", iris, "-t", "species", "--models", "logistic,lda", "--folds", 2, "--report", tmp_path / "r.html"
+    )
+    assert "logistic was fitted with --set alpha=0.0067, as discriminant fit does only when told." in found.out
+    assert "Parameters other than the defaults: logistic alpha=0.0067." in (tmp_path / "r.html").read_text("utf-8")
+    assert run("compare", iris, "-t", "species", "--models", "lda", "--folds", 2, "--json").json["settings"] == {}
+    alone = run("compare", iris, "-t", "species", "--models", "logistic", "--folds", 2).out
+    assert "--model logistic --set alpha=0.0067 -o model.dsc" in alone
+
+
 def test_compare_takes_models_that_suit_a_table_of_mixed_types(run, titanic):
     found = run("compare", titanic, "-t", "survived", "--json").json
     assert {"lda", "logistic", "naive-bayes", "svm", "least-squares", "baseline"} <= set(found["ranking"])

@@ -231,6 +231,14 @@ def test_models_are_those_that_suit_the_table_if_none_are_given():
     assert "qda" not in default_models(X, 5, "accuracy")
 
 
+def test_parameters_other_than_the_defaults_are_told():
+    X, y = normal_classes(90)
+    found = compare(None, X, y, cv=2)
+    assert found.settings == {"logistic": {"alpha": 0.011}}
+    assert "Parameters other than the defaults: logistic alpha=0.011." in str(found)
+    assert compare({"LDA": LinearDiscriminantAnalysis()}, X, y, cv=2).settings_sentence == ""
+
+
 def test_models_with_probabilities_decide_by_costs():
     X, y = masked_problem()
     X, y = X[y < 2], y[y < 2]

@@ -94,17 +94,23 @@ def compare(
         "left_out": {name: told(reason) for name, reason in found.left_out.items()},
         "findings": labelled.findings,
         "report": report,
-        "fit_command": _fit_command(found.recommended, made, labelled),
+        "fit_command": _fit_command(found, labelled),
     }
     show(values, comparison_page, json)
 
 
-def _fit_command(name: str | None, models: dict[str, Any], labelled: Labelled) -> str | None:
+def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
     """The command that fits the recommended model to all rows; None where none is recommended."""
+    name = found.recommended
     if name is None:
         return None
-    settings = ["--set", f"alpha={models[name].alpha:g}"] if name == "logistic" else []
-    return shlex.join(["discriminant", "fit", *labelled.words(), "--model", name, *settings, "-o", "model.dsc"])
+    words = [*labelled.words(), "--model", name, *_set(found.settings.get(name, {})), "-o", "model.dsc"]
+    return shlex.join(["discriminant", "fit", *words])
+
+
+def _set(settings: dict[str, Any]) -> list[str]:
+    """Parameters as ``fit`` takes them."""
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
 
 
 def _models(asked: str | None, labelled: Labelled, metric: str | None) -> dict[str, Any]:
@@ -156,11 +162,16 @@ def comparison_page(found: dict[str, Any]) -> Page:
     shown = [(metric, part) for metric in metrics for part in ("mean", "low", "high")]
     rows = [[name, *(number(models[name][metric][part]) for metric, part in shown)] for name in found["ranking"]]
     left_out = [f"{name} was left out: {reason}" for name, reason in found["left_out"].items()]
+    set_otherwise = [
+        f"{name} was fitted with {shlex.join(_set(own))}, as discriminant fit does only when told."
+        for name, own in found["settings"].items()
+    ]
+    told = [*filter(None, [found["rarely_found"]]), *set_otherwise, *left_out]
     repeats = f", {found['repeats']} times" if found["repeats"] > 1 else ""
     return [
         grid(f"{found['rows']:,} rows held out in {found['folds']} parts{repeats}", head, rows),
         found["sentence"],
-        *(["\n".join(left_out)] if left_out else []),
+        *(["\n".join(told)] if told else []),
         *([f"Report: {found['report']}"] if found["report"] else []),
         *([f"To keep the best model: {found['fit_command']}"] if found["fit_command"] else []),
     ]

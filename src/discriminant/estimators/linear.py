@@ -239,7 +239,7 @@ class LeastSquaresClassifier(MomentClassifier):
     Parameters
     ----------
     alpha : float, default=0.0
-        Ridge penalty, 0 for ordinary least squares.
+        Ridge penalty, 0 for ordinary least squares. With a penalty predictions depend on the units of the columns.
     coding : {"one-hot", "fisher"}, default="one-hot"
         Responses: 1 for the own class and 0 else; or, for two classes, ``N/N_2`` for the second and ``-N/N_1`` for
         the first, which makes the coefficients proportional to Fisher's direction and the intercept ``-w'mean``.

@@ -227,7 +227,8 @@ class LogisticRegression(LogisticClassifier):
     Parameters
     ----------
     alpha : float, default=0.0
-        Strength of the penalty.
+        Strength of the penalty, which is on the coefficients of the columns in their own units: with a penalty
+        predictions depend on the units, without one they do not.
     l1_ratio : float, default=0.0
         Share of the L1 penalty: 0 ridge, 1 lasso.
     fit_intercept : bool, default=True

@@ -68,7 +68,7 @@ class SupportVectorClassifier(BinaryLearner):
         With "hard", classes that no hyperplane separates raise a `NotSeparableError` with a proof: its ``witness``,
         which ``witness.check(X, y)`` checks, or ``witness.check(X, y == label)`` for one class against the rest.
     C : float, default=1.0
-        What slack costs (soft margin).
+        What slack costs (soft margin). Margins, and with them predictions, depend on the units of the columns.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         Of the soft margin.
     fit_intercept : bool, default=True

@@ -159,7 +159,7 @@ def models_section(data: ReportData) -> dict[str, Any]:
         "level": f"{100 * comparison.level:g} %",
         "n_splits": validation.n_splits,
         "sentence": comparison.sentence,
-        "notes": validation.notes,
+        "notes": [*validation.notes, *filter(None, [comparison.settings_sentence])],
         "drawing": drawing("plot-comparison", _comparison_figure, comparison),
     }
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from itertools import combinations
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -210,6 +212,8 @@ class Comparison(Result):
         The models that could not be fitted to some training part, with the reason.
     reason : str
         Why this metric was chosen, where that needs saying.
+    settings : dict of dict
+        Parameters of models that differ from the defaults of their class, where they are numbers or words.
     """
 
     cross_validation: CrossValidation
@@ -219,6 +223,7 @@ class Comparison(Result):
     ranking: tuple[str, ...]
     left_out: dict[str, Message] = field(default_factory=dict)
     reason: str = ""
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -278,6 +283,25 @@ class Comparison(Result):
             parts.append(self.reason)
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
 
+    @property
+    def rarely_found(self) -> str:
+        """The class that the accuracy of the best model hides, in words; empty where there is none."""
+        confusion = self.cross_validation.confusion(self.best_model)
+        label = confusion.hidden_class
+        if label is None:
+            return ""
+        recall = confusion.recall[confusion.classes.tolist().index(label)]
+        return (
+            f"Of the rows of {shown(label)}, {self.best_model} finds only {percent(float(recall))}; its balanced "
+            f"accuracy is {percent(confusion.overall('balanced_accuracy'))}."
+        )
+
+    @property
+    def settings_sentence(self) -> str:
+        """Which models have other parameters than the defaults of their class; empty where none has."""
+        told = [f"{name} {', '.join(f'{k}={v!r}' for k, v in own.items())}" for name, own in self.settings.items()]
+        return f"Parameters other than the defaults: {'; '.join(told)}." if told else ""
+
     def _top_statement(self, top: list[str]) -> str:
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
         if len(top) == 2:
@@ -323,6 +347,8 @@ class Comparison(Result):
                 "sentence": self.sentence,
                 "differences": self._rows(),
                 "ranking": self.ranking,
+                "rarely_found": self.rarely_found,
+                "settings": self.settings,
                 "left_out": {name: str(reason) for name, reason in self.left_out.items()},
                 "cross_validation": self.cross_validation.to_dict(),
             }
@@ -344,7 +370,8 @@ class Comparison(Result):
             p_values = [pair.p_adjusted, *([pair.holdout.p_value] if pair.holdout else [])]
             interval = f"{pair.low:+.4f} to {pair.high:+.4f}"
             rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(p_value, p_values)])
-        return "\n".join([self.sentence, "", *aligned(rows, left=2), "", str(self.cross_validation)])
+        below = [line for line in (self.rarely_found, self.settings_sentence) if line]
+        return "\n".join([self.sentence, *below, "", *aligned(rows, left=2), "", str(self.cross_validation)])
 
 
 def _called(name: str) -> str:
@@ -381,7 +408,8 @@ def compare(
     Parameters
     ----------
     models : classifier, list, dict of str to classifier, or None
-        The competitors. None: those of `default_models`, which suit the size of the table.
+        The competitors. None: those that suit the size of the table, with their defaults except for a weak ridge
+        penalty of logistic regression, ``alpha = 1 / rows``.
     X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
         Rows to learn from and to be judged by.
     y : array-like of shape (n_rows,)
@@ -475,7 +503,15 @@ def compare(
         predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = {name: Message(*error.parts) for name, error in errors.items()}
-    return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
+    settings = {name: own for name in found.models if name != BASELINE and (own := _settings(named[name]))}
+    return Comparison(found, metric, differences, level, tuple(order), left_out, reason, settings)
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """The parameters of a model that differ from the defaults of its class, where they are numbers or words."""
+    defaults = signature(type(model).__init__).parameters
+    given = {name: value for name, value in model.get_params(deep=False).items() if isinstance(value, (Number, str))}
+    return {name: value for name, value in given.items() if name in defaults and value != defaults[name].default}
 
 
 def default_metric(costs: Any, shares: dict[Any, float]) -> tuple[str, str]:
@@ -499,7 +535,9 @@ def default_metric(costs: Any, shares: dict[Any, float]) -> tuple[str, str]:
 def default_models(X: Any, smallest_class: int, metric: str | None, schema: Schema | None = None) -> dict[str, Any]:
     """The models that suit a table of this size, by their short names.
 
-    Models without probabilities are left out where the metric needs them; the schema is for naive Bayes.
+    Models without probabilities are left out where the metric needs them; the schema is for naive Bayes. Logistic
+    regression has a ridge penalty, ``alpha = 1 / rows``, which keeps it finite where a training part separates the
+    classes; `LogisticRegression` by itself has none.
     """
     n, p = X.shape
     dense = not sp.issparse(X)
