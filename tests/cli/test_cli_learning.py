@@ -281,7 +281,7 @@ def test_compare_takes_fewer_folds_where_a_class_is_small(run, tmp_path):
 
 def test_a_class_of_one_row_can_be_left_out_everywhere(run, tmp_path):
     X = np.random.default_rng(0).normal(size=(61, 2)).round(3)
-    rows = [[*x, "rare" if i == 60 else "ab"[i % 2]] for i, x in enumerate(X.tolist())]
+    rows = [[u + 2 * (i % 2), v, "rare" if i == 60 else "ab"[i % 2]] for i, (u, v) in enumerate(X.tolist())]
     table, model = write_rows(tmp_path / "t.csv", [["u", "v", "y"], *rows]), tmp_path / "m.dsc"
     option = ("--drop-classes-below", "2")
     assert "Leave such classes out with --drop-classes-below 2" in run("describe", table, "-t", "y").out

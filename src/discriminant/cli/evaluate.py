@@ -81,7 +81,7 @@ def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
 
     if costs is None or not hasattr(stored.model, "predict_proba"):
         return evaluate(stored.model, X, y, costs=costs)
-    return evaluation_of(y, posterior=stored.posterior(X), costs=costs)
+    return evaluation_of(y, posterior=stored.model.predict_proba(X), classes=stored.classes, costs=costs)
 
 
 def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
