@@ -296,6 +296,18 @@ def test_sqlite_columns_may_hold_anything(tmp_path):
     assert columns_of(path, table="SELECT y, i AS number FROM t WHERE i = 1") == {"y": ["u"], "number": [1]}
 
 
+def test_reading_sqlite_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "odd ?#%name.db"
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode=wal")
+    database.execute("CREATE TABLE t AS SELECT 1 AS a, 'u' AS y")
+    database.commit()
+    assert columns_of(path) == {"a": [1], "y": ["u"]}
+    database.close()
+    assert columns_of(path) == {"a": [1], "y": ["u"]}
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_databases_of_several_tables(tmp_path, kind):
     path = tmp_path / "t.db"
@@ -481,3 +493,23 @@ def test_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.copyfileobj", full)
     with pytest.raises(InputError, match=r"no room for a temporary copy of <stream> in .*TMPDIR"):
         open_table(io.BytesIO(b"a,b\n1,2\n"))
+
+
+def test_an_opendocument_sheet(tmp_path):
+    def cell(value):
+        if isinstance(value, str):
+            return f'<table:table-cell office:value-type="string"><text:p>{value}</text:p></table:table-cell>'
+        return f'<table:table-cell office:value-type="float" office:value="{value}"/>'
+
+    rows = [["a", "y"], [1.5, "u"], [2, "v"]]
+    lines = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    spaces = "".join(f' xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in ("office", "table", "text"))
+    body = f'<office:body><office:spreadsheet><table:table table:name="S">{lines}</table:table></office:spreadsheet>'
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("mimetype", kind)
+        archive.writestr(
+            "content.xml", f"<office:document-content{spaces}>{body}</office:body></office:document-content>"
+        )
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+    assert columns_of(tmp_path / "t.ods") == {"a": [1.5, 2.0], "y": ["u", "v"]}

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, Setting, optional_module
@@ -17,6 +18,8 @@ from .sources import ColumnOptions, TableReader
 
 _QUERY = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _ROWS = 65536
+#: Where the header of an SQLite file says whether changes go to a log beside it.
+_LOG_PLACE = 18
 
 
 def sqlite_records(file: InputFile, table: str | None) -> Records:
@@ -33,7 +36,13 @@ def sqlite_records(file: InputFile, table: str | None) -> Records:
 
 @contextmanager
 def _sqlite(file: InputFile) -> Iterator[Any]:
-    with closing(sqlite3.connect(f"{file.path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+    path = file.path.resolve()
+    with open(path, "rb") as content:
+        logged = content.read(_LOG_PLACE + 1)[_LOG_PLACE:] == b"\2"
+    # A database with a log of its own is closed if there is no log: reading it as others are would leave one behind.
+    closed = logged and not Path(f"{path}-wal").exists()
+    mode = "immutable=1" if closed else "mode=ro"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True)) as database:
         database.text_factory = _text
         yield database
 
