@@ -4,11 +4,11 @@ Everything public is named in ``__init__.pyi``; modules below are private to the
 before it is used.
 """
 
-import lazy_loader
+from .dependencies import attach_stub
 
 __version__ = "0.1.0"
 
-__getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _, __all__ = attach_stub(__name__, __file__)
 __all__ += ["__version__"]
 
 

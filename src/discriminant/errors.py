@@ -12,7 +12,8 @@
     ├── ParameterError            (ValueError)   a parameter of an estimator
     ├── DegenerateDataError       (ValueError)   readable data from which this model cannot be estimated
     │   └── NotSeparableError                    no hyperplane separates the classes; its ``witness`` proves it
-    └── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
+    ├── NotReadyError             (RuntimeError) a model fed by partial_fit that needs more rows first
+    └── DependencyError           (ImportError)  a package this one needs is missing, too old or broken
 
     DiscriminantWarning           (UserWarning)
     ├── CollinearityWarning                      columns that are linear functions of others
@@ -28,7 +29,6 @@ is told as ``missing='indicator'`` in Python and as ``--missing indicator`` on t
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -136,6 +136,10 @@ class NotReadyError(DiscriminantError, RuntimeError):
     """A model fed by ``partial_fit`` has not seen enough rows to predict."""
 
 
+class DependencyError(DiscriminantError, ImportError):
+    """A package that this one needs is missing, too old or broken."""
+
+
 class DiscriminantWarning(Message, UserWarning):
     """Base of the warnings this package gives; ``origin`` is the line of the package it comes from."""
 
@@ -165,15 +169,3 @@ def warn(message: str | Message, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(warning, stacklevel=depth)
-
-
-def optional_module(name: str, extra: str, purpose: str) -> Any:
-    """The module of that name, which only some purposes need; or an error that says how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise DiscriminantError(
-            f"{purpose} need the package {package!r}, which cannot be loaded ({error}). "
-            f"Install it with: pip install 'discriminant[{extra}]'"
-        ) from error

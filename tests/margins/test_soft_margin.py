@@ -304,7 +304,7 @@ def test_the_solution_of_a_working_set_is_a_minimum_in_every_direction(seed, squ
         constant=1.0,
         squared=squared,
     )
-    theta, used = programme.minimise(np.zeros(4), 1.0)
+    theta, used = programme.minimise(np.zeros(4), 1.0, [0])
     least = programme_value(programme, theta)
     for length in (1e-6, 1e-3, 1.0):
         for direction in rng.normal(size=(200, 4)):
@@ -317,7 +317,7 @@ def test_a_bad_start_does_not_matter():
     rng = np.random.default_rng(0)
     rows = np.column_stack((rng.normal(size=(50, 3)), np.where(rng.random(50) < 0.5, 1, -1)))
     programme = interior_point.HingeProgramme(rows, np.full(50, 0.02), np.zeros(4), np.array([1e-6] * 3 + [0.0]))
-    expected = programme_value(programme, programme.minimise(np.zeros(4), 1.0)[0])
+    expected = programme_value(programme, programme.minimise(np.zeros(4), 1.0, [0])[0])
     for far in (1e3, -1e6):
-        reached = programme_value(programme, programme.minimise(np.full(4, far), 1e-6)[0])
+        reached = programme_value(programme, programme.minimise(np.full(4, far), 1e-6, [0])[0])
         assert_allclose(reached, expected, rtol=1e-10)

@@ -17,6 +17,7 @@ from typing import Any
 
 import typer
 
+from ..dependencies import explained
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
 from ..results import jsonable, visible
@@ -145,6 +146,8 @@ def _kept_warnings(run: Run) -> Iterator[None]:
 
 def _exit_code(error: Exception, run: Run) -> int:
     """Say what went wrong; gives the exit code."""
+    if not isinstance(error, (DiscriminantError, OSError, MemoryError)):
+        error = explained(error) or error
     if isinstance(error, DiscriminantError):
         say("Error: " + " ".join([run.told(error), *getattr(error, "__notes__", ())]))
         return REFUSED

@@ -285,7 +285,7 @@ def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:
     """Known parts of the scores as float64: one for each row, or one for each row and class."""
     if offset is None:
         return None
-    values = np.asarray(offset, dtype=np.float64)
+    values = np.array(offset, dtype=np.float64)
     shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
     if values.shape != shape:
         raise InputError(f"offset must have shape {shape}, got {values.shape}.")
@@ -304,7 +304,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
         raise WeightError(f"sample_weight cannot be read: {error}. Give one number per row.") from error
     if weight.dtype.kind not in "fiub":
         raise WeightError(f"sample_weight must be numbers, got dtype {weight.dtype}.")
-    weight = np.full(n_rows, weight, dtype=np.float64) if weight.ndim == 0 else weight.astype(np.float64, copy=False)
+    weight = np.full(n_rows, weight, dtype=np.float64) if weight.ndim == 0 else weight.astype(np.float64)
     if weight.ndim != 1:
         raise WeightError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
     if weight.shape[0] != n_rows:

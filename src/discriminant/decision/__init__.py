@@ -1,5 +1,5 @@
 """From probabilities to actions: posteriors, costs, abstaining, and prior shift."""
 
-import lazy_loader
+from ..dependencies import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -105,7 +105,7 @@ def _names(what: str, given: Any) -> list[Any]:
 
 def _from_array(costs: Any, actions: list[Any] | None, classes: list[Any] | None) -> CostTable:
     try:
-        values = np.asarray(costs, dtype=np.float64)
+        values = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"costs must be numbers: {error}. {_ORIENTATION}.") from error
     if values.ndim not in (2, 3) or 0 in values.shape:

@@ -49,7 +49,7 @@ def one_for_each_class(name: str, given: Any, classes: Array, default: float | N
             raise ParameterError(f"{name} misses class {missing[0]!r}. Classes: {known}.")
         given = [given.get(label, default) for label in known]
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} must be numbers, one for each class, got {given!r}.") from error
     if values.shape != (len(classes),):
@@ -278,7 +278,7 @@ def kept_priors(model: Any) -> Array | None:
     inner = innermost(model)
     for name in ("priors_", "class_prior_"):
         if getattr(inner, name, None) is not None:
-            return np.asarray(getattr(inner, name), dtype=np.float64)
+            return np.array(getattr(inner, name), dtype=np.float64)
     return np.exp(inner.class_log_prior_) if hasattr(inner, "class_log_prior_") else None
 
 

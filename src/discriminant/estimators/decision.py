@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -128,7 +129,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
             check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
             routed = self._routed("fit", sample_weight, params)
             classes, codes = encode_labels(y, TableRows(X).n_rows)
-            decision = self._decision_for(classes)
+            decision = deepcopy(self._decision_for(classes))  # the caller may go on to change its tables
             self.estimator_ = self._routed_to().fit(X, classes[codes], **routed)
             refuse_margins(self.estimator_)
             self.classes_, self.decision_, self.actions_ = classes, decision, decision.actions_for(classes)

@@ -33,6 +33,9 @@ from ..results import Result, aligned, columns_of, number, p_value, percent, pla
 from .base import PosteriorClassifier
 
 Array = np.ndarray[Any, Any]
+
+#: The objective of rows that have not changed is the same within this share.
+_SAME = 1e-6
 CovarianceKind = Literal["model", "robust", "clustered"]
 
 
@@ -334,7 +337,13 @@ class LogisticInference(PosteriorClassifier):
         check_is_fitted(self, "rule_")
         if not hasattr(self, "_training"):
             raise NotReadyError("This needs the training rows, which a stored model does not carry. Fit it again.")
-        return self._training
+        objective = self._training
+        if not (self.firth or self.early_stopping or objective.penalty.l1):
+            reached = self.solution_
+            differs = abs(objective.value_and_gradient(reached.theta)[0] - reached.objective)
+            if not differs <= max(_SAME, 10 * reached.excess) * max(abs(reached.objective), _SAME):
+                raise NotReadyError("The training rows were changed after the fit: fit again, or fit a copy of them.")
+        return objective
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:

@@ -3,6 +3,6 @@
 A figure's module, and plotly, are imported when the figure is first used.
 """
 
-import lazy_loader
+from ..dependencies import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -316,7 +316,7 @@ def _maximum(
     point = problem.at(theta)
     if not basis.shape[1] or not np.isfinite(point.value):
         return point, 0, bool(np.isfinite(point.value))
-    memory = LBFGSMemory(_MEMORY)
+    memory, taken = LBFGSMemory(_MEMORY), 0
     for iteration in range(max_iter):
         score = basis.T @ point.score
         solve = _solver(basis.T @ point.information @ basis)
@@ -330,8 +330,8 @@ def _maximum(
         if new is None:
             break
         memory.learn(basis.T @ (new.theta - point.theta), score - basis.T @ new.score)
-        point = new
-    return point, iteration, decrement <= _SHORT_ENOUGH
+        point, taken = new, iteration + 1
+    return point, taken, decrement <= _SHORT_ENOUGH
 
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:

@@ -36,8 +36,8 @@ def _evaluate(loss, width, problem, theta, gradient, hessian, scaled):  # type: 
 
 @kernel
 def follow(loss, problem, theta, width, last, shrink):  # type: ignore[no-untyped-def]
-    """Move ``theta`` to the minimum at each width from ``width`` down to ``last``; the last width reached."""
-    q = theta.size
+    """Move ``theta`` to the minimum at each width from ``width`` down to ``last``; the last width, and the steps."""
+    q, steps = theta.size, 0
     gradient, direction = np.empty(q), np.empty(q)
     hessian, scaled = np.empty((q, q)), np.empty(problem[0].shape)
     while True:
@@ -59,19 +59,20 @@ def follow(loss, problem, theta, width, last, shrink):  # type: ignore[no-untype
                 break
             theta[:] = new
             value = reached
+            steps += 1
         if width <= last:
-            return width
+            return width, steps
         width /= shrink
 
 
 @summing_kernel
 def _interior_point(problem, constant, theta, state, width, good):  # type: ignore[no-untyped-def]
-    """Move ``theta`` to the minimum of the hinge; whether the gap, relative to the value, came to be ``good``."""
+    """Move ``theta`` to the minimum of the hinge; the steps, 0 if the gap relative to the value is not ``good``."""
     rows, share, linear, ridge, _ = problem
     m, q = rows.shape
     hessian, unchanged = np.empty((q, q)), np.zeros(state.shape)
     begin(problem, theta, width, state)
-    for _ in range(_MOST_STEPS):
+    for taken in range(_MOST_STEPS):
         weight = weights(problem, state)
         hessian[:] = np.diag(ridge)
         for i in range(m):
@@ -80,22 +81,24 @@ def _interior_point(problem, constant, theta, state, width, good):  # type: igno
                 for k in range(j + 1):
                     hessian[j, k] += scaled * rows[i, k]
         if cholesky(hessian, 0.0) or step(problem, state, theta, weight, hessian) == 0.0:
-            return False
+            return 0
         size = constant + np.sum((linear + 0.5 * ridge * theta) * theta) + np.sum(share * state[2])
         if gap_after(problem, state, unchanged, 0.0) <= good * size:
-            return True
-    return False
+            return taken + 1
+    return 0
 
 
 @kernel
 def solve(rows, share, ridge, theta, used, first, last, shrink, near_widths, good):  # type: ignore[no-untyped-def]
-    """Move ``theta`` to the minimum and write every row's multiplier divided by its bound; whether it was found."""
+    """Move ``theta`` to the minimum and write every row's multiplier divided by its bound; the steps, 0 if lost."""
     m, q = rows.shape
+    steps = 0
     linear = np.zeros(q)
     if m >= _SAMPLED * q:
         sample = (rows[::4].copy(), share[::4] * 4.0, linear, ridge, False)
-        first = follow(SMOOTHED_HINGE, sample, theta, first, first / shrink, shrink)
-    width = follow(SMOOTHED_HINGE, (rows, share, linear, ridge, False), theta, first, last, shrink)
+        first, steps = follow(SMOOTHED_HINGE, sample, theta, first, first / shrink, shrink)
+    width, more = follow(SMOOTHED_HINGE, (rows, share, linear, ridge, False), theta, first, last, shrink)
+    steps += more
     short = 1.0 - rows @ theta
     near = np.abs(short) < near_widths * width
     pulling = (short > 0.0) & ~near
@@ -110,14 +113,16 @@ def solve(rows, share, ridge, theta, used, first, last, shrink, near_widths, goo
                     linear[j] -= share[i] * rows[i, j]
         state = np.empty((4, chosen.size))
         own = (rows[chosen], share[chosen], linear, ridge, False)
-        if not _interior_point(own, constant, theta, state, width / shrink, good):
-            return False
+        more = _interior_point(own, constant, theta, state, width / shrink, good)
+        if more == 0:
+            return 0
+        steps += more
         short = 1.0 - rows @ theta
         violating = ~near & ((short > 0.0) != pulling)
         if not violating.any():
             used[:] = np.where(pulling, 1.0, 0.0)
             used[chosen] = state[0]
-            return True
+            return steps
         near |= violating
         pulling &= ~violating
-    return False
+    return 0

@@ -22,7 +22,6 @@ unlike size, it takes very long for the others. If they are few enough, they mak
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,13 +56,14 @@ def maximise(problem: MarginProblem, tol: float, max_iter: int, seed: int = 0) -
     ascent = _Ascent(problem, seed)
     for sweep in range(1, max_iter + 1):
         gap, dual = ascent.sweep()
+        problem.steps[0] += 1
         if not np.isfinite(gap):
             raise OverflowError("The dual value is not a number.")
         if sweep >= _FIRST_SUBSPACE and sweep % _BETWEEN_SUBSPACES == 0:
             ascent.subspace_step()
         slow = sweep in _PATIENCE or sweep == max_iter
         if gap <= 0.9 * tol * dual or slow:
-            stop = Stop("dual", tol, sweep, "max_iter")
+            stop = Stop("dual", tol, "max_iter")
             fit = from_multipliers(problem, stop, problem.balanced(ascent.alpha).copy())
             if slow and not fit.solution.converged:
                 fit = _by_working_sets(problem, fit, stop)
@@ -81,8 +81,7 @@ def _by_working_sets(problem: MarginProblem, reached: MarginFit, stop: Stop) -> 
     if not members.any() or not affordable(problem, int(np.count_nonzero(members))):
         return reached
     start = WorkingSet(np.zeros_like(reached.solution.theta), members, bounded)
-    fit = solve_working_sets(problem, start, stop, _MOST_WORKING_SETS)
-    return better(reached, replace(fit, solution=replace(fit.solution, iterations=stop.iterations)))
+    return better(reached, solve_working_sets(problem, start, stop, _MOST_WORKING_SETS))
 
 
 def likely_support(problem: MarginProblem) -> Array:

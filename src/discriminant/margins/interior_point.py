@@ -17,7 +17,7 @@ join, and the problem is solved once more (decomposition by working sets, Osuna,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -85,17 +85,17 @@ class HingeProgramme:
         """The programme as the kernels read it."""
         return self.rows, self.share, self.linear, self.ridge, self.squared
 
-    def minimise(self, theta: Array, width: float) -> tuple[Array, Array]:
-        """The minimum: theta, and the multipliers divided by ``share``.
+    def minimise(self, theta: Array, width: float, steps: list[int]) -> tuple[Array, Array]:
+        """The minimum: theta, and the multipliers divided by ``share``; adds to the number of steps taken.
 
         Begins at ``theta``, at which rows within ``width`` of the kink matter. If that leads nowhere, begins at 0.
         """
-        found = self._from(theta, width)
+        found = self._from(theta, width, steps)
         if not found[0] <= _GOOD * (self.constant + self._value(found[1])):
-            found = min(found, self._from(np.zeros_like(theta), 1.0), key=_gap)
+            found = min(found, self._from(np.zeros_like(theta), 1.0, steps), key=_gap)
         return found[1], found[2]
 
-    def _from(self, theta: Array, width: float) -> tuple[float, Array, Array]:
+    def _from(self, theta: Array, width: float, steps: list[int]) -> tuple[float, Array, Array]:
         """The best point met on the way from ``theta``, behind its gap; multipliers next to their bounds are there."""
         theta, state = theta.copy(), np.empty((4, len(self.rows)))
         kernels.begin(self.parts, theta, width, state)
@@ -103,6 +103,7 @@ class HingeProgramme:
         for _ in range(_MOST_STEPS):
             if not self._advance(theta, state):
                 break
+            steps[0] += 1
             # How far the values of this point and of its multipliers are apart, once their equations hold.
             gap, size = float(kernels.gap_after(self.parts, state, unchanged, 0.0)), self.constant + self._value(theta)
             found = min(found, self._with_gap(theta.copy(), state[0].copy()), key=_gap)
@@ -215,7 +216,7 @@ class WorkingSet:
 def solve_working_sets(problem: MarginProblem, start: WorkingSet, stop: Stop, max_iter: int) -> MarginFit:
     """The solution from there, by working sets that grow as long as they can be afforded."""
     theta, members, bounded = start.theta, start.members.copy(), start.bounded.copy()
-    for iteration in range(1, max_iter + 1):
+    for _ in range(max_iter):
         chosen = np.flatnonzero(members)
         own = problem.objective.n_columns <= max(len(chosen), _FEW_COLUMNS)  # whether the unknowns are theta itself
         alpha = np.where(bounded, problem.cost, 0.0)
@@ -226,9 +227,9 @@ def solve_working_sets(problem: MarginProblem, start: WorkingSet, stop: Stop, ma
             rows, linear, ridge = _reduced(problem, chosen, linear)
         share, constant = problem.cost[chosen] / problem.total, float(alpha.sum()) / problem.total
         programme = HingeProgramme(rows, share, linear, ridge, constant, problem.squared)
-        point, dual = programme.minimise(*(theta[0], start.width) if own else (np.zeros(len(programme.ridge)), 1.0))
+        at, width = (theta[0], start.width) if own else (np.zeros(len(programme.ridge)), 1.0)
+        point, dual = programme.minimise(at, width, problem.steps)
         alpha[members] = problem.cost[members] * dual
-        stop = replace(stop, iterations=iteration)
         if own:
             fit = at_point(problem, stop, point[None], alpha)
         else:

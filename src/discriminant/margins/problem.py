@@ -11,7 +11,7 @@ minimum, and every w an upper one: the gap between the two says how good a solut
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,8 @@ class MarginProblem:
     squared: bool = False
     fit_intercept: bool = True
     n_jobs: int | None = None
+    #: Newton steps and sweeps over the rows so far, by whatever algorithm
+    steps: list[int] = field(default_factory=lambda: [0])
 
     @cached_property
     def sign(self) -> Array:
@@ -117,11 +119,10 @@ class MarginFit:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a solver stops: after how many iterations, and why if the relative duality gap is not within ``tol``."""
+    """Where a solver stops: within this relative duality gap, or else for this reason."""
 
     solver: str
     tol: float
-    iterations: int = 1
     reason: str = "no further descent"
 
 
@@ -144,7 +145,7 @@ def finished(problem: MarginProblem, stop: Stop, theta: Array, alpha: Array, sla
         excess=excess,
         duality_gap=gap,
         passes=objective.passes[0],
-        iterations=stop.iterations,
+        iterations=problem.steps[0],
         converged=excess <= stop.tol,
         reason="optimal" if excess <= stop.tol else stop.reason,
         solver=stop.solver,

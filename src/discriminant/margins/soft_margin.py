@@ -79,7 +79,7 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
         return _squared(problem, stop, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
         return solve_working_sets(problem, _every_row(problem), stop, max_iter)
-    theta, width = _on_all_rows(objective, *_on_samples(objective, np.zeros(objective.shape), _FIRST_WIDTH))
+    theta, width = _on_all_rows(problem, *_on_samples(problem, np.zeros(objective.shape), _FIRST_WIDTH))
     short = 1.0 - problem.sign * objective.scores(theta)[:, 0]
     # The rows near the kink, at least one more than there are unknowns; those beyond it are bounded.
     enough = min(objective.n_parameters, n_rows - 1)
@@ -97,13 +97,17 @@ def _in_cache(problem: MarginProblem, stop: Stop) -> MarginFit | None:
     rows, ridge = standard_rows(problem, np.arange(problem.data.n_rows)), problem.objective.ridge[0]
     theta, dual, share = np.zeros(len(ridge)), np.zeros(len(rows)), problem.cost / problem.total
     if problem.squared:
-        kernels.follow(SquaredHinge.code, (rows, share, np.zeros(len(ridge)), ridge, True), theta, 1.0, 1.0, _SHRINK)
+        squares = (rows, share, np.zeros(len(ridge)), ridge, True)
+        _, steps = kernels.follow(SquaredHinge.code, squares, theta, 1.0, 1.0, _SHRINK)
         dual = 2.0 * np.maximum(1.0 - rows @ theta, 0.0)
     else:
         widths = _FIRST_WIDTH / 2, _LAST_WIDTH, _SHRINK, _NEAR
-        if not kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT):
+        steps = kernels.solve(rows, share, ridge, theta, dual, *widths, _AS_GOOD_AS_EXACT)
+        if steps == 0:
             return None
         dual = np.where(dual > 1 - _NEXT_TO, 1.0, np.where(dual > _NEXT_TO * dual.max(), dual, 0.0))
+    problem.steps[0] += steps
+    problem.objective.passes[0] += steps
     alpha = problem.balanced(problem.cost * dual)
     slacks, pull = np.maximum(1.0 - rows @ theta, 0.0), -(alpha / problem.total) @ rows
     return finished(problem, stop, theta[None], alpha, slacks, pull[None])
@@ -115,40 +119,42 @@ def _squared(problem: MarginProblem, stop: Stop, max_iter: int) -> MarginFit:
     reached = minimise_newton(objective, np.zeros(objective.shape), min(stop.tol, 1e-14), max_iter)
     slacks = problem.slacks(objective.scores(reached.theta)[:, 0])
     alpha = problem.balanced(2.0 * problem.cost * slacks)
-    stopped = replace(stop, iterations=reached.iterations, reason=reached.reason)
-    fit = finished(problem, stopped, reached.theta, alpha, slacks, problem.pull(alpha))
+    problem.steps[0] += reached.iterations
+    fit = finished(problem, replace(stop, reason=reached.reason), reached.theta, alpha, slacks, problem.pull(alpha))
     if fit.solution.converged:
         return fit
     # Where slacks are small and C is large, the multipliers are lost in the slacks' rounding.
     return better(solve_working_sets(problem, _every_row(problem), stop, 1), fit)
 
 
-def _on_samples(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
+def _on_samples(problem: MarginProblem, theta: Array, width: float) -> tuple[Array, float]:
     """Begin on samples, as far as their solution is close to that of all rows."""
+    objective = problem.objective
     for step in _SAMPLES:
         n_rows = objective.data.n_rows // step
         if n_rows < 20 * objective.n_parameters:
             continue
         part = objective.every(step)
         while width**2 > objective.n_parameters / n_rows / 4:
-            theta = _smoothed_minimum(part, theta, width)
+            theta = _smoothed_minimum(part, theta, width, problem.steps)
             width /= _SHRINK
         width *= _SHRINK
     return theta, width
 
 
-def _on_all_rows(objective: Objective, theta: Array, width: float) -> tuple[Array, float]:
+def _on_all_rows(problem: MarginProblem, theta: Array, width: float) -> tuple[Array, float]:
     """Go on with all rows until few enough of them are near the kink."""
+    objective = problem.objective
     while True:
-        theta = _smoothed_minimum(objective, theta, width)
-        short = np.abs(1.0 - (2.0 * objective.data.codes - 1.0) * objective.scores(theta)[:, 0])
+        theta = _smoothed_minimum(objective, theta, width, problem.steps)
+        short = np.abs(1.0 - problem.sign * objective.scores(theta)[:, 0])
         near = np.count_nonzero(short < _NEAR * width)
         width /= _SHRINK
         if near <= max(_FEW_ROWS, _FEW * objective.data.n_rows) or width < 1e-6:
             return theta, width
 
 
-def _smoothed_minimum(objective: Objective, theta: Array, width: float) -> Array:
+def _smoothed_minimum(objective: Objective, theta: Array, width: float, steps: list[int]) -> Array:
     """The minimum at this width, by damped Newton steps, as closely as it is worth before the next."""
     smoothed = replace(objective, loss=SmoothedHinge(width), standard=objective.standardised)
     value, gradient, hessian = smoothed.value_gradient_hessian(theta)
@@ -161,4 +167,5 @@ def _smoothed_minimum(objective: Objective, theta: Array, width: float) -> Array
         if moved is None:
             return theta
         theta, (value, gradient, hessian) = moved
+        steps[0] += 1
     return theta

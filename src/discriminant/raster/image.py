@@ -17,7 +17,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..data.checks import check_integer
-from ..errors import ColumnError, DtypeError, InputError, Message, Part, Setting, optional_module
+from ..dependencies import optional_module
+from ..errors import ColumnError, DtypeError, InputError, Message, Part, Setting
 from ..results import Finding, listed, suggestion
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +58,7 @@ def extra(name: str) -> Any:
     >>> extra("rasterio.windows").Window(0, 0, 4, 3).height
     3
     """
-    return optional_module(name, "raster", "Images")
+    return optional_module(name, "Images")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,6 @@ other settings can be given instead of a name. Any object with a ``minimise(obje
 that returns a `Solution` is a solver.
 """
 
-import lazy_loader
+from ..dependencies import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

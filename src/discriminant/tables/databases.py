@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, Setting, optional_module
+from ..dependencies import optional_module
+from ..errors import InputError, Setting
 from ..results import quoted, suggestion
 from .input_file import InputFile
 from .records import Records
@@ -89,7 +90,7 @@ class DuckDBReader(TableReader):
     source: InputFile
 
     def __init__(self, source: InputFile, columns: ColumnOptions, table: str | None) -> None:
-        self._duckdb = optional_module("duckdb", "duckdb", "DuckDB databases")
+        self._duckdb = optional_module("duckdb", "DuckDB databases")
         with self._opened(source) as database:
             tables = database.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables "

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from ..errors import InputError, Setting, optional_module
+from ..dependencies import optional_module
+from ..errors import InputError, Setting
 from ..results import quoted, suggestion
 from .input_file import InputFile
 from .records import Records
@@ -47,7 +48,7 @@ def sheet_records(file: InputFile, wanted: str | None, header: bool | None) -> R
 
 @contextmanager
 def _opened(file: InputFile) -> Iterator[Any]:
-    calamine = optional_module("python_calamine", "excel", "Workbooks")
+    calamine = optional_module("python_calamine", "Workbooks")
     try:
         with closing(calamine.CalamineWorkbook.from_path(str(file.path))) as book:
             yield book

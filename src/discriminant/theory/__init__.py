@@ -1,5 +1,5 @@
 """What is known before any data: distributions, their divergences and distances, the Bayes classifier and its error."""
 
-import lazy_loader
+from ..dependencies import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -145,7 +145,7 @@ class Gaussian:
 
 def _numbers(values: Any) -> Array:
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"A Gaussian needs numbers: {error}.") from error
     if not np.isfinite(array).all():
@@ -486,7 +486,7 @@ def _common_values(labels: list[Any], tables: list[Any]) -> tuple[list[Any], Arr
 def probabilities(name: str, given: Any, error: type[Exception] = InputError) -> Array:
     """Probabilities along the last axis as an array, checked."""
     try:
-        table = np.asarray(given, dtype=np.float64)
+        table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as reason:
         raise error(f"{name} must be probabilities: {reason}.") from reason
     if table.ndim == 0 or table.shape[-1] == 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from ...data.checks import exact_array
+from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
 from .recipe import Input, RawColumn, Recipe, RulePart
@@ -46,12 +46,7 @@ class _Graph:
     """Nodes and constants as they come; every value is (rows, something)."""
 
     def __init__(self, recipe: Recipe) -> None:
-        try:
-            self.onnx = import_module("onnx")
-        except ImportError as error:
-            raise ParameterError(
-                "to='onnx' needs the package onnx, which is not installed: pip install 'discriminant[onnx]'."
-            ) from error
+        self.onnx = optional_module("onnx", "ONNX files")
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.declared: list[Any] = []
