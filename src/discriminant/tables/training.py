@@ -104,6 +104,8 @@ _MOSTLY_MISSING = 0.5
 #: Columns are compared on this many rows first, and on all rows only if these do not decide it.
 _SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
+#: Codes are whole numbers below this, which are written with their digits alone.
+_LARGEST_CODE = 1_000_000
 #: Whole numbers of eight digits may be days.
 _FIRST_DAY, _LAST_DAY = 1800_01_01, 2200_01_01
 #: Dates by the kind that they can be declared to be.
@@ -285,7 +287,7 @@ class ColumnLearner:
         values = values[~np.isnan(values)]
         if np.any(np.floor(values) != values):
             return column
-        if is_nominal(name, values.size):
+        if is_nominal(name, values.size) and np.abs(values).max() < _LARGEST_CODE:
             self._say_typed("codes", name, f"holds the codes {_numbers(values)} and is taken as a category", "number")
             return Column(name, "category")
         if 2 < values.size <= min(MOST_CODES, self.data.num_rows / 5):
