@@ -158,7 +158,8 @@ def common_point(view: CentredRows, sign: Array, numbers: Array, weights: Array,
     numbers, weights = numbers[weights > 0], weights[weights > 0]
     block, side = view.take(numbers), sign[numbers]
     weights = _normed(weights, side, cones)
-    corrected = _normed(np.maximum(weights + _correction(block, side, weights, cones), 0.0), side, cones)
+    with np.errstate(invalid="ignore"):  # where the correction leaves nothing of a side, it is no better
+        corrected = _normed(np.maximum(weights + _correction(block, side, weights, cones), 0.0), side, cones)
     if _distance(block, side, corrected) < _distance(block, side, weights):
         weights = corrected
     first, second = (np.flatnonzero((side == which) & (weights > 0)) for which in (-1, 1))
