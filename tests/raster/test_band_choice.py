@@ -132,6 +132,20 @@ def test_an_alpha_band_that_would_hide_everything_is_left_out(tmp_path):
     assert str(note.message).endswith("is 0 everywhere: it is left out, and hides nothing.")
 
 
+def test_a_tile_beyond_the_edge_of_a_mosaic_is_transparent(tmp_path):
+    nothing = np.zeros((20, 30), bool)
+    with open_image(photo(tmp_path / "image.tif", nothing, blank=~nothing)) as image:
+        assert image.n_bands == 3
+        assert not image.read()[1].any()
+
+
+def test_bands_found_by_number_have_to_have_the_names_of_the_training(tmp_path):
+    trained = [Band("red", "uint16", True, 1, 3), Band("infrared", "uint16", True, 3, 3)]
+    path = write_image(tmp_path / "image.tif", scene(20, 30, n_bands=3)[0], names=["red", "green", "swir"])
+    with open_image(path) as image, pytest.raises(ColumnError, match=r"must be 'infrared'.*got 'swir'"):
+        refuse_other_bands(trained, bands_like(trained, image))
+
+
 def test_chosen_bands(tmp_path):
     values = scene(20, 30, n_bands=4)[0]
     path = write_image(tmp_path / "image.tif", values, names=["blue", "green", "red", "near infrared"])

@@ -235,7 +235,7 @@ def test_a_kept_model_finds_its_bands_by_name(tmp_path, bands, image, areas):
     run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "a.tif", *keep)
     other = write_image(tmp_path / "other.tif", bands[[2, 0, 0, 1]], names=["infrared", "green", "blue", "red"])
     found = run("classify", other, "--model-file", tmp_path / "m.dsc", "-o", tmp_path / "b.tif")
-    assert "Note: Bands 2, 4 and 1 of 'other.tif' are read: those of the training, by their names." in found.stderr
+    assert "Note: Of 'other.tif' are read, as in the training and by names: bands 2, 4 and 1." in found.stderr
     assert_array_equal(read_raster(tmp_path / "a.tif"), read_raster(tmp_path / "b.tif"))
 
 

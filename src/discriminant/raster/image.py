@@ -124,7 +124,7 @@ class _Place:
     index: int
     marked: bool  # as alpha
     transparent: bool  # marked so, and its values are those of an alpha band
-    blank: bool  # marked so, and 0 everywhere: it would hide the whole image
+    blank: bool  # marked so, and 0 everywhere: it would hide an image that is there
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Image:
     all_bands : tuple of Band
         All that the files hold, also those that are not read.
     chosen : bool
-        Whether the bands were chosen, and not found out.
+        Whether the bands were chosen by who opened the image.
     findings : tuple of Finding
         What had to be decided about the image: alpha bands, its coordinate system.
     n_bands, band_names, dtypes : int, and tuples of str
@@ -682,9 +682,9 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
         return image
     if numbers == [band.number for band in image.bands]:
         return image
-    found, several = image.take(numbers), "Band" if len(numbers) == 1 else "Bands"
-    words = f"{several} {listed(numbers, _MOST_NAMED)} of {image.label} are read: those of the training, by their {by}."
-    found.findings = (*found.findings, Finding("note", "bands", None, words))
+    found = image.take(numbers)
+    words = f"Of {image.label} are read, as in the training and by {by}: bands {listed(numbers, _MOST_NAMED)}."
+    found.chosen, found.findings = False, (*found.findings, Finding("note", "bands", None, words))
     return found
 
 
@@ -749,9 +749,10 @@ def _places(file: int, dataset: Any, marked_alpha: bool) -> list[_Place]:
     for index in dataset.indexes:
         marked, name = kinds[index - 1] == "alpha", dataset.descriptions[index - 1]
         unnamed = not name or _TRANSPARENCY.search(name) is not None
-        kind = _kind_of_alpha(dataset, index, kinds) if marked and unnamed else "values"
-        transparent = kind == "transparency" or (marked and unnamed and marked_alpha)
-        found.append(_Place(file, index, marked, transparent, kind == "blank" and not transparent))
+        kind = "transparency" if marked_alpha else "values"
+        if marked and unnamed and not marked_alpha:
+            kind = _kind_of_alpha(dataset, index, kinds)
+        found.append(_Place(file, index, marked, marked and kind == "transparency", kind == "blank"))
     return found
 
 
@@ -768,8 +769,9 @@ def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["t
             read.append(dataset.read([index, *others], window=window))
     shades, *beside = np.concatenate([values.reshape(len(values), -1) for values in read], axis=1)
     seen = shades[np.isfinite(shades) & (shades != 0)]
-    if not seen.size:
-        return "blank" if len(shades) == dataset.width * dataset.height else "transparency"
+    if not seen.size:  # a tile beyond the edge of a mosaic is blank in all bands, and transparent indeed
+        shown = len(shades) == dataset.width * dataset.height and any(np.ptp(band) > 0 for band in beside)
+        return "blank" if shown else "transparency"
     if (shades == seen[0]).all():
         return "transparency"
     largest = float(seen.max())
