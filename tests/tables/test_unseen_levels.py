@@ -131,6 +131,7 @@ def test_values_that_no_level_means_are_unseen(levels, values, new):
         (["blau", "rot"], pa.array([None, True]), "holds true and false, for example true.*told: 'rot' and 'blau'"),
         (["1", "01"], pa.array([2, 1]), "holds numbers, for example 1, and which of the levels"),
         (["f", "m"], pa.array([0]), "holds numbers, for example 0"),
+        (["Yes", "No"], pa.array([1, 2]), "holds numbers, for example 2"),
         (["05.01.2020", "06.01.2020"], pa.array([datetime.date(2020, 1, 5)]), "holds dates or times"),
     ],
 )

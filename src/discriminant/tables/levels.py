@@ -38,7 +38,8 @@ class LevelPlaces:
         The place of each level.
     numbers, truths : dict
         The place of the levels that mean a number, or a truth value (1 or 0); None where they have different places.
-        In a column of nothing but words for true and false, 1 and 0 are numbers that mean these.
+    binary : bool
+        Whether all levels are words for true and false, none of them a number: 1 and 0 then mean these.
     times : dict
         The place of each level that is a date or time as ISO 8601 writes it. A date that is none of them is a new one
         if it is as long as one of them; ``2020-01-05 00:00:00`` may be the level ``2020-01-05``.
@@ -48,12 +49,15 @@ class LevelPlaces:
 
     @cached_property
     def numbers(self) -> dict[Any, int | None]:
-        found = self._by_meaning(number_meant)
-        return found or (self.truths if None not in map(truth_meant, self.texts) else {})
+        return self._by_meaning(number_meant)
 
     @cached_property
     def truths(self) -> dict[Any, int | None]:
         return self._by_meaning(truth_meant)
+
+    @cached_property
+    def binary(self) -> bool:
+        return not self.numbers and None not in map(truth_meant, self.texts)
 
     @cached_property
     def times(self) -> dict[str, int]:
@@ -73,9 +77,11 @@ class LevelPlaces:
             return self.texts.get(text, self.texts.get(text.strip(), UNSEEN_PLACE))
         if kind == "time":
             return self.times.get(text, UNSEEN_PLACE if len(text) in map(len, self.times) else None)
-        known = self.numbers if kind == "number" else self.truths
-        meant: Any = number_meant(text) if kind == "number" else truth_meant(text)
-        return known.get(meant, UNSEEN_PLACE) if known else None
+        if kind == "truth":
+            return self.truths.get(truth_meant(text), UNSEEN_PLACE) if self.truths else None
+        if self.binary:
+            return self.truths.get(number_meant(text))
+        return self.numbers.get(number_meant(text), UNSEEN_PLACE) if self.numbers else None
 
 
 def truth_meant(text: str) -> float | None:

@@ -74,7 +74,7 @@ def _read(value, name, kind, missing, missing_numbers):
 
 def _place(value, text, name, missing):
     """Text is a level as it is written, anything else the one level that means the same."""
-    texts, numbers, truths, times = LEVELS[name]
+    texts, numbers, truths, binary, times = LEVELS[name]
     if isinstance(value, str):
         known, key, new = texts, text if text in texts else text.strip(), bool(texts)
     elif type(value).__name__ in ("bool", "bool_"):
@@ -82,7 +82,7 @@ def _place(value, text, name, missing):
     elif hasattr(value, "isoformat"):
         known, key, new = times, text, any(len(text) == len(time) for time in times)
     else:
-        known, key = numbers, _number(text)
+        known, key = truths if binary else numbers, _number(text)
         new = bool(numbers) and key is not None
     place = known.get(key, -1)
     if place == -1 and text.strip() in missing:

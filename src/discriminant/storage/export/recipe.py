@@ -69,9 +69,10 @@ class RawColumn:
         texts = {level: place for level, place in places.items() if isinstance(level, str)}
         if len(texts) == len(places):
             known = LevelPlaces(texts)
-            return LevelLookup(texts, _plain_numbers(known.numbers), _plain_numbers(known.truths), known.times)
+            numbers, truths = map(_plain_numbers, (known.numbers, known.truths))
+            return LevelLookup(texts, numbers, truths, known.binary, known.times)
         numbers = _plain_numbers({level: place for level, place in places.items() if level not in texts})
-        return LevelLookup(texts, numbers, {truth: numbers[truth] for truth in (1, 0) if truth in numbers}, {})
+        return LevelLookup(texts, numbers, {truth: numbers[truth] for truth in (1, 0) if truth in numbers}, False, {})
 
 
 class LevelLookup(NamedTuple):
@@ -80,6 +81,7 @@ class LevelLookup(NamedTuple):
     texts: dict[str, int]
     numbers: dict[int | float, int | None]
     truths: dict[int | float, int | None]
+    binary: bool  #: whether 1 and 0 mean the words for true and false that the levels are
     times: dict[str, int]  #: dates and times as ISO 8601 writes them
 
 

@@ -44,6 +44,7 @@ class _Dialect:
     time: str | None
     as_number: str  #: the number of a column of numbers; nothing that a column of another type could not be given to
     as_written: str  #: the same as its digits say: floats of 32 bits have others than floats of 64
+    not_a_number: str | None  #: whether a number is NaN; None where there is no such number
     spells_number: str  #: whether a text is a number
     error: str  #: stop with a message
     character: str  #: the character of a number
@@ -59,6 +60,7 @@ _DIALECTS = {
         time="(typeof({0}) LIKE 'DATE%' OR typeof({0}) LIKE 'TIME%')",
         as_number="TRY_CAST({0} AS DOUBLE)",
         as_written="TRY_CAST(CAST({0} AS VARCHAR) AS DOUBLE)",
+        not_a_number="isnan({0})",
         spells_number=f"regexp_full_match({{0}}, '{_NUMBER_PATTERN}')",
         error="error({0})",
         character="CHR({0})",
@@ -73,6 +75,7 @@ _DIALECTS = {
         "'timestamptz'::regtype)",
         as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
+        not_a_number="{0} = 'NaN'",
         spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
         error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
         character="CHR({0})",
@@ -84,6 +87,7 @@ _DIALECTS = {
         time=None,
         as_number="CAST({0} AS DOUBLE PRECISION)",
         as_written="CAST({0} AS DOUBLE PRECISION)",
+        not_a_number=None,
         spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
         error="json_extract('{{}}', {0})",  # which fails, and says what it was given
         character="CHAR({0})",
@@ -138,43 +142,40 @@ class _Reading:
         self.raw = f"t.{identifier(column.name)}"
         self.text = f"CAST({self.raw} AS VARCHAR)"
         self.trimmed = f"TRIM({self.text}, w.spaces)"
-        texts, numbers, truths, times = {
-            "number": self._of_numbers,
-            "truth": self._of_truths,
-            "category": self._of_levels,
-        }[column.kind]()
-        by_type = ((dialect.text, texts), (dialect.truth, truths), (dialect.number, numbers), (dialect.time, times))
-        cases = [(f"{self.raw} IS NULL", "NULL"), *((test.format(self.raw), read) for test, read in by_type if test)]
-        self.expression = _cases(cases, self._error("has another type"))
+        codes, numbers = ", ".join(map(constant, column.missing)), ", ".join(map(_number, column.missing_numbers))
+        self.null_texts = [(f"{self.trimmed} IN ({codes})", "NULL")] if codes else []
+        self.null_number = f"{{0}} IN ({numbers})" if numbers else None
+        read = {"number": self._of_numbers, "truth": self._of_truths, "category": self._of_levels}[column.kind]()
+        tests = {"text": dialect.text, "number": dialect.number, "truth": dialect.truth, "time": dialect.time}
+        cases = [(test.format(self.raw), read[kind]) for kind, test in tests.items() if test is not None]
+        self.expression = _cases([(f"{self.raw} IS NULL", "NULL"), *cases], self._error("has another type"), "\n    ")
 
     def _error(self, what: str) -> str:
         """Stop, and name the column and the value."""
         message = constant(f"Column {self.column.name!r} {what}: ")
         return self.dialect.error.format(f"{message} || {self.text}")
 
-    def _missing(self, otherwise: str) -> str:
-        """NULL for texts that stand for it."""
-        codes = ", ".join(map(constant, self.column.missing))
-        return _cases([(f"{self.trimmed} IN ({codes})", "NULL")] if codes else [], otherwise)
+    def _null(self, number: str, typed: bool = True) -> list[tuple[str, str]]:
+        """Which numbers are missing values."""
+        tests = [self.dialect.not_a_number if typed else None, self.null_number]
+        return [(test.format(number), "NULL") for test in tests if test]
 
-    def _not_missing(self, number: str, otherwise: str) -> str:
-        """NULL for numbers that stand for it."""
-        codes = ", ".join(map(_number, self.column.missing_numbers))
-        missing = [(f"{number} IN ({codes})", "NULL")] if codes else []
-        return _cases([(f"LOWER({self.text}) = 'nan'", "NULL"), *missing], otherwise)
-
-    def _truths(self, true: str, false: str) -> str:
+    def _truth(self, true: str, false: str) -> str:
         return _cases([(f"LOWER({self.text}) = 'true'", true)], false)
 
-    def _of_numbers(self) -> tuple[str, str, str, str]:
-        number = self.dialect.as_number.format(self.raw)
-        spelled = f"CAST({self.trimmed} AS DOUBLE PRECISION)"
-        read = (self.dialect.spells_number.format(self.trimmed), self._not_missing(spelled, spelled))
-        texts = self._missing(_cases([read], self._error("should hold numbers, but holds text")))
-        times = self._error("should hold numbers, but holds dates or times")
-        return texts, self._not_missing(number, number), self._truths(*_TRUTHS), times
+    def _of_numbers(self) -> dict[str, str]:
+        wrong = self._error("should hold numbers, but does not")
+        number, spelled = self.dialect.as_number.format(self.raw), f"CAST({self.trimmed} AS DOUBLE PRECISION)"
+        no_number = (f"NOT {self.dialect.spells_number.format(self.trimmed)}", wrong)
+        texts = _cases([*self.null_texts, no_number, *self._null(spelled, typed=False)], spelled)
+        return {
+            "text": texts,
+            "number": _cases(self._null(number), number),
+            "truth": self._truth(*_TRUTHS),
+            "time": wrong,
+        }
 
-    def _of_truths(self) -> tuple[str, str, str, str]:
+    def _of_truths(self) -> dict[str, str]:
         wrong = self._error("should hold true or false (0 or 1), but does not")
         number = self.dialect.as_number.format(self.raw)
         texts, numbers = [], []
@@ -182,17 +183,16 @@ class _Reading:
             words = ", ".join(constant(word) for word, value in BOOLEANS.items() if value == meant)
             texts.append((f"LOWER({self.trimmed}) IN ({words})", truth))
             numbers.append((f"{number} = {truth}", truth))
-        return (
-            _cases(texts, self._missing(wrong)),
-            _cases(numbers, self._not_missing(number, wrong)),
-            self._truths(*_TRUTHS),
-            wrong,
-        )
+        return {
+            "text": _cases([*texts, *self.null_texts], wrong),
+            "number": _cases([*self._null(number), *numbers], wrong),
+            "truth": self._truth(*_TRUTHS),
+            "time": wrong,
+        }
 
-    def _of_levels(self) -> tuple[str, str, str, str]:
-        known = self.column.lookup
+    def _of_levels(self) -> dict[str, str]:
+        known, new = self.column.lookup, str(_UNSEEN)
         unsure = self._error("holds a value of which it cannot be told what level of training it is (give it as text)")
-        new = str(_UNSEEN)
 
         def of(place: int | None) -> str:
             return unsure if place is None else str(place)
@@ -201,26 +201,28 @@ class _Reading:
             whens = "".join(f" WHEN {constant(key)} THEN {of(place)}" for key, place in places.items())
             return f"CASE {value}{whens} ELSE {otherwise} END" if whens else otherwise
 
-        texts = looked_up(self.trimmed, known.texts, self._missing(new if known.texts else unsure))
+        texts = looked_up(self.trimmed, known.texts, _cases(self.null_texts, new if known.texts else unsure))
         if any(level != level.strip() for level in known.texts):
             texts = looked_up(self.text, known.texts, texts)
         number = self.dialect.as_written.format(self.raw)
         large = {str(key): place for key, place in known.numbers.items() if abs(key) >= _EXACT}
         exact = {float(key): place if abs(key) < _EXACT else None for key, place in known.numbers.items()}
-        numbers = looked_up(self.text, large, looked_up(number, exact, new))
+        numbers = looked_up(self.text, large, looked_up(number, exact, new)) if known.numbers else unsure
+        numbers = looked_up(number, known.truths, unsure) if known.binary else numbers
         lengths = ", ".join(map(str, sorted({len(time) for time in known.times})))
         other_time = _cases([(f"LENGTH({self.text}) IN ({lengths})", new)] if lengths else [], unsure)
-        return (
-            texts,
-            self._not_missing(number, numbers if known.numbers else unsure),
-            self._truths(*(of(known.truths.get(truth, _UNSEEN)) for truth in (1, 0))) if known.truths else unsure,
-            looked_up(self.text, known.times, other_time),
-        )
+        truth, falsehood = (of(known.truths.get(each, _UNSEEN)) for each in (1, 0))
+        return {
+            "text": texts,
+            "number": _cases(self._null(number), numbers),
+            "truth": self._truth(truth, falsehood) if known.truths else unsure,
+            "time": looked_up(self.text, known.times, other_time),
+        }
 
 
-def _cases(cases: list[tuple[str, str]], otherwise: str) -> str:
-    whens = "".join(f" WHEN {test} THEN {value}" for test, value in cases)
-    return f"CASE{whens} ELSE {otherwise} END" if whens else otherwise
+def _cases(cases: list[tuple[str, str]], otherwise: str, between: str = " ") -> str:
+    whens = "".join(f"{between}WHEN {test} THEN {value}" for test, value in cases)
+    return f"CASE{whens}{between}ELSE {otherwise} END" if whens else otherwise
 
 
 def _input(recipe: Recipe, given: Input, dialect: _Dialect) -> str:
