@@ -73,8 +73,9 @@ def sample_intervals(y, p, true_p, level=0.95):
     found = {"accuracy": confusion.interval("accuracy", level=level), "f1": confusion.interval("f1", 1, level)}
     found |= {"auc": curve.auc_interval(level)}
     found |= {"average_precision": curve.precision_recall.average_precision_interval(level)}
-    for name, losses in row_losses(posterior, codes).items():
-        found[name] = mean_interval(losses.values, SamplingDesign(len(y)), level, losses.expected)[1]
+    design = SamplingDesign(len(y))
+    for name, losses in row_losses(posterior, codes, design).items():
+        found[name] = mean_interval(losses.values, design, level, losses.expected)[1]
     bins = CalibrationBins.of(y, p).rebinned(10)
     found["ece"] = bins.calibration_error(None, level=level)[1]
     place = np.clip(np.searchsorted(bins.low, np.floor(p * 1000) / 1000 + 1e-9, side="right") - 1, 0, None)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
@@ -119,6 +120,20 @@ def test_a_dominated_table_is_compared_by_a_measure_that_sees_the_rare_class():
     assert by_accuracy.metric == "accuracy"
     assert by_accuracy.recommended is None
     assert "because" not in by_accuracy.sentence
+
+
+def test_models_without_scores_are_compared_by_accuracy_all_the_same():
+    class Silent(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_, self.most_ = np.unique(y), "No"
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.most_)
+
+    found = compare({"silent": Silent(), "LDA": LinearDiscriminantAnalysis()}, *rare_class(shift=1.0))
+    assert found.metric == "accuracy"
+    assert "Not all models have scores" in found.sentence
 
 
 def test_nothing_is_recommended_where_nothing_is_learned():

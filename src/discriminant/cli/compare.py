@@ -34,7 +34,11 @@ def compare(
     repeats: Annotated[int, typer.Option(metavar="N", help="How often rows are dealt anew.")] = 1,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="accuracy, error-rate, log-loss, brier, auc or cost (with --costs)."),
+        typer.Option(
+            metavar="NAME",
+            help="accuracy, error-rate, log-loss, brier, auc or cost. By default cost with --costs, else accuracy, or "
+            "auc where one class has more than 80 % of the rows.",
+        ),
     ] = None,
     costs: options.Costs = None,
     report: options.Report = None,

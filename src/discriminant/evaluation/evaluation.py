@@ -624,7 +624,7 @@ def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes
     if rows.posterior is None:
         notes += [NO_PROBABILITIES] if rows.scores is not None else []
         return {}
-    for metric, losses in row_losses(rows.posterior, rows.codes, rows.design.weight).items():
+    for metric, losses in row_losses(rows.posterior, rows.codes, rows.design).items():
         means[metric] = mean_interval(losses.values, rows.design, level, losses.expected)
     zero = int(np.count_nonzero(rows.posterior[np.arange(len(rows.codes)), rows.codes] <= 0))
     if zero:
@@ -692,8 +692,9 @@ def _mean_cost(rows: _Rows, values: Array, actions: list[Any], level: float) -> 
     column = codes_among("predicted", rows.predicted, label_array(actions), Setting("costs"), wanted)
     n = np.arange(len(column))
     by_class = values.T[column] if values.ndim == 2 else values[n, :, column]
-    posterior = rows.posterior
-    if posterior is None:  # nothing tells rows apart: the classes are as frequent as they are
-        posterior = np.tile(np.bincount(rows.codes, rows.design.weight, len(rows.classes)), (len(n), 1))
-    expected = expected_moments(by_class, posterior, rows.design.weight)
+    expected = None
+    if not rows.design.is_large:
+        shares = np.bincount(rows.codes, rows.design.weight, len(rows.classes))  # where nothing tells rows apart
+        posterior = np.tile(shares, (len(n), 1)) if rows.posterior is None else rows.posterior
+        expected = expected_moments(by_class, posterior, rows.design.weight)
     return mean_interval(by_class[n, rows.codes], rows.design, level, expected)

@@ -414,6 +414,11 @@ class SamplingDesign:
         return float(self.n_rows if self.weight is None else self.weight.sum())
 
     @property
+    def is_large(self) -> bool:
+        """Whether there are so many independent rows that what a model expects of others tells nothing more."""
+        return self.clusters is None and self.total_weight > ENOUGH_ROWS
+
+    @property
     def degrees(self) -> float:
         """Degrees of freedom of a variance between clusters."""
         return math.inf if self.clusters is None else float(self.n_clusters - 1)
@@ -456,6 +461,8 @@ class SamplingDesign:
 
 #: Rows that are added to those seen as a model expects them (see `Mean.interval`): as many as make Wilson's interval.
 _EXPECTED_ROWS = 2.0
+#: From so many independent rows on they would change nothing, and are not asked for.
+ENOUGH_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -511,7 +518,11 @@ class Mean:
         if not n > 1:
             return no_interval(level, "a mean of one row has no spread")
         reach = quantile(level, n - 1 if degrees is None else degrees) / math.sqrt(n)
-        added = [(0.0, 0.0)] if self.expected is None else [(_EXPECTED_ROWS, 0.0), (_EXPECTED_ROWS, _EXPECTED_ROWS)]
+        added = (
+            [(0.0, 0.0)]
+            if self.expected is None or n > ENOUGH_ROWS
+            else [(_EXPECTED_ROWS, 0.0), (_EXPECTED_ROWS, _EXPECTED_ROWS)]
+        )
         ends = [self._ends(reach, n, rows) for rows in added]
         return Interval(
             min(end[0] for end in ends), max(end[1] for end in ends), level, "Student's t, for skewed losses"

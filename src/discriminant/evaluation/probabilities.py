@@ -23,7 +23,7 @@ from ..results import Result, aligned, jsonable, plain, shown
 from ..solvers.smooth import named_solver
 from .confusion import Mergeable, ratio
 from .curves import RankedScores, number_column, rank
-from .intervals import Interval, check_level, no_interval, quantile
+from .intervals import Interval, SamplingDesign, check_level, no_interval, quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -71,21 +71,22 @@ def read_posterior(posterior: Any, classes: Any) -> tuple[Array, Array]:
     return found.classes, found.probabilities
 
 
-def log_losses(posterior: Array) -> Array:
-    """Minus the logarithm of the probability of each class a row may be of, limited where that is 0."""
-    return -np.log(np.maximum(posterior, LEAST))
+def log_losses(posterior: Array, codes: Array | None = None) -> Array:
+    """Minus the logarithm of the probability of a row's class, limited where it is 0; without codes of every class."""
+    own = posterior if codes is None else posterior[np.arange(len(codes)), codes]
+    return -np.log(np.maximum(own, LEAST))
 
 
-def brier_scores(posterior: Array) -> Array:
-    """The sum over classes of ``(p - y)^2`` for each class a row may be of; for two classes half of it."""
-    squares = np.square(posterior)
-    others = np.maximum(squares.sum(axis=1, keepdims=True) - squares, 0.0)
-    scores = np.square(1.0 - posterior) + others
+def brier_scores(posterior: Array, codes: Array | None = None) -> Array:
+    """The sum over classes of ``(p - y)^2``, for two half of it; without codes for every class a row may be of."""
+    total = np.einsum("ij,ij->i", posterior, posterior)
+    own = posterior if codes is None else posterior[np.arange(len(codes)), codes]
+    scores = np.square(1.0 - own) + np.maximum((total[:, None] if codes is None else total) - np.square(own), 0.0)
     return 0.5 * scores if posterior.shape[1] == 2 else scores
 
 
-#: Measures of probabilities that are means over rows, each with its value for every class a row may be of.
-LOSSES: dict[str, Callable[[Array], Array]] = {"log_loss": log_losses, "brier": brier_scores}
+#: Measures of probabilities that are means over rows.
+LOSSES: dict[str, Callable[..., Array]] = {"log_loss": log_losses, "brier": brier_scores}
 
 
 def expected_moments(values: Array, posterior: Array, weight: Array | None = None) -> Array:
@@ -106,31 +107,26 @@ def expected_moments(values: Array, posterior: Array, weight: Array | None = Non
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The loss of each row, and the sums of `expected_moments`."""
+    """The loss of each row, and the sums of `expected_moments`, or None where they are not needed."""
 
     values: Array
-    expected: Array
+    expected: Array | None
 
 
-def row_losses(posterior: Array, codes: Array, weight: Array | None = None) -> dict[str, RowLosses]:
+def row_losses(posterior: Array, codes: Array, design: SamplingDesign) -> dict[str, RowLosses]:
     """The log-loss and the Brier score of each row, computed on threads."""
     values = {name: np.empty(len(codes)) for name in LOSSES}
-    expected: dict[tuple[str, int], Array] = {}
 
     def write(block: Array, where: slice) -> None:
-        rows = np.arange(len(block)), codes[where]
         for name, losses in LOSSES.items():
-            by_class = losses(block)
-            values[name][where] = by_class[rows]
-            part = None if weight is None else weight[where]
-            expected[name, where.start] = expected_moments(by_class, block, part)
+            values[name][where] = losses(block, codes[where])
 
     map_rows(as_rows(posterior), write)
-    in_order = sorted(expected)  # sums do not depend on which block was done first
-    return {
-        name: RowLosses(own, np.sum([expected[key] for key in in_order if key[0] == name], axis=0))
-        for name, own in values.items()
+    expected = {
+        name: None if design.is_large else expected_moments(losses(posterior), posterior, design.weight)
+        for name, losses in LOSSES.items()
     }
+    return {name: RowLosses(own, expected[name]) for name, own in values.items()}
 
 
 Binning = Literal["quantile", "width"]
@@ -460,7 +456,9 @@ class CalibrationBins(Mergeable, Result):
             cells.append([format(value, form) for value, form in zip(row, formats, strict=True)])
         how = "these bins" if bins is self else "10 bins of equally many rows"
         head = f"calibration: error {bins.ece(None):.4f} on average, {bins.mce(None):.4f} at most ({how})"
-        return "\n".join([head, *aligned(cells, left=0)])
+        value, interval = bins.calibration_error(None)
+        freed = f"what chance adds to the average taken off: {value:.4f} ({interval.low:.4f} to {interval.high:.4f})"
+        return "\n".join([head, freed, *aligned(cells, left=0)])
 
 
 #: Calibration errors that are tried, in units of the one found.

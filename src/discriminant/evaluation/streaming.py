@@ -15,7 +15,7 @@ from ..results import plain
 from .confusion import ConfusionMatrix, Mergeable
 from .curves import PrecisionRecall, PrecisionRecalls, RankedScores, Roc, Rocs, macro_curves, number_column
 from .evaluation import Evaluation
-from .intervals import Mean, check_level
+from .intervals import Mean, SamplingDesign, check_level
 from .probabilities import (
     FINE_BINS,
     LOSSES,
@@ -171,7 +171,7 @@ class Evaluator(Mergeable):
             raise InputError(f"Earlier rows {had} probabilities, these have {has}. Give them in every call or in none.")
 
     def _add_posterior(self, posterior: Array, codes: Array, weight: Array | None) -> None:
-        for name, losses in row_losses(posterior, codes, weight).items():
+        for name, losses in row_losses(posterior, codes, SamplingDesign(len(codes), weight)).items():
             self.means[name] = self.means[name].merged(Mean.of(losses.values, weight, losses.expected))
         self.bins += posterior_bins(posterior, codes, weight)
         self.certainty.update(*certainties(posterior, codes), weight)

@@ -245,7 +245,8 @@ def calibration_curve(
     for k, (label, one) in enumerate(by_class.items()):
         name = "outcome" if label is None else theme.written(label)
         coarse = one.rebinned(n_bins, by) if len(one.weight) > n_bins else one
-        _add_calibration(made, coarse, k, f"{name}: mean error {coarse.ece(None):.3f}", level)
+        error, (low, high) = coarse.calibration_error(None, level=level)
+        _add_calibration(made, coarse, k, f"{name}: error {error:.3f} ({low:.3f} to {high:.3f})", level)
     made.update_xaxes(_share_axis("predicted probability"), row=2, col=1)
     made.update_xaxes(_share_axis(""), row=1, col=1)
     made.update_yaxes(_share_axis("observed share"), row=1, col=1)

@@ -484,14 +484,13 @@ def compare(
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
-    chosen, reason = default_metric(costs, shares)
-    metric, reason = (chosen, reason) if metric is None else (metric, "")
     if models is None:
         models = default_models(table.indexable, int(table.class_counts.min()), metric)
     named = named_models(models)
     if BASELINE in named:
         raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
     named[BASELINE] = DummyClassifier(strategy="prior")
+    metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
     scoring = wanted_scoring((metric, "accuracy"), costs, table.classes)
@@ -514,22 +513,23 @@ def _settings(model: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in defaults and value != defaults[name].default}
 
 
-def default_metric(costs: Any, shares: dict[Any, float]) -> tuple[str, str]:
+def default_metric(costs: Any, shares: dict[Any, float], models: dict[str, Any]) -> tuple[str, str]:
     """What models are compared by, and why where that needs saying.
 
     The cost if there are costs, else accuracy; the AUC where one class has more than four fifths of the rows: there
-    always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others. All models have
-    scores to order rows by, not all have probabilities.
+    always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others. More models have
+    scores to order rows by than have probabilities; where one has not, accuracy stays.
     """
     if costs is not None:
         return "cost", ""
     label = max(shares, key=lambda name: shares[name])
     if shares[label] <= _DOMINANT:
         return "accuracy", ""
-    return "auc", (
-        f"Models are compared by AUC because {shown(label)} is {percent(shares[label])} of the rows: accuracy hardly "
-        "sees the others."
-    )
+    why = f"{shown(label)} is {percent(shares[label])} of the rows: accuracy hardly sees the others."
+    ordering = [hasattr(model, "predict_proba") or hasattr(model, "decision_function") for model in models.values()]
+    if not all(ordering):
+        return "accuracy", f"Not all models have scores to compare by AUC, and {why}"
+    return "auc", f"Models are compared by AUC because {why}"
 
 
 def default_models(X: Any, smallest_class: int, metric: str | None, schema: Schema | None = None) -> dict[str, Any]:

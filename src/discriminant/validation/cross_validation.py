@@ -199,13 +199,20 @@ class Scoring:
     def needs_posteriors(self) -> bool:
         return self.costs is not None or any(name in self.metrics for name in ("auc", *_FROM_POSTERIORS))
 
-    def score(self, truth: Array, weight: Array | None, found: Predictions) -> tuple[Array, dict[str, RowValues]]:
-        """Every measure of the predictions of rows whose classes are ``truth``, and what it is made of."""
-        rows = {name: self._rows(name, truth, weight, found) for name in self.metrics}
+    def score(
+        self, truth: Array, weight: Array | None, found: Predictions, expecting: bool = False
+    ) -> tuple[Array, dict[str, RowValues]]:
+        """Every measure of the predictions of rows whose classes are ``truth``, and what it is made of.
+
+        ``expecting``: with what the model expects of it (see `Mean`), which takes longer.
+        """
+        rows = {name: self._rows(name, truth, weight, found, expecting) for name in self.metrics}
         values = [self._measure(name, rows[name], truth, weight, found) for name in self.metrics]
         return np.array(values), {name: own for name, own in rows.items() if own is not None}
 
-    def _rows(self, name: str, truth: Array, weight: Array | None, found: Predictions) -> RowValues | None:
+    def _rows(
+        self, name: str, truth: Array, weight: Array | None, found: Predictions, expecting: bool
+    ) -> RowValues | None:
         if name in _SHARES:
             return RowValues((found.codes == truth) if name == "accuracy" else (found.codes != truth))
         if name == "auc":
@@ -213,14 +220,17 @@ class Scoring:
             return None if scores is None else RowValues(scores[:, 1:] if scores.shape[1] == 2 else scores)
         if name == "cost":
             assert self.costs is not None
-            belief, by_class = found.posterior, self.costs.T[found.codes]
-            if belief is None:  # nothing tells rows apart: the classes are as frequent as they are
-                belief = np.tile(np.bincount(truth, weight, len(self.costs)), (len(truth), 1))
+            values, by_class = self.costs[truth, found.codes], self.costs.T[found.codes]
         elif found.posterior is None:
             return None
         else:
-            belief, by_class = found.posterior, LOSSES[name](found.posterior)
-        return RowValues(by_class[np.arange(len(truth)), truth], expected_moments(by_class, belief, weight))
+            values = LOSSES[name](found.posterior, truth)
+            by_class = LOSSES[name](found.posterior) if expecting else values
+        if not expecting:
+            return RowValues(values)
+        shares = np.bincount(truth, weight, by_class.shape[1])  # where nothing tells rows apart
+        belief = np.tile(shares, (len(truth), 1)) if found.posterior is None else found.posterior
+        return RowValues(values, expected_moments(by_class, belief, weight))
 
     def _measure(
         self, name: str, rows: RowValues | None, truth: Array, weight: Array | None, found: Predictions
@@ -352,6 +362,11 @@ class ValidationTask:
     def splits(self) -> list[Split]:
         return [split for part in self.rounds for split in part.splits]
 
+    @cached_property
+    def held_out(self) -> HeldOutRows:
+        """The test rows of all splits."""
+        return held_out_rows(self.table, self.splits)
+
     @property
     def needs_scores(self) -> bool:
         return self.keep == "posteriors" or self.scoring.needs_posteriors
@@ -374,7 +389,7 @@ class ValidationTask:
             rows = split.train
             train, _ = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
         kept = {None: None, "predictions": Predictions(found.codes), "posteriors": found}[self.keep]
-        values, of_rows = self.scoring.score(truth, weight, found)
+        values, of_rows = self.scoring.score(truth, weight, found, self.pooled and not self.held_out.design.is_large)
         return SplitResult(values, train, pairs.reshape(n_classes, n_classes), of_rows if self.pooled else {}, kept)
 
     def attempted(self, name: str, number: int, fit: Callable[[], Any]) -> Any:
@@ -873,7 +888,7 @@ def cross_validated(
 
 def _pooled_measures(task: ValidationTask, found: dict[str, list[SplitResult]]) -> dict[str, dict[str, Pooled]]:
     """What each model's measures are on the held-out rows of all splits together."""
-    rows = held_out_rows(task.table, task.splits)
+    rows = task.held_out
     measures: dict[str, dict[str, Pooled]] = {}
     for name, results in found.items():
         measures[name] = {}
@@ -890,7 +905,7 @@ def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any]) 
         return ShareOfRows(rows, values)
     if metric == "auc":
         return AreaOfRows(rows, values, (1,) if values.shape[1] == 1 else tuple(range(values.shape[1])))
-    return MeanOfRows(rows, values, np.sum(expected, axis=0))
+    return MeanOfRows(rows, values, None if expected[0] is None else np.sum(expected, axis=0))
 
 
 def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:

@@ -72,6 +72,12 @@ class HeldOutRows:
             return self.design.total_weight * self.once
         return self.design.worth(deviations, float(self.design.weights @ np.square(deviations)))
 
+    @cached_property
+    def tests(self) -> list[Array]:
+        """The entries of each split."""
+        order = np.argsort(self.split, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.split[order])) + 1)
+
     def degrees(self, draws: float) -> float:
         return draws - 1 if self.design.clusters is None else self.design.degrees
 
@@ -109,7 +115,7 @@ class MeanOfRows:
 
     rows: HeldOutRows
     values: Array
-    expected: Array
+    expected: Array | None
 
     @cached_property
     def mean(self) -> Mean:
@@ -167,7 +173,7 @@ class AreaOfRows:
         shape = len(self.rows.truth), len(self.classes)
         right, pairs = np.zeros(shape), np.zeros(shape)
         weights = self.rows.design.weights
-        for test in self._tests:
+        for test in self.rows.tests:
             for j, k in enumerate(self.classes):
                 positive = self.rows.truth[test] == k
                 ranked, place = rank_rows(positive, np.ascontiguousarray(self.scores[test, j]), weights[test])
@@ -178,11 +184,6 @@ class AreaOfRows:
                     right[test, j] = share * pairs[test, j]
         of_class = self.rows.truth[:, None] == np.array(self.classes)
         return right, pairs, np.where(of_class, weights[:, None] * pairs, 0.0).sum(axis=0)
-
-    @property
-    def _tests(self) -> list[Array]:
-        order = np.argsort(self.rows.split, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(self.rows.split[order])) + 1)
 
     @cached_property
     def _areas(self) -> Array:
@@ -204,7 +205,7 @@ class AreaOfRows:
     def _squares_of_pairs(self, other: AreaOfRows | None = None) -> float:
         """The sum of squares of what single pairs move, which the influences of both their rows contain."""
         found, weights = 0.0, self.rows.design.weights
-        for test in self._tests:
+        for test in self.rows.tests:
             weight = weights[test]
             if len(test) ** 2 > _MOST_PAIRS:
                 continue
