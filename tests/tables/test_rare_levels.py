@@ -146,8 +146,8 @@ def test_levels_of_training_are_not_called_unseen(monkeypatch):
     assert report.unsure == ("cabin", "many")  # of which only three rare levels are known by name
     there = "not seen in training, or rare there"
     assert report.unseen_notes() == [
-        f"'cabin': 3 rows with a level {there} ('C29'), scored as (other), like rare ones",
-        f"'many': 2 rows with levels {there} ('l40' and 'new'), scored as (other), like rare ones",
+        f"'cabin': 3 rows with a level {there} ('C29'), scored as (other)",
+        f"'many': 2 rows with levels {there} ('l40' and 'new'), scored as (other)",
     ]
     assert (EncodingReport() + report).unsure == report.unsure
 

@@ -145,3 +145,14 @@ def test_the_encoder_of_frames_scores_them_alike():
     data = frame().drop(columns="w")
     encoder = TableEncoder().fit(data[["town", "x"]], data["y"])
     assert encoder.schema_.columns == read_training(data, "y").schema.columns
+
+
+def test_pooled_levels_count_in_the_average_like_the_others():
+    many = ["p"] * 50 + ["q"] * 30 + [f"l{i}" for i in range(20)]
+    training = read_training(pd.DataFrame({"many": many, "y": np.arange(100) % 3 == 0}), "y")
+    assert training.schema.names == ("many=q", "many=(other)")
+    X, report = training.schema.encode_batch(pd.DataFrame({"many": ["new", "l7", "p"]}))
+    assert_allclose(X, [[0.3, 0.2], [0, 1], [0, 0]], rtol=1e-12)
+    assert report.unseen_notes() == [
+        "'many': 1 row with a level not seen in training ('new'), scored as the average of its levels"
+    ]

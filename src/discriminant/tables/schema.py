@@ -158,7 +158,7 @@ class Column:
         How texts read as numbers or dates, and which numbers stand for missing values.
     shares : tuple of float
         The share of each level that has a coded column among the training rows that have a level, by their weights:
-        the code of a level that training had not. Empty where such a level counts as ``(other)``.
+        the code of a level that training had not.
     """
 
     name: str
@@ -186,10 +186,16 @@ class Column:
         """Whether ``(other)`` has a coded column: it has none where it is the reference."""
         return self.pooled > 0 and self.reference != OTHER
 
+    @property
+    def knows_levels(self) -> bool:
+        """Whether all levels of the training rows are known by name; of very many the rarest are not."""
+        return self.pooled <= len(self.rare_levels)
+
     def check_shares(self) -> None:
         """Raise an `InputError` where the shares are not those of the levels."""
-        wanted = 0 if self.pooled else len(self.coded_levels)
-        if len(self.shares) != wanted or not all(isinstance(s, int | float) and 0 <= s <= 1 for s in self.shares):
+        if len(self.shares) != len(self.coded_levels) or not all(
+            isinstance(s, int | float) and 0 <= s <= 1 for s in self.shares
+        ):
             raise InputError(f"The shares of column {self.name!r} are not one number from 0 to 1 for each coded level.")
 
     @property
@@ -264,9 +270,6 @@ class Column:
         return f"{self.missing:,} missing values, {treated}"
 
 
-_NAMES = ("extra", "absent", "unsure", "as_other")
-
-
 @dataclass
 class EncodingReport:
     """What had to be decided while rows were coded; reports of batches can be added.
@@ -286,11 +289,9 @@ class EncodingReport:
     unread : dict
         Texts that are no numbers (dates, true or false) in columns of these, with their rows, by column; they count as
         missing.
-    as_other : tuple of str
-        Columns in which these count as ``(other)``; in others they are scored as the average of the levels.
     unsure : tuple of str
         Columns with so many levels in training that the schema does not know the rarest of them: what is unseen there
-        may have been among these.
+        may have been among these, and counts as ``(other)`` like them.
     extra : tuple of str
         Columns that training had not; they are ignored.
     absent : tuple of str
@@ -306,7 +307,6 @@ class EncodingReport:
     extra: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
-    as_other: tuple[str, ...] = ()
 
     @property
     def n_dropped(self) -> int:
@@ -321,9 +321,8 @@ class EncodingReport:
     def note_unseen(self, column: Column, level: str, count: int) -> None:
         levels = self.unseen.setdefault(column.name, Counter())
         levels[level if level in levels or len(levels) < _MOST_UNSEEN else "(further levels)"] += count
-        for there, names in ((column.pooled, "as_other"), (len(column.rare_levels) < column.pooled, "unsure")):
-            if there and column.name not in getattr(self, names):
-                setattr(self, names, (*getattr(self, names), column.name))
+        if not column.knows_levels and column.name not in self.unsure:
+            self.unsure += (column.name,)
 
     def note_unread(self, column: Column, texts: Mapping[str, int]) -> None:
         for text, count in texts.items():
@@ -341,7 +340,7 @@ class EncodingReport:
             self.new_missing + other.new_missing,
             _added(self.unseen, other.unseen),
             _added(self.unread, other.unread),
-            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in _NAMES),
+            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
         )
 
     def describe(self) -> str:
@@ -372,10 +371,10 @@ class EncodingReport:
         for name, levels in self.unseen.items():
             rows = several(levels.total(), "row")
             which = "a level" if len(levels) == 1 else "levels"
-            rare = ", or rare there" if name in self.unsure else ""
-            scored = f"as {OTHER}, like rare ones" if name in self.as_other else "as the average of its levels"
+            unsure = name in self.unsure
+            seen, scored = (", or rare there", OTHER) if unsure else ("", "the average of its levels")
             notes.append(
-                f"{name!r}: {rows} with {which} not seen in training{rare} ({quoted(levels, 3)}), scored {scored}"
+                f"{name!r}: {rows} with {which} not seen in training{seen} ({quoted(levels, 3)}), scored as {scored}"
             )
         return notes
 
@@ -478,9 +477,9 @@ class Schema:
         Returns
         -------
         X : float64 array in C order, or CSR matrix, of shape (n_rows, len(names))
-            A level not seen in training counts as ``(other)`` where rare levels do, for it is likely one of them; else
-            its coded columns are the shares of the levels in training, so that it scores as they do on average. It is
-            counted in the report. With ``missing="drop"`` incomplete rows are left out, see ``report.kept``.
+            The coded columns of a level not seen in training are the shares of the levels there, so that it scores as
+            they do on average. It is counted in the report. With ``missing="drop"`` incomplete rows are left out, see
+            ``report.kept``.
         report : EncodingReport
         """
         if self.width is not None:
@@ -912,6 +911,6 @@ def _coded_category(column: Column, values: Any, codes: Sequence[str], report: E
     report.note_missing(column, int(np.count_nonzero(missing)))
     for level, count in unseen().items():
         report.note_unseen(column, level, count)
-    if column.pooled:
+    if not column.knows_levels:
         index = np.where(index == UNSEEN_PLACE, column.place_of_other, index)
     return np.where(missing, len(column.outputs) - 1 if column.missing_column else REFERENCE_PLACE, index)

@@ -476,8 +476,9 @@ class ColumnLearner:
             return self._dropped(replace(column, kind="text"), "identifier", reason)
         column = self._with_levels(column, counts)
         weights = merged(weights, dict(column.spellings)) or counts  # all weights may be 0
-        shares = (weights[level] / weights.total() for level in column.coded_levels)
-        return column if column.pooled else replace(column, shares=tuple(shares))
+        weights[OTHER] = sum(weight for level, weight in weights.items() if level not in column.levels)
+        total_weight = sum(weights[level] for level in {*column.levels, OTHER})
+        return replace(column, shares=tuple(weights[level] / total_weight for level in column.coded_levels))
 
     def _respelled(self, column: Column, counts: Counter[str]) -> tuple[Column, Counter[str]]:
         """The column and its counts with one spelling of each level; what may be misspelled is only told."""

@@ -152,7 +152,7 @@ def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
     complete = schema.missing != "indicator"
     if column.kind == "category":
         for place in range(len(column.coded_levels)):
-            unseen = float(place == column.place_of_other) if column.pooled else column.shares[place]
+            unseen = column.shares[place] if column.knows_levels else float(place == column.place_of_other)
             yield Input(column.name, "level", place - REFERENCE_PLACE, None if complete else 0.0, unseen)
     else:
         yield Input(column.name, "value", fill=None if complete else column.mean)
