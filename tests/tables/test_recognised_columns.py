@@ -87,6 +87,16 @@ def test_how_numbers_are_read_is_told_with_the_option_that_changes_it():
     assert "price=$5" in levels.schema.names
 
 
+def test_thousands_that_may_be_decimals_are_told():
+    text = table(amount=cycled("1,234", "5,678", "9,125"))
+    training = trained(text)
+    said = "Column 'amount' is read as numbers: '1,234' is 1234. It may be a decimal: decimal=','."
+    assert told(training, "notation") == [said]
+    other = read_training(open_table(io.BytesIO(text), decimal=","), "y")
+    assert column_of(other, "amount")[:2].tolist() == [1.234, 5.678]
+    assert "Otherwise" in told(trained(table(amount=cycled("1,234", "5,678.5", "9,125"))), "notation")[0]
+
+
 def test_points_between_thousands():
     """What is below a thousand has no point, and three digits follow each: these are no decimals."""
     texts = cycled("1.234", "912", "12.500", "77", "3.000")
@@ -358,6 +368,9 @@ def test_spellings_of_a_level_are_one_level():
     assert_array_equal(trained(frame).X, training.X)
     schema = Schema.from_dict(json.loads(json.dumps(training.schema.to_dict())))
     assert_array_equal(schema.encode_batch(frame)[0], training.X)
+    new = frame.head(2).assign(sex=["FEMALE", "MALE"], flag=["YES", "n"])
+    assert schema.encode_batch(new)[0][:, :2].tolist() == [[0, 1], [1, 0]]
+    assert not schema.encode_batch(new)[1].unseen
     apart = trained(text, types={"sex": "category"}, rare=1)
     assert "sex=FEMALE" in apart.schema.names
 
@@ -391,7 +404,7 @@ def test_classes_in_several_spellings():
         f"Target 'y' has classes that may be misspelled: {SLIP!r} as 'yes'. Correct them in the table."
     ]
     schema = Schema.from_dict(json.loads(json.dumps(training.schema.to_dict())))
-    assert schema.labels(pd.DataFrame({"y": ["NO", "Yes", "no "]}))[0].tolist() == ["no", "yes", "no"]
+    assert schema.labels(pd.DataFrame({"y": ["NO", "YES", "No "]}))[0].tolist() == ["no", "yes", "no"]
     apart = trained("\n".join(lines).encode(), types={"y": "category"})
     assert apart.schema.target.classes == ("NO", "Yes", "no", "yes", SLIP)
 

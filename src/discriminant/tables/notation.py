@@ -256,8 +256,8 @@ def _dated(order: Any) -> Notation:
     return Notation(date=order)
 
 
-def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array] | None:
-    """The notation that reads most of the texts as numbers, and what it reads; of several the likeliest.
+def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array, bool] | None:
+    """The notation that reads most of the texts as numbers, what it reads, and whether its thousands may be decimals.
 
     ``1,234`` is a thousand rather than a decimal where points are decimal signs or nothing tells; with any text that
     only a decimal comma explains it is a decimal. ``1.234`` is a thousand where the numbers below 1,000 have no point.
@@ -267,17 +267,22 @@ def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array] | 
     other = "," if decimal == "." else "."
     affix = _affix(texts.slice(0, _LOOKED_AT).to_pylist())
     best: tuple[Notation, Array] | None = None
-    most = 0
+    counts: dict[Notation, int] = {}
     signs = [sign for sign in (other, " ", "'") if _occurs(sign, texts)]
     pairs = [(decimal, group) for group in ("", *signs)]
     pairs += [(other, group) for group in ("", decimal, *signs) if other in signs and group != other]
     for point, group in pairs:
         notation = Notation(point, group, affix)
         numbers = notation.read(texts)
-        count = int(np.count_nonzero(~np.isnan(numbers)))
-        if count > most:
-            best, most = (notation, numbers), count
-    return best
+        counts[notation] = int(np.count_nonzero(~np.isnan(numbers)))
+        if counts[notation] > (counts[best[0]] if best else 0):
+            best = notation, numbers
+    if best is None:
+        return None
+    decimals = (
+        replace(best[0], decimal=best[0].grouping or ".", grouping="") if best[0].grouping in (".", ",") else None
+    )
+    return *best, decimals is not None and counts.get(decimals) == counts[best[0]]
 
 
 def _occurs(sign: str, texts: Any) -> bool:

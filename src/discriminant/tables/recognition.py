@@ -74,7 +74,7 @@ class Reading:
     notation: Notation
     unread: dict[str, int]
     example: tuple[str, float]  #: a text and the number that it is
-    unsure: bool = False  #: whether day and month cannot be told apart
+    unsure: bool = False  #: whether day and month, or thousands and decimals, cannot be told apart
 
 
 def read_texts(texts: Sequence[str], rows: Sequence[int], decimal: str, written: bool) -> Reading | None:
@@ -115,8 +115,7 @@ def best_reading(
     if max(counts) == 0:
         return None
     kind = "date" if counts[1] > counts[0] else "number"
-    notation, numbers = (date if kind == "date" else number)[:2]  # type: ignore[index]
-    unsure = date is not None and kind == "date" and date[2]
+    notation, numbers, unsure = date if kind == "date" else number  # type: ignore[misc]
     return reading_of(kind, notation, numbers, texts, rows, unsure)
 
 
@@ -236,6 +235,15 @@ def same_spellings(counts: Mapping[str, int], known: Mapping[str, Any]) -> dict[
             if level != usual and (keys[level] in known or _is_same(level, usual, counts)):
                 found[level] = usual
     return found
+
+
+def with_other_cases(spellings: Mapping[str, str], counts: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
+    """The spellings of a column, and those that may come: where case did not count in training, it never does."""
+    if not spellings:
+        return ()
+    forms = (str.lower, str.upper, str.capitalize, str.title)
+    cases = {form(text): spellings.get(text, text) for text in counts for form in forms}
+    return tuple(({case: level for case, level in cases.items() if case not in counts} | dict(spellings)).items())
 
 
 def _is_same(level: str, usual: str, counts: Mapping[str, int]) -> bool:

@@ -32,6 +32,7 @@ from .recognition import (
     reading_of,
     same_spellings,
     sentinels,
+    with_other_cases,
 )
 from .schema import (
     OTHER,
@@ -325,8 +326,12 @@ class ColumnLearner:
             self._say_dates(column, text, reading.unsure)
         elif column.kind == "number" and (column.notation.as_text or not (self.codes or reading.unread)):
             said = f"is read as numbers: {text!r} is {number:.12g}"
-            percent = ", in percent" if column.notation.affix == "%" else ""
-            self._say_typed("notation", column.name, f"{said}{percent}")
+            said += ", in percent" if column.notation.affix == "%" else ""
+            if reading.unsure:
+                other: tuple[Part, ...] = ("It may be a decimal: ", Setting("decimal", column.notation.grouping), ".")
+                self._say("warning", "notation", column.name, f"Column {column.name!r} {said}. ", *other)
+            else:
+                self._say_typed("notation", column.name, said)
         if reading.unread:
             count = sum(reading.unread.values())
             what = "dates" if column.kind == "date" else "numbers"
@@ -486,7 +491,8 @@ class ColumnLearner:
         if spellings:
             said = f"has levels in several spellings, taken as one: {_pairs(spellings)}"
             self._say_typed("spellings", column.name, said)
-            column, counts = replace(column, spellings=tuple(spellings.items())), merged(counts, spellings)
+            column = replace(column, spellings=with_other_cases(spellings, counts))
+            counts = merged(counts, spellings)
         if slips := misspellings(counts):
             said = (
                 f"Column {column.name!r} has levels that may be misspelled: {_pairs(slips)}. Correct them in the table."
@@ -765,7 +771,7 @@ def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], l
     if slips := misspellings(merged(counts, spellings)):
         said = f"Target {name!r} has classes that may be misspelled: {_pairs(slips)}. Correct them in the table."
         findings.append(Finding("warning", "misspelled", name, said))
-    return spellings, findings
+    return dict(with_other_cases(spellings, counts)), findings
 
 
 def imbalance_findings(classes: Sequence[Any], counts: Any) -> list[Finding]:
