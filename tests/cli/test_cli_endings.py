@@ -173,6 +173,38 @@ def test_an_ending_leaves_whole_files(predicting, ending):
     assert assert_nothing_is_half_written(predicting, ending, [0.3]) == {ENDINGS[ending]}
 
 
+BUSY = """
+import hashlib, sys
+from pathlib import Path
+from discriminant.cli.signals import end_on_signals
+from discriminant.files import whole_file
+
+end_on_signals()
+with whole_file(sys.argv[1]) as part:
+    part.write_bytes(b"half")
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # a library at work for a long time, which no exception interrupts
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_library_at_work_does_not_hold_up_the_end(name, tmp_path):
+    with subprocess.Popen([sys.executable, "-c", BUSY, tmp_path / "file"]) as process:
+        while process.poll() is None and not list(tmp_path.glob(".discriminant-*.part/file")):
+            time.sleep(0.01)
+        process.send_signal(getattr(signal, name))
+        assert process.wait(60) == 128 + getattr(signal, name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_was_ignored_stays_so(tmp_path):
+    code = "import os, signal; from discriminant.cli.signals import end_on_signals; end_on_signals(); " + (
+        "os.kill(os.getpid(), signal.SIGHUP); print('still here')"
+    )
+    ignoring = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, preexec_fn=ignoring, check=True)
+    assert ran.stdout == b"still here\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", ["fit", "predict", "compare", "classify"])

@@ -81,14 +81,14 @@ def test_help_names_every_command():
 
 
 def test_samples_are_told_and_kept(tmp_path, image, areas):
-    result = run("samples", image, areas, "-c", "cover", "-o", tmp_path / "s.npz", "--report", tmp_path / "s.html")
+    result = run("samples", image, areas, "-c", "cover", "-o", tmp_path / "s.parquet", "--report", tmp_path / "s.html")
     assert "600 pixels of 3 classes in 3 bands" in result.stdout
     assert "0 = the same, 2 = no overlap" in result.stdout
     assert "infrared" in result.stdout
     assert "Spectral signatures" in (tmp_path / "s.html").read_text(encoding="utf-8")
     maps = [tmp_path / "a.tif", tmp_path / "b.tif"]
     run("classify", image, "--areas", areas, "-c", "cover", "-o", maps[0])
-    run("classify", image, "--samples", tmp_path / "s.npz", "-o", maps[1])
+    run("classify", image, "--samples", tmp_path / "s.parquet", "-o", maps[1])
     assert maps[0].read_bytes() == maps[1].read_bytes()
 
 

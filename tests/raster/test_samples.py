@@ -185,12 +185,11 @@ def test_a_class_field_is_for_paths():
         draw_samples(BANDS, open_areas(POLYGONS, "label"), "label")
 
 
-@pytest.mark.parametrize("ending", ["parquet", "npz"])
 @pytest.mark.parametrize("field", ["label", "id"])
-def test_files_hold_samples_whole(tmp_path, ending, field):
+def test_files_hold_samples_whole(tmp_path, field):
     samples = draw_samples(BANDS, POINTS, field)
-    save_samples(samples, tmp_path / f"samples.{ending}")
-    again = load_samples(tmp_path / f"samples.{ending}")
+    save_samples(samples, tmp_path / "samples.parquet")
+    again = load_samples(tmp_path / "samples.parquet")
     for name in ("X", "y", "areas", "rows", "columns", "coordinates"):
         assert_array_equal(getattr(again, name), getattr(samples, name))
         assert getattr(again, name).dtype == getattr(samples, name).dtype
@@ -198,19 +197,18 @@ def test_files_hold_samples_whole(tmp_path, ending, field):
 
 
 def test_what_is_no_file_of_samples_is_refused(tmp_path, landsat):
-    with pytest.raises(InputError, match=r"end in .parquet or .npz"):
+    with pytest.raises(InputError, match=r"end in \.parquet"):
         save_samples(landsat, tmp_path / "samples.csv")
     with pytest.raises(InputError, match="no file"):
-        load_samples(tmp_path / "absent.npz")
+        load_samples(tmp_path / "absent.parquet")
     landsat.statistics.to_frame().to_parquet(tmp_path / "table.parquet")
     with pytest.raises(InputError, match="no samples of an image"):
         load_samples(tmp_path / "table.parquet")
-    save_samples(landsat, tmp_path / "samples.npz")
-    content = (tmp_path / "samples.npz").read_bytes()
-    for ending in ("npz", "parquet"):
-        (tmp_path / f"half.{ending}").write_bytes(content[: len(content) // 2])
-        with pytest.raises(InputError, match="cannot be read as samples"):
-            load_samples(tmp_path / f"half.{ending}")
+    save_samples(landsat, tmp_path / "samples.parquet")
+    content = (tmp_path / "samples.parquet").read_bytes()
+    (tmp_path / "half.parquet").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="cannot be read as samples"):
+        load_samples(tmp_path / "half.parquet")
 
 
 def test_classes_can_be_left_out(landsat):

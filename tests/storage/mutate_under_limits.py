@@ -228,7 +228,7 @@ def commands_answer(path, folder):
     for words in (
         ("predict", path, table),
         ("predict", path, table, "--proba", "--keep-all"),
-        ("evaluate", path, table),
+        ("evaluate", path, table, "--report", folder / "report.html", "--overwrite"),
         ("explain", path),
         ("explain", path, table, "--row", "1"),
         ("export", path, "--to", "python"),

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..results import several
 from . import options
 from .console import Page, check_output, command_line, say, show
-from .modelfile import StoredModel, opened
+from .modelfile import StoredModel, kept_values, opened
 from .options import TableOptions, command
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def evaluate(
     for message in stored.told_report():
         say(message)
     if report is not None:
-        _write_report(report, stored, evaluation, X, y, costed)
+        with kept_values(model):
+            _write_report(report, stored, evaluation, X, y, costed)
     assert evaluation.confusion is not None
     label, share = evaluation.confusion.most_frequent
     values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}

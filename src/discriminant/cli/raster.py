@@ -277,8 +277,7 @@ def samples(
     reading: AreaOptions,
     picture: ImageOptions,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet or .npz)."),
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet).")
     ] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,

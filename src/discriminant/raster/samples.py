@@ -1,8 +1,7 @@
-"""Samples: the pixels under training areas, with their classes; their statistics, and their files (Parquet or npz)."""
+"""Samples: the pixels under training areas, with their classes; their statistics, and their files (Parquet)."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import numpy as np
 from ..data import LabelledRows, as_rows, encode_labels
 from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, InputError
-from ..files import write_whole
+from ..files import whole_file
 from ..moments.statistic import ClassMoments
 from ..results import (
     Finding,
@@ -342,7 +341,7 @@ def _thin_classes(samples: Samples, labels: Array) -> list[Finding]:
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
-    """Write samples to a file, whole or not at all: ``.parquet`` (a column for each band) or ``.npz``.
+    """Write samples to a file, whole or not at all: ``.parquet``, a column for each band.
 
     Parameters
     ----------
@@ -367,18 +366,15 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     ...     load_samples(f"{folder}/samples.parquet").y
     array(['sand', 'water'], dtype='<U5')
     """
-    ending, stream = _ending(path), io.BytesIO()
+    _check_ending(path)
     parts = {"bands": samples.bands, "origin": samples.origin, "findings": samples.findings}
     description = json.dumps(jsonable({"format": _FORMAT, "version": _VERSION, **parts}))
-    if ending == ".parquet":
-        import pyarrow
-        import pyarrow.parquet
+    import pyarrow
+    import pyarrow.parquet
 
-        pyarrow.parquet.write_table(pyarrow.table(samples._columns(), metadata={_KEY: description}), stream)
-    else:
-        arrays: dict[str, Any] = {"X": samples.X, "description": np.array(description), **samples._places()}
-        np.savez_compressed(stream, **arrays)
-    write_whole(path, stream.getvalue())
+    table = pyarrow.table(samples._columns(), metadata={_KEY: description})
+    with whole_file(path) as part:
+        pyarrow.parquet.write_table(table, part)
 
 
 def load_samples(path: str | os.PathLike[str]) -> Samples:
@@ -387,7 +383,7 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
     Parameters
     ----------
     path : path
-        ``.parquet`` or ``.npz``.
+        ``.parquet``.
 
     Returns
     -------
@@ -405,14 +401,15 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
     >>> n = np.arange(3)
     >>> kept = Samples(n[:, None], np.array(["a", "b", "b"]), n, n, n, (Band("grey", "int64"),))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_samples(kept, f"{folder}/kept.npz")
-    ...     load_samples(f"{folder}/kept.npz").n_pixels
+    ...     save_samples(kept, f"{folder}/kept.parquet")
+    ...     load_samples(f"{folder}/kept.parquet").n_pixels
     3
     """
-    ending, name = _ending(path), os.fspath(path)
+    _check_ending(path)
+    name = os.fspath(path)
     check_file(name)
     try:
-        return (_from_parquet if ending == ".parquet" else _from_npz)(name)
+        return _from_parquet(name)
     except InputError:
         raise
     except Exception as error:
@@ -423,11 +420,9 @@ def load_samples(path: str | os.PathLike[str]) -> Samples:
         ) from error
 
 
-def _ending(path: str | os.PathLike[str]) -> str:
-    ending = Path(path).suffix.lower()
-    if ending not in (".parquet", ".npz"):
-        raise InputError(f"Samples are kept in files that end in .parquet or .npz, got {os.fspath(path)!r}.")
-    return ending
+def _check_ending(path: str | os.PathLike[str]) -> None:
+    if Path(path).suffix.lower() != ".parquet":
+        raise InputError(f"Samples are kept in files that end in .parquet, got {os.fspath(path)!r}.")
 
 
 def _described(text: str | bytes, arrays: dict[str, Array], X: Array) -> Samples:
@@ -456,12 +451,6 @@ def _from_parquet(path: str) -> Samples:
     places = {key: column.astype(str) if column.dtype == object else column for key, column in columns.items()}
     bands = [table[j].to_numpy() for j in range(len(_PLACES) + 2, table.num_columns)]
     return _described(text, places, np.ascontiguousarray(np.stack(bands, axis=1)))
-
-
-def _from_npz(path: str) -> Samples:
-    # NumPy would leave a damaged file open.
-    with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-        return _described(str(file["description"]), {key: file[key] for key in _PLACES}, file["X"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
