@@ -595,3 +595,15 @@ def test_the_calibration_error_is_not_that_of_chance():
         assert found[-1].low <= found[-1].value <= found[-1].high
     assert np.mean([one.low == 0 for one in found]) > 0.9
     assert np.mean([one.value for one in found]) < 0.5 * np.mean(plain)
+
+
+def test_the_headline_has_a_yardstick_for_costs():
+    y, P, weight = predictions()
+    costs = np.array([[0, 1, 5], [2, 0, 1], [1, 4, 0.5]])
+    found = evaluation_of(y, posterior=P, costs=costs, sample_weight=weight)
+    always = [np.average(costs[y, j], weights=weight) for j in range(3)]
+    assert found.cheapest == (int(np.argmin(always)), pytest.approx(min(always), rel=1e-12))
+    assert f"always {np.argmin(always)} would cost {min(always):.4g}." in found.headline
+    each = np.tile(costs, (len(y), 1, 1))
+    assert evaluation_of(y, posterior=P, costs=each, sample_weight=weight).cheapest == pytest.approx(found.cheapest)
+    assert evaluation_of(y, posterior=P).cheapest is None

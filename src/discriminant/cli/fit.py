@@ -92,13 +92,15 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
 
 
 def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
-    """Accuracy on the rows the model learned from, and that of always saying the most frequent class."""
-    import numpy as np
+    """Accuracy on the rows the model learned from, plain and balanced, and that of always saying one class."""
+    from ..evaluation import ConfusionMatrix
 
     y, weight = labelled.training.y, labelled.training.weights
+    found = ConfusionMatrix.of(y, model.predict(labelled.rows), model.classes_, weight)
     return {
-        "accuracy": float(np.average(model.predict(labelled.rows) == y, weights=weight)),
-        "baseline_accuracy": max(_shares(labelled)),
+        "accuracy": found.overall("accuracy"),
+        "balanced_accuracy": found.overall("balanced_accuracy"),
+        "baseline_accuracy": found.most_frequent[1],
     }
 
 
@@ -145,7 +147,8 @@ def _page(found: dict[str, Any]) -> Page:
         f"{found['columns']:,} columns of {found['data']}",
         *learned_page(found),
         f"Accuracy on these rows: {percent(metrics['accuracy'])} (the most frequent class alone: "
-        f"{percent(metrics['baseline_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
+        f"{percent(metrics['baseline_accuracy'])}; all classes counting alike: "
+        f"{percent(metrics['balanced_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
         "and discriminant evaluate measure it on rows it has not.",
         *written,
     ]

@@ -100,6 +100,8 @@ class Evaluation(Result):
         For two classes: intercept and slope of observed on predicted log-odds.
     risk_coverage : RiskCoverage or None
         None without probabilities.
+    cheapest : pair of an action and a float, or None
+        With costs, the answer that costs least if it is always given, and what a row then costs.
     notes : list of str
         What to know when reading the numbers, such as measures that are not available and why.
 
@@ -119,6 +121,7 @@ class Evaluation(Result):
     calibration: dict[Any, CalibrationBins] = field(default_factory=dict)
     calibration_line: CalibrationLine | None = None
     risk_coverage: RiskCoverage | None = None
+    cheapest: tuple[Any, float] | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -220,20 +223,24 @@ class Evaluation(Result):
 
     @property
     def headline(self) -> str:
-        """Accuracy, what always naming the most frequent class would reach, and the class that accuracy hides."""
+        """Accuracy beside that of always naming the most frequent class, the class that it hides, and costs."""
         if self.confusion is None:
             return ""
         label, share = self.confusion.most_frequent
         accuracy, hidden = self["accuracy"], self.confusion.hidden_class
-        told = (
-            f"{_in_percent(accuracy)} of the rows got their own class; always saying {shown(label)} would be right in "
-        )
-        told += f"{percent(share)}{', no less often' if accuracy.value <= share else ''}."
-        if hidden is None:
-            return told
-        balanced = percent(self["balanced_accuracy"].value)
-        found = f"Of the rows of {shown(hidden)} only {_in_percent(self['recall', hidden])} were found"
-        return f"{told} {found}; balanced accuracy is {balanced}."
+        told = [
+            f"{_in_percent(accuracy)} of the rows got their own class; always saying {shown(label)} would be right in"
+        ]
+        told.append(f"{percent(share)}{', as often or more often' if accuracy.value <= share else ''}.")
+        if hidden is not None:
+            found = f"Of the rows of {shown(hidden)} only {_in_percent(self['recall', hidden])} were found"
+            told.append(f"{found}; balanced accuracy is {percent(self['balanced_accuracy'].value)}.")
+        if self.cheapest is not None and "cost" in self:
+            answer, cost = self.cheapest
+            told.append(
+                f"A row costs {self['cost'].value:.4g} on average; always {shown(answer)} would cost {cost:.4g}."
+            )
+        return " ".join(told)
 
     def _columns(self) -> dict[str, list[Any]]:
         return columns_of(self.estimates, _COLUMNS)
@@ -500,11 +507,13 @@ def evaluation_of(
     rows = _rows(y, predicted, posterior, scores, classes, list(dict.fromkeys(named)), sample_weight, groups)
     means: Means = {}
     notes: list[str] = []
+    cheapest = None
     if costs is not None:
         values, actions = _cost_table(costs, actions, rows.classes)
         rows = _decided(rows, values, actions, notes)
         if rows.predicted is not None:
             means["cost"] = _mean_cost(rows, values, actions, level)
+        cheapest = _cheapest(rows, values, actions)
     elif rows.predicted is None and rows.posterior is not None:
         rows = replace(rows, predicted=rows.likeliest)
     parts = _table(rows) | _probabilities(rows, positive, level, means, notes) | _curves(rows, positive, notes)
@@ -513,7 +522,7 @@ def evaluation_of(
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
     clustered = _clustered(rows)
     return Evaluation.of_parts(
-        *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, **parts
+        *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, cheapest=cheapest, **parts
     )
 
 
@@ -684,6 +693,13 @@ def _decided(rows: _Rows, values: Array, actions: list[Any], notes: list[str]) -
         "likeliest class. cost is the mean cost of these decisions."
     )
     return replace(rows, predicted=chosen)
+
+
+def _cheapest(rows: _Rows, values: Array, actions: list[Any]) -> tuple[Any, float]:
+    """The answer that costs least if it is always given, and what a row then costs."""
+    of_rows = values[rows.codes] if values.ndim == 2 else values[np.arange(len(rows.codes)), rows.codes]
+    means = np.average(of_rows, axis=0, weights=rows.design.weight)
+    return actions[int(np.argmin(means))], float(means.min())
 
 
 def _mean_cost(rows: _Rows, values: Array, actions: list[Any], level: float) -> tuple[float, Interval]:

@@ -17,7 +17,7 @@ from ..evaluation.curves import Roc, Rocs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
 from ..moments.collinearity import collinearity_findings, column_moments
-from ..results import Finding, count, p_value, percent
+from ..results import Finding, count, metric_name, p_value, percent
 from ..tables.training import imbalance_findings
 from ..validation.comparison import BASELINE, Comparison
 from .page import SHARES, between, drawing, measured, quoted, signed, significant, versions
@@ -78,11 +78,6 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "fingerprint": ("Fingerprint", "A number made of every value of the data: it differs if a single value does."),
 }
-
-
-def word(metric: str) -> str:
-    """How a measure is called."""
-    return WORDS[metric][0] if metric in WORDS else metric
 
 
 #: Columns that are listed at once; the others can be unfolded.
@@ -153,7 +148,7 @@ def models_section(data: ReportData) -> dict[str, Any]:
         return {}
     validation = comparison.cross_validation
     return {
-        "metric": word(comparison.metric),
+        "metric": metric_name(comparison.metric),
         "metrics": list(validation.metrics),
         "lines": [_line(comparison, name, data.winner) for name in comparison.ranking],
         "level": f"{100 * comparison.level:g} %",
@@ -359,6 +354,9 @@ def roc_section(data: ReportData) -> dict[str, Any]:
     else:
         pairs = f"A row of {quoted(curve.positive)} scores above a row of the other class"
         sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
+    if data.comparison is not None and data.comparison.metric == "auc":
+        within = measured("auc", data.compared_by[0])
+        sentence += f" Within the folds, where scores are of one fit and models were compared, it is {within}."
     return {"reason": "", "sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 

@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..estimators.coefficients import CoefficientTable
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.evaluation import Evaluation
-from ..results import Finding, count, listed, percent, plain, several
+from ..results import Finding, count, listed, metric_name, percent, plain, several
 from ..tables.schema import Schema
 from ..tables.training import TrainingTable
 from ..validation.comparison import BASELINE, Comparison
@@ -39,7 +39,6 @@ from .sections import (
     reproduction_section,
     rivals,
     roc_section,
-    word,
 )
 from .thresholds import Thresholds, precision_at, thresholds_of, thresholds_section
 
@@ -186,6 +185,13 @@ class ReportData:
         assert self.comparison is not None
         return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
 
+    @property
+    def compared_by(self) -> tuple[float, float, float]:
+        """What the models were compared by, of the winner, with its interval."""
+        assert self.comparison is not None
+        validation, metric = self.comparison.cross_validation, self.comparison.metric
+        return validation.mean(self.winner, metric), *validation.interval(self.winner, metric, self.comparison.level)
+
     @cached_property
     def class_rows(self) -> Array:
         """The rows of each class, or the sums of their weights: in training, where that is known."""
@@ -208,7 +214,7 @@ def answer_section(data: ReportData) -> dict[str, Any]:
     if most:
         rate = data.evaluation["error_rate"].value
         errors = f"Of 100 rows it misjudges about {100 * rate:.1f}; most often {most[0]}."
-    sentences = [_question(data), *_result(data), _hidden(data), errors, _costs(data)]
+    sentences = [_question(data), *_result(data), errors, _costs(data)]
     return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
 
@@ -232,12 +238,16 @@ def _result(data: ReportData) -> list[str]:
     level = data.evaluation.level if comparison is None else comparison.level
     sure = f" ({100 * level:g} % interval {interval})" if interval else ""
     label, share = data.confusion.most_frequent
-    no_less = ", no less often" if accuracy <= share else ""
+    no_less = ", as often or more often" if accuracy <= share else ""
     always = f"Always naming {quoted(label)}, the most frequent class, would be right for {percent(share)}{no_less}."
     if comparison is None:
-        return [f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.", always]
+        return [
+            f"{winner} gave the right class to {percent(accuracy)} of {data.evaluated_on}{sure}.",
+            always,
+            _hidden(data),
+        ]
     if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(comparison, winner)]
+        return [_nothing_learned(comparison, winner), _hidden(data)]
     found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
     n_models = len(comparison.ranking) - 1
     first = (
@@ -245,8 +255,14 @@ def _result(data: ReportData) -> list[str]:
     )
     best = f"{first}: it gives {found}." if n_models > 1 else f"{winner} gives {found}."
     metric, value = comparison.metric, comparison.cross_validation.mean(winner, comparison.metric)
-    other = f"The models were compared by {word(metric).lower()}, where it reaches {measured(metric, value)}."
-    return [best, always, "" if metric in ("accuracy", "error_rate") else other, _ties(comparison, winner)]
+    other = f"The models were compared by {metric_name(metric)}, where it reaches {measured(metric, value)}."
+    return [
+        best,
+        always,
+        _hidden(data),
+        "" if metric in ("accuracy", "error_rate") else other,
+        _ties(comparison, winner),
+    ]
 
 
 def _hidden(data: ReportData) -> str:
@@ -296,7 +312,11 @@ def _costs(data: ReportData) -> str:
     interval = between("cost", cost.low, cost.high)
     words = f"Under the costs given a row costs {significant(cost.value, 3)} on average"
     by_costs = ", each given the class of least expected cost" if evaluation.calibration else ""
-    return f"{words}{f' ({interval})' if interval else ''}{by_costs}."
+    always = ""
+    if evaluation.cheapest is not None:
+        answer, least = evaluation.cheapest
+        always = f"; always {quoted(answer)} would cost {significant(least, 3)}"
+    return f"{words}{f' ({interval})' if interval else ''}{by_costs}{always}."
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
@@ -307,6 +327,8 @@ def _key_figures(data: ReportData) -> list[dict[str, str]]:
     others = ("balanced_accuracy", "auc", "log_loss", "cost")
     wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
     found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
+    compared = data.comparison and data.comparison.metric
+    found = [(metric, called, data.compared_by if metric == compared else value) for metric, called, value in found]
     return [
         {"metric": metric, "called": called, "value": measured(metric, value), "interval": between(metric, *ends)}
         for metric, called, (value, *ends) in found
@@ -343,7 +365,7 @@ def _noise(data: ReportData) -> list[str]:
         known = {name: value for name, value in values.items() if not math.isnan(value)}
         best = (max if METRICS[metric] else min)(known, key=lambda name: known[name])
         if best not in (winner, BASELINE):
-            words.append(f"Judged by {word(metric).lower()}, {best} comes first.")
+            words.append(f"Judged by {metric_name(metric)}, {best} comes first.")
     return words
 
 
