@@ -200,13 +200,10 @@ def test_the_learning_curve_has_means_bands_and_the_power_law():
     X, y = trees(3)
     curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60, 110], cv=4)
     figure = sound(learning_curve(curve))
-    for name, errors, step in (
-        ("training rows", curve.train_errors, curve.train),
-        ("held-out rows", curve.validation_errors, curve.validation),
-    ):
+    for name, step in (("training rows", curve.train), ("held-out rows", curve.validation)):
         line = named(figure, name)
         assert_array_equal(line.x, curve.sizes)
-        assert_allclose(line.y, errors.mean(axis=0))
+        assert_allclose(line.y, [step(i).value for i in range(3)])
         (band,) = [trace for trace in figure.data if trace.name == name and trace.showlegend is False]
         ends = np.array([list(step(i).interval()) for i in range(3)]).clip(0, 1)
         assert_allclose(band.y, [*ends[:, 1], *ends[::-1, 0]])
@@ -215,11 +212,13 @@ def test_the_learning_curve_has_means_bands_and_the_power_law():
     assert list(figure.layout.xaxis.ticktext) == ["30", "60", "110"]
 
 
-def test_a_single_split_has_a_learning_curve_without_bands():
+def test_a_single_split_has_a_learning_curve_with_a_band_of_its_held_out_rows():
     X, y = trees(2)
     split = [(np.arange(100), np.arange(100, 150))]
     curve = measured_curve(LinearDiscriminantAnalysis(), X, y, sizes=[30, 60], cv=split)
-    assert len(sound(learning_curve(curve)).data) == 3
+    figure = sound(learning_curve(curve))
+    assert len(figure.data) == 4
+    assert [trace.name for trace in figure.data if trace.showlegend is False] == ["held-out rows"]
 
 
 def test_compared_models_stand_in_order_with_their_intervals():

@@ -15,6 +15,7 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis
 from discriminant.errors import ParameterError
+from discriminant.evaluation import wilson_interval
 from discriminant.validation import cross_validation
 from discriminant.validation.cross_validation import ValidationTask
 from discriminant.validation.learning_curve import error_sources, evenly_mixed, fit_power_law, learning_curve
@@ -187,3 +188,14 @@ def test_what_is_not_known_is_said_so():
     assert error_sources(GaussianNB(), X, y, bayes_error=Known()).bayes_error == bayes
     with pytest.raises(ParameterError, match="bayes_error must be"):
         error_sources(GaussianNB(), X, y, bayes_error=1.5)
+
+
+def test_an_error_that_all_splits_share_is_not_certain():
+    """Every split of two far classes has the error 0: Wilson's limit of all held-out rows stands above it."""
+    y = np.arange(100) % 2
+    curve = learning_curve(
+        GaussianNB(), np.random.default_rng(0).normal(size=(100, 2)) + 30 * y[:, None], y, sizes=[80]
+    )
+    found = curve.validation()
+    assert (found.value, found.low) == (0.0, 0.0)
+    assert found.high == pytest.approx(wilson_interval(0.0, 100).high)

@@ -355,7 +355,6 @@ class ValidationTask:
     scoring: Scoring
     train_scores: bool = False
     keep: str | None = None  #: None, "predictions" or "posteriors" (with other scores where there are none)
-    pooled: bool = True  #: whether figures of all held-out rows together are wanted
     leave_out: bool = False  #: models that cannot be fitted to some training part are left out instead of refused
 
     @cached_property
@@ -389,8 +388,8 @@ class ValidationTask:
             rows = split.train
             train, _ = self.scoring.score(self.table.codes[rows], self.table.weights_of(rows), in_training)
         kept = {None: None, "predictions": Predictions(found.codes), "posteriors": found}[self.keep]
-        values, of_rows = self.scoring.score(truth, weight, found, self.pooled and not self.held_out.design.is_large)
-        return SplitResult(values, train, pairs.reshape(n_classes, n_classes), of_rows if self.pooled else {}, kept)
+        values, of_rows = self.scoring.score(truth, weight, found, not self.held_out.design.is_large)
+        return SplitResult(values, train, pairs.reshape(n_classes, n_classes), of_rows, kept)
 
     def attempted(self, name: str, number: int, fit: Callable[[], Any]) -> Any:
         """What ``fit`` gives. Its error says whose it is; it is given back where such models are left out."""

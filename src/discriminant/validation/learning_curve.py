@@ -28,10 +28,12 @@ from .cross_validation import (
     Scoring,
     ValidationTask,
     corrected_mean,
+    held_out_rows,
     named_models,
     refuse_weightless_models,
     split_results,
 )
+from .held_out import ShareOfRows
 from .splits import LabelledTable, Round, Split, labelled_table, place_in_class, plan_rounds, shuffled_by_class
 
 Array = np.ndarray[Any, Any]
@@ -90,6 +92,8 @@ class LearningCurve(Result):
     ratio : float
         Held-out rows of a split over all its training rows, on average. It corrects the standard errors for the rows
         the splits share; smaller sizes share fewer, so that theirs are cautious.
+    held_out : tuple of ShareOfRows
+        The errors on the held-out rows of all splits, for each size.
     """
 
     model: str
@@ -97,10 +101,12 @@ class LearningCurve(Result):
     validation_errors: Array
     train_errors: Array
     ratio: float
+    held_out: tuple[ShareOfRows, ...]
 
     def validation(self, step: int = -1) -> Estimate:
-        """The error on held-out rows at one of the sizes, with its standard error."""
-        return corrected_mean(self.validation_errors[:, step], self.ratio)
+        """The error on held-out rows at one of the sizes, with Wilson's interval of all of them."""
+        found = self.held_out[step]
+        return Estimate.by_interval("", "overall", found.value, found.interval(0.95))
 
     def train(self, step: int = -1) -> Estimate:
         """The error on the training rows at one of the sizes, with its standard error."""
@@ -154,7 +160,9 @@ class LearningCurve(Result):
 
     def __str__(self) -> str:
         rows = [["training rows", "error in training", "error on held-out rows"]]
-        rows += [[str(n), str(self.train(i)), str(self.validation(i))] for i, n in enumerate(self.sizes.tolist())]
+        found = [self.validation(i) for i in range(len(self.sizes))]
+        cells = [f"{one.value:.4f} ({one.low:.4f} to {one.high:.4f})" for one in found]
+        rows += [[str(n), str(self.train(i)), cells[i]] for i, n in enumerate(self.sizes.tolist())]
         law = self.power_law
         formula = f"{law.limit:.4f} + {law.scale:.4g} n^-{law.power:.2f}"
         return "\n".join([*aligned(rows), f"{self.model}: limit {self.limit} by extrapolation ({formula})"])
@@ -222,11 +230,11 @@ def learning_curve(
     >>> from discriminant import LinearDiscriminantAnalysis
     >>> X, y = load_iris(return_X_y=True)
     >>> print(learning_curve(LinearDiscriminantAnalysis(), X, y, sizes=[15, 30, 60, 120]))
-    training rows  error in training  error on held-out rows
-    15               0.0000 ± 0.0000         0.0733 ± 0.1020
-    30               0.0200 ± 0.0555         0.0400 ± 0.0680
-    60               0.0167 ± 0.0219         0.0267 ± 0.0519
-    120              0.0200 ± 0.0085         0.0200 ± 0.0340
+    training rows  error in training     error on held-out rows
+    15               0.0000 ± 0.0000  0.0733 (0.0414 to 0.1265)
+    30               0.0200 ± 0.0555  0.0400 (0.0185 to 0.0845)
+    60               0.0167 ± 0.0219  0.0267 (0.0104 to 0.0666)
+    120              0.0200 ± 0.0085  0.0200 (0.0068 to 0.0571)
     LinearDiscriminantAnalysis: limit 0.0113 ± 0.0341 by extrapolation (0.0113 + 0.9183 n^-1.00)
     """
     named, table = named_models(model), labelled_table(X, y, sample_weight, groups)
@@ -238,12 +246,17 @@ def learning_curve(
     splits = [split for part in plan_rounds(table, cv, repeats, stratify, rng) for split in part.splits]
     steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
     nested = [_nested_splits(table, split, steps, rng) for split in splits]
-    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True, pooled=False)
+    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True)
     ((name, results),) = split_results(task, progress, n_jobs)[0].items()
     held_out = np.array([one.held_out[0] for one in results]).reshape(len(splits), -1)
     train = np.array([one.train[0] for one in results if one.train is not None]).reshape(len(splits), -1)
     ratio = sum(len(split.test) for split in splits) / sum(split.n_train for split in splits)
-    return LearningCurve(name, np.array(steps), held_out, train, ratio)
+    rows = held_out_rows(table, splits)
+    by_size = [
+        np.concatenate([one.rows["error_rate"].values for one in results[i :: len(steps)]]) for i in range(len(steps))
+    ]
+    errors = tuple(ShareOfRows(rows, values) for values in by_size)
+    return LearningCurve(name, np.array(steps), held_out, train, ratio, errors)
 
 
 def _nested_splits(table: LabelledTable, split: Split, steps: list[int], rng: np.random.Generator) -> Round:
