@@ -105,14 +105,15 @@ class _Text:
         inside = [name for name, value in found.items() if isinstance(value, list) and value]
         records = [name for name in inside if all(isinstance(each, dict) for each in found[name])]
         columns = [value if isinstance(value, list) else [*value.values()] for value in found.values() if _many(value)]
+        rows = {len(value) if isinstance(value, list) else tuple(value) for value in found.values() if _many(value)}
         if len(records) == 1:
             yield from found[records[0]]
         elif not columns:
             yield found
-        elif len(columns) < len(found) or len({*map(len, columns)}) > 1:
+        elif len(columns) < len(found) or len(rows) > 1:
             raise InputError(
-                f"{self._label} is one JSON object of {quoted(found, 4)}, but neither a record nor columns of one "
-                f"length. {_EXPECTED}"
+                f"{self._label} is one JSON object of {quoted(found, 4)}, but neither a record nor columns of the "
+                f"same rows. {_EXPECTED}"
             )
         else:
             yield from (dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True))

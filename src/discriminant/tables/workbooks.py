@@ -37,8 +37,8 @@ def sheet_records(file: InputFile, wanted: str | None, header: bool | None) -> R
             if rows:
                 break
         else:
-            empty = f"sheet {wanted!r} of {file.label}" if wanted is not None else f"every sheet of {file.label}"
-            raise InputError(f"{empty[0].upper()}{empty[1:]} is empty. Give a table with a header and rows.")
+            empty = "Every sheet" if wanted is None else f"Sheet {wanted!r}"
+            raise InputError(f"{empty} of {file.label} is empty. Give a table with a header and rows.")
     others = [other for other in seen if other != name]
     if wanted is None and others:
         said = f"Sheet {name!r} was read; others are {quoted(others, 10)}. Name one with "
