@@ -253,6 +253,9 @@ def test_a_coordinate_system_is_given_or_put_right(tmp_path):
         )
     with open_image(wrong, crs="EPSG:32633") as image:
         assert image.findings == ()
+    with open_image(write_image(tmp_path / "degrees.tif", numbers(1, 4, 5), crs="EPSG:4326")) as image:
+        (warning,) = image.findings
+        assert "EPSG:4326, a system of degrees, and its coordinates reach 5,000,000" in str(warning.message)
     with pytest.raises(InputError, match="'EPSG:0' is not known"):
         open_image(wrong, crs="EPSG:0")
     with pytest.raises(InputError, match=r"photo\.png' has no georeference.*\(crs\) is no place"):

@@ -41,6 +41,8 @@ _OPAQUE, _SOFT_OPAQUE = 0.75, 1 / 3
 #: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
 _opening = threading.Lock()
 _SQUARE_METRES_PER_HECTARE = 10_000
+#: Longitudes are written from -180 to 180 or from 0 to 360, and no place is further from 0 than that.
+_MOST_DEGREES = 361
 #: So many bands are named in a message; the others are counted.
 _MOST_NAMED = 20
 #: How far an edge may be from where it belongs, in units of the other system: a thousandth of a pixel.
@@ -307,9 +309,19 @@ class Image:
         if self.placed_without_grid:
             words = f"{self.label} {self.without_grid} Its pixels are known by column and row only."
             self._place_findings.append(Finding("note", "control-points", None, f"{words} {self.warp_advice}"))
-        if given is None:
-            return
-        if not placed:
+        if given is not None:
+            self._take_crs(own, given)
+        corners = apply_affine(self.transform, *np.array([(0, 0), self.shape[::-1]]).T)
+        if self.crs is not None and self.crs.is_geographic and (np.abs(corners) > _MOST_DEGREES).any():
+            words = (
+                f"{self.label} is in {self.crs}, a system of degrees, and its coordinates reach {corners.max():,.0f}: "
+            )
+            parts = (words, "its coordinate system seems to be wrong. Give the right one (", Setting("crs"), ").")
+            self._place_findings.append(Finding("warning", "crs", None, Message(*parts)))
+
+    def _take_crs(self, own: Any, given: Any) -> None:
+        """The coordinate system that was given instead of that of the file."""
+        if not self.georeferenced:
             why, what = self.without_grid, self.warp_advice
             if not self.placed_without_grid:
                 why = "has no georeference: its pixels have no coordinates."
