@@ -9,6 +9,7 @@ from landsat import square, write_shapes
 from numpy.testing import assert_array_equal
 from painted import GRID, read_raster, rows_of, scene, write_image
 from rasterio.enums import ColorInterp
+from scipy.ndimage import gaussian_filter
 from typer.testing import CliRunner
 
 from discriminant import LinearDiscriminantAnalysis
@@ -50,10 +51,11 @@ NOISE = RNG.integers(0, 256, (40, 50))
     [
         np.clip(RNG.normal(120, 40, (40, 50)), 0, 255),  # near-infrared, some of it 0
         np.where(NOISE < 110, 255, NOISE),  # nearly half is saturated
+        np.where(NOISE < 110, 255, np.where(NOISE < 150, 0, NOISE)),  # and water is 0
         np.where(NOISE < 200, 0, NOISE),  # most is water or a border without values
         np.where(NOISE < 128, 0, 200),  # two classes without noise
     ],
-    ids=["near-infrared", "saturated", "mostly 0", "two values"],
+    ids=["near-infrared", "saturated", "saturated and 0", "mostly 0", "two values"],
 )
 def test_near_infrared_marked_as_alpha_is_a_band(tmp_path, values):
     path = photo(tmp_path / "naip.tif", values)
@@ -87,12 +89,28 @@ def test_transparency_is_no_band(tmp_path, values, dtype):
         assert "If it holds values: bands='1-4'." in str(image.findings[0].message)
 
 
-def test_wide_soft_edges_are_transparency_where_nothing_is_behind_them(tmp_path):
-    edges = soft_edges()
-    assert 0.4 < np.mean(edges[edges > 0] == 255) < 0.7
-    with open_image(photo(tmp_path / "image.tif", edges, blank=edges == 0)) as image:
+def blurred_disc(side=80, radius=28, sigma=3):
+    down, across = np.indices((side, side)) - side / 2
+    return np.clip(gaussian_filter(255.0 * (np.hypot(down, across) < radius), sigma), 0, 255).round()
+
+
+@pytest.mark.parametrize("edges", [soft_edges(), blurred_disc()], ids=["slopes", "blurred"])
+@pytest.mark.parametrize("behind", [False, True])
+def test_wide_soft_edges_are_transparency_whatever_is_behind_them(tmp_path, edges, behind):
+    assert 0.2 < np.mean(edges[edges > 0] == 255) < 0.7
+    with open_image(photo(tmp_path / "image.tif", edges, blank=None if behind else edges == 0)) as image:
         assert image.n_bands == 3
         assert_array_equal(image.read()[1], edges > 0)
+
+
+def test_a_border_without_values_is_no_transparency(tmp_path):
+    """Saturated near-infrared, 0 in all bands around the scene: it is no alpha band for that."""
+    values = np.where(NOISE < 128, 255, NOISE)
+    border = np.zeros(NOISE.shape, bool)
+    border[:10] = True
+    with open_image(photo(tmp_path / "image.tif", np.where(border, 0, values), blank=border, nodata=0)) as image:
+        assert image.n_bands == 4
+        assert_array_equal(image.read()[1], ~border)
 
 
 def test_a_picture_file_with_near_infrared_in_its_alpha(tmp_path):

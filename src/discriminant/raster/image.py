@@ -34,10 +34,10 @@ _BAND_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 #: Words in the description of a band that is transparency indeed.
 _TRANSPARENCY = re.compile("alpha|mask|transparen|opacity", re.IGNORECASE)
 #: Of a band that is marked as alpha about so many pixels are looked at, in blocks all over the image.
-_LOOKED_AT_PIXELS = 1 << 20
-#: What alpha bands hold: of all that is not 0, this share is the value for opaque. Soft edges leave less, but then
-#: nothing is to be seen where they are 0.
-_OPAQUE, _SOFT_OPAQUE = 0.75, 1 / 3
+_LOOKED_AT_PIXELS, _LEAST_ROWS = 1 << 20, 16
+#: What alpha bands hold: of all that is not 0, this share is the value for opaque. Wide soft edges leave less, but they
+#: are even slopes: this is how far (in levels of 8 bits) a pixel may lie from between its neighbours.
+_OPAQUE, _SOFT_OPAQUE, _EVEN_SLOPE = 0.75, 0.15, 8
 #: What a library changes in the settings of warnings holds for all threads: files are opened one after another.
 _opening = threading.Lock()
 _SQUARE_METRES_PER_HECTARE = 10_000
@@ -771,8 +771,7 @@ def _places(file: int, dataset: Any, marked_alpha: bool) -> list[_Place]:
 def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["transparency", "blank", "values"]:
     """What a band that is marked as alpha holds.
 
-    Transparency has one value, or next to only 0 and opaque. Between them lie the soft edges of a mosaic or a brush;
-    where those are wide, nothing is to be seen where it is 0.
+    Transparency has one value, or next to only 0 and opaque. Between them lie the soft edges of a mosaic or a brush.
     """
     others = [other for other in dataset.indexes if kinds[other - 1] != "alpha"][:3]
     windows, read = _windows_all_over(dataset), []
@@ -790,22 +789,37 @@ def _kind_of_alpha(dataset: Any, index: int, kinds: Sequence[str]) -> Literal["t
     # 1, 255, 65,535: the largest value of some number of bits.
     if not largest.is_integer() or largest < 1 or int(largest) & (int(largest) + 1):
         return "values"
-    opaque, hidden = np.mean(seen == largest), shades == 0
-    blank = hidden.any() and all(np.ptp(band[hidden]) == 0 for band in beside)
-    return "transparency" if opaque >= (_SOFT_OPAQUE if blank else _OPAQUE) else "values"
+    opaque = float(np.mean(seen == largest))
+    soft = opaque >= _SOFT_OPAQUE and seen.size < shades.size and _even_slopes([one[0] for one in read], largest)
+    return "transparency" if opaque >= _OPAQUE or soft else "values"
+
+
+def _even_slopes(parts: Sequence[Array], largest: float) -> bool:
+    """Whether what lies between 0 and opaque is mostly even slopes, and neither texture nor plains."""
+    slopes, bends = [], []
+    for part in parts:
+        values = part.astype(np.float64) * 255 / largest
+        middle = values[1:-1, 1:-1]
+        between = (middle > 0) & (middle < 255)
+        around = ((values[1:-1, :-2], values[1:-1, 2:]), (values[:-2, 1:-1], values[2:, 1:-1]))
+        slopes.append(np.maximum(*(np.abs(after - before) for before, after in around))[between])
+        bends.append(np.maximum(*(np.abs(before + after - 2 * middle) for before, after in around))[between])
+    slope, bend = np.concatenate(slopes), np.concatenate(bends)
+    return bool(slope.size and np.mean(slope > 0) > 0.5 and np.median(bend) <= _EVEN_SLOPE)
 
 
 def _windows_all_over(dataset: Any) -> list[Any]:
     """Windows from all over an image that hold about so many pixels as are looked at, or all."""
-    window, part = extra("rasterio.windows").Window, _LOOKED_AT_PIXELS // 16
-    pieces = []
-    for _, block in dataset.block_windows(1):
-        rows = max(1, part // block.width)  # large blocks are looked at in parts
-        for top in range(0, block.height, rows):
-            height = min(rows, block.height - top)
-            pieces.append(window(block.col_off, block.row_off + top, block.width, height))
-    most = max(1, _LOOKED_AT_PIXELS // max(piece.width * piece.height for piece in pieces))
-    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, min(most, len(pieces))).astype(int)]
+    window, (height, width), (down, across) = extra("rasterio.windows").Window, dataset.shape, dataset.block_shapes[0]
+    if width * height <= _LOOKED_AT_PIXELS:
+        return [window(0, 0, width, height)]
+    # Large blocks are looked at in parts, and of low ones several together: edges are seen where there are neighbours.
+    rows = max(1, min(max(down, _LEAST_ROWS), _LOOKED_AT_PIXELS // 16 // across))
+    pieces = [(left, top) for top in range(0, height, rows) for left in range(0, width, across)]
+    most = max(1, _LOOKED_AT_PIXELS // (rows * across))
+    chosen = np.linspace(0, len(pieces) - 1, min(len(pieces), most)).astype(int)
+    places = [pieces[i] for i in chosen]
+    return [window(left, top, min(across, width - left), min(rows, height - top)) for left, top in places]
 
 
 def _sources(
