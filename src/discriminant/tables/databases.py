@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dependencies import optional_module
 from ..errors import InputError, Setting
@@ -19,6 +19,7 @@ from .sources import ColumnOptions, TableReader
 
 _QUERY = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _ROWS = 65536
+_WHOLE = "Check that the file is whole."
 #: Where the header of an SQLite file says whether changes go to a log beside it.
 _LOG_PLACE = 18
 
@@ -30,9 +31,9 @@ def sqlite_records(file: InputFile, table: str | None) -> Records:
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
             "ORDER BY name"
         )
-        query, words = _asked(file.label, table, [[name] for (name,) in names], "an SQLite database")
-    rows = _sqlite_rows(file, query)
-    return Records(chain([next(rows)], rows), words)
+        asked = _asked(file.label, table, [[name] for (name,) in names], "an SQLite database")
+    rows = _sqlite_rows(file, asked)
+    return Records(chain([next(rows)], rows), asked.words)
 
 
 @contextmanager
@@ -55,19 +56,27 @@ def _text(content: bytes) -> str:
         return content.decode("cp1252", errors="replace")
 
 
-def _sqlite_rows(file: InputFile, query: str) -> Iterator[Sequence[Any]]:
+def _sqlite_rows(file: InputFile, asked: _Asked) -> Iterator[Sequence[Any]]:
     """The names of the columns, and then the rows."""
-    with file.plainly("read as SQLite", sqlite3.Error, sqlite3.Warning), _sqlite(file) as database:
-        rows = database.execute(query)
+    failures = (sqlite3.Error, sqlite3.Warning)
+    with file.plainly("read as SQLite", *failures, advice=asked.advice), _sqlite(file) as database:
+        rows = database.execute(asked.query)
         yield [name for name, *_ in rows.description]
         yield from rows
 
 
-def _asked(label: str, table: str | None, names: list[list[str]], what: str) -> tuple[str, str]:
-    """The query that gives what was asked for, and what that is, in words."""
+class _Asked(NamedTuple):
+    """The query that gives what was asked for, what that is, in words, and what to do if it fails."""
+
+    query: str
+    words: str
+    advice: str = _WHOLE
+
+
+def _asked(label: str, table: str | None, names: list[list[str]], what: str) -> _Asked:
     shown = {".".join(name): name for name in names}
     if table is not None and table not in shown and _QUERY.match(table):
-        return table, f"a query of {what}"
+        return _Asked(table, f"a query of {what}", "Correct the query.")
     if table is None and len(shown) != 1:
         if not shown:
             raise InputError(f"{label} is {what} without any table. Give one that holds rows.")
@@ -81,7 +90,7 @@ def _asked(label: str, table: str | None, names: list[list[str]], what: str) -> 
             "begin with SELECT or WITH."
         )
     quoted_name = ".".join('"' + part.replace('"', '""') + '"' for part in shown[chosen])
-    return f"SELECT * FROM {quoted_name}", f"table {chosen!r} of {what}"
+    return _Asked(f"SELECT * FROM {quoted_name}", f"table {chosen!r} of {what}")
 
 
 class DuckDBReader(TableReader):
@@ -97,32 +106,32 @@ class DuckDBReader(TableReader):
                 "WHERE table_catalog = current_database() ORDER BY ALL"
             ).fetchall()
             names = [[name] if schema == "main" else [schema, name] for schema, name in tables]
-            self._query, self._words = _asked(source.label, table, names, "a DuckDB database")
-        with self._opened(source) as database:
-            names = database.sql(self._query).columns
+            self._asked = _asked(source.label, table, names, "a DuckDB database")
+        with self._opened(source, self._asked.advice) as database:
+            names = database.sql(self._asked.query).columns
         super().__init__(source.label, names, columns, source)
 
     @property
     def read_as(self) -> str:
-        return self._words
+        return self._asked.words
 
     @contextmanager
-    def _opened(self, source: InputFile) -> Iterator[Any]:
+    def _opened(self, source: InputFile, advice: str = _WHOLE) -> Iterator[Any]:
         # A view may ask for other files, or for addresses: what is in the database is all that is read.
         inside = {"enable_external_access": "false"}
         with (
-            source.plainly("read as DuckDB", self._duckdb.Error),
+            source.plainly("read as DuckDB", self._duckdb.Error, advice=advice),
             closing(self._duckdb.connect(str(source.path), read_only=True, config=inside)) as database,
         ):
             yield database
 
     def _read(self) -> Any:
-        with self._opened(self.source) as database:
-            return _arrow_reader(database.sql(self._query)).read_all().select(list(self.columns))
+        with self._opened(self.source, self._asked.advice) as database:
+            return _arrow_reader(database.sql(self._asked.query)).read_all().select(list(self.columns))
 
     def _stream(self) -> Iterator[Any]:
-        with self._opened(self.source) as database:
-            for batch in _arrow_reader(database.sql(self._query)):
+        with self._opened(self.source, self._asked.advice) as database:
+            for batch in _arrow_reader(database.sql(self._asked.query)):
                 yield batch.select(list(self.columns))
 
 

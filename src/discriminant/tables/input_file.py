@@ -99,6 +99,7 @@ _FAILURES: tuple[type[Exception], ...] = (
     OverflowError,
     MemoryError,
 )
+_CHECK = "Check that the file is whole and of the format its name says."
 _JSON = re.compile(r'\{\s*["}]|\[\s*[\[{"\]]')
 
 
@@ -148,7 +149,7 @@ class InputFile:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
-    def plainly(self, done: str, *errors: type[Exception]) -> Iterator[None]:
+    def plainly(self, done: str, *errors: type[Exception], advice: str = _CHECK) -> Iterator[None]:
         """Turn whatever goes wrong inside into an `InputError` about this source; ``errors`` are those of a library."""
         try:
             yield
@@ -158,10 +159,7 @@ class InputFile:
             raise InputError(f"{self.label} cannot be read: no permission. Check who may read the file.") from error
         except (*_FAILURES, *errors) as error:
             reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(
-                f"{self.label} cannot be {done}: {reason[0][:300].rstrip('.')}. Check that the file is whole and of "
-                "the format its name says."
-            ) from error
+            raise InputError(f"{self.label} cannot be {done}: {reason[0][:300].rstrip('.')}. {advice}") from error
 
     def note(self, kind: str, *message: Any) -> None:
         """Remember what is worth knowing about the file, once."""
