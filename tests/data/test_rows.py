@@ -159,7 +159,7 @@ def test_weights_become_float64(weight):
     assert_array_equal(checked, np.asarray(weight, dtype=float))
 
 
-def test_float64_weights_are_not_copied():
+def test_weights_are_the_models_own():
     weight = np.array([1.0, 2.0])
-    assert check_weights(weight, 2) is weight
+    assert not np.shares_memory(check_weights(weight, 2), weight)
     assert check_weights(None, 2) is None

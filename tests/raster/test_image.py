@@ -21,7 +21,6 @@ from rasterio.rpc import RPC
 from rasterio.windows import Window
 
 from discriminant import LinearDiscriminantAnalysis
-from discriminant.dependencies import optional_module
 from discriminant.errors import ColumnError, DiscriminantError, DtypeError, InputError, ParameterError
 from discriminant.raster import Band, classify_image, draw_samples, open_image, refuse_other_bands
 from discriminant.raster.image import no_georeference_warning, stored_bands
@@ -361,7 +360,6 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch):
         raise ModuleNotFoundError(f"No module named {name!r}")
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    optional_module.cache_clear()  # modules are looked for once
     with pytest.raises(DiscriminantError, match=r"rasterio.*pip install 'discriminant\[raster\]'"):
         open_image("scene.tif")
 

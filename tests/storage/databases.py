@@ -4,6 +4,7 @@ import sqlite3
 
 import duckdb
 import psycopg
+import pyarrow as pa
 
 
 def name(text):
@@ -43,7 +44,7 @@ class DuckDB:
     def answers(self, query, frame, table="data", types=None):
         with duckdb.connect() as connection:
             connection.execute(f"CREATE TABLE {name(table)} ({declared(frame, types)})")
-            connection.register("given", frame)
+            connection.register("given", pa.Table.from_pandas(frame, preserve_index=False))
             connection.execute(f"INSERT INTO {name(table)} SELECT * FROM given")
             return connection.execute(query).fetchall()
 

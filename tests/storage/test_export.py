@@ -24,7 +24,6 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
-from discriminant.dependencies import optional_module
 from discriminant.errors import DependencyError, DiscriminantWarning, InputError, NotReadyError, ParameterError
 from discriminant.estimators.base import PosteriorClassifier
 from discriminant.estimators.multiclass import OneVsOne, OneVsRest
@@ -439,7 +438,6 @@ def test_an_onnx_input_cannot_have_the_name_of_something_else(name):
 
 def test_without_the_onnx_package_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    optional_module.cache_clear()  # modules are looked for once
     with pytest.raises(DependencyError, match=r"pip install 'discriminant\[onnx\]'"):
         export(fitted("lda"), "onnx")
 

@@ -20,7 +20,6 @@ import pytest
 
 from discriminant import LinearDiscriminantAnalysis
 from discriminant.decision.costs import read_cost_file
-from discriminant.dependencies import optional_module
 from discriminant.errors import ColumnError, DiscriminantError, InputError, ParameterError
 from discriminant.tables import open_table, read_training
 
@@ -214,7 +213,6 @@ def test_workbooks_that_cannot_be_read(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match="delimiter tells how text is written; it does not apply to a workbook"):
         open_table(path, delimiter=";")
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    optional_module.cache_clear()  # modules are looked for once
     with pytest.raises(DiscriminantError, match=r"Workbooks need .*pip install 'discriminant\[excel\]'"):
         open_table(path)
 
@@ -348,7 +346,6 @@ def test_databases_that_cannot_be_read(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="cannot be read as DuckDB"):
         open_table(tmp_path / "damaged.duckdb")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    optional_module.cache_clear()
     with pytest.raises(DiscriminantError, match=r"DuckDB databases need .*pip install 'discriminant\[duckdb\]'"):
         open_table(tmp_path / "damaged.duckdb")
     with pytest.raises(ParameterError, match="table names a sheet of a workbook or a table of a database, but this is"):
