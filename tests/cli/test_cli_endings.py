@@ -21,7 +21,7 @@ from discriminant import LinearDiscriminantAnalysis, load, save
 
 PROGRAM = [sys.executable, "-m", "discriminant"]
 EARLIER = b"what was there before"
-ENDINGS = {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9, "full disk": 1}
+ENDINGS = {"SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130, "SIGKILL": -9, "full disk": 1}
 
 
 @dataclass
@@ -182,17 +182,16 @@ from discriminant.files import whole_file
 end_on_signals()
 with whole_file(sys.argv[1]) as part:
     part.write_bytes(b"half")
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # a library at work for a long time, which no exception interrupts
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # a library at work, which no exception interrupts
 """
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_library_at_work_does_not_hold_up_the_end(name, tmp_path):
+def test_a_library_at_work_does_not_hold_up_the_end(tmp_path):
     with subprocess.Popen([sys.executable, "-c", BUSY, tmp_path / "file"]) as process:
         while process.poll() is None and not list(tmp_path.glob(".discriminant-*.part/file")):
             time.sleep(0.01)
-        process.send_signal(getattr(signal, name))
-        assert process.wait(60) == 128 + getattr(signal, name)
+        process.terminate()
+        assert process.wait(60) == ENDINGS["SIGTERM"]
     assert list(tmp_path.iterdir()) == []
 
 

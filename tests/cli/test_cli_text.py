@@ -16,7 +16,7 @@ from commands import run_command, write_rows
 from discriminant.results import aligned, listed
 
 #: The bell, colours, the title of the window, a C1 sequence, writing from right to left, a forged line.
-EVIL = "a\x07\x1b[31m\x1b]0;title\x07\x9b2J\u202eb\nError: c"
+EVIL = "a\x7f\x07\x1b[31m\x1b]0;title\x07\x9b2J\u202eb\nError: c"
 #: What a terminal may be sent: printable text and ends of lines, in colours of our own (SGR).
 STYLES = re.compile(r"\x1b\[[\d;]*m")
 
@@ -175,6 +175,12 @@ def test_a_name_of_standard_output_is_standard_output(iris_model, iris):
     for name in ("-", "/dev/stdout"):
         assert run_command("predict", iris_model, iris, "-o", name).out == plain.out
     assert run_command("export", iris_model, "--to", "json", "-o", "-").out.startswith("{")
+
+
+def test_a_model_file_does_not_go_to_standard_output(iris):
+    ran = run_command("fit", iris, "-t", "species", "-o", "-")
+    assert ran.code == 1
+    assert "- is standard output, where this file cannot go" in ran.err
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/stderr"])

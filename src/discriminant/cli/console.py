@@ -196,7 +196,7 @@ def show(values: dict[str, Any], page: Callable[[dict[str, Any]], Page], as_json
 
 def _escaped(line: str) -> str:
     """A line of JSON that says the same in printable letters."""
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1].replace("\x7f", "\\u007f") for one in line)
 
 
 def put(text: str) -> None:
@@ -260,6 +260,8 @@ def file_or_none(output: str | None) -> str | None:
 
 def check_output(path: str | None, overwrite: bool) -> None:
     """Refuse a file that cannot be written, or that exists and may not be replaced, before any work."""
+    if path == "-":
+        raise ParameterError("- is standard output, where this file cannot go. Give the name of a file.")
     if path is not None:
         check_target(path, overwrite)
 
@@ -281,8 +283,10 @@ def table_writer(output: str | None, formulas: str) -> Iterator[Write]:
 
     ``formulas`` says what is done in CSV about text that a spreadsheet would take for a formula.
     """
-    from ..tables.formulas import without_formulas
+    from ..data.checks import check_choice
+    from ..tables.formulas import CHOICES, without_formulas
 
+    check_choice("formulas", formulas, CHOICES)
     kinds, ending = _writers(), ".csv" if output is None else Path(output).suffix.lower()
     if ending not in kinds:
         raise ParameterError(f"The ending of {output!r} must say its format: {', '.join(kinds)}.")

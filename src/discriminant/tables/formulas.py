@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.checks import check_choice
 from ..errors import InputError, Setting
 
+#: What may be done about such text.
+CHOICES = ("refuse", "keep", "quote")
 _BEGINS = r"(?s)^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]."
 _NUMBER = r"^[+-]?(\d[\d,. ]*|[.,]\d+)([eE][+-]?\d+)? ?%?$"
 
@@ -27,7 +28,6 @@ def without_formulas(table: Any, formulas: str) -> Any:
     >>> without_formulas(table, "quote")["note"].to_pylist()
     ["'=1+1", '-1.5', '-']
     """
-    check_choice("formulas", formulas, ("refuse", "keep", "quote"))
     if formulas == "keep":
         return table
     names = pa.chunked_array([table.column_names], pa.string())
