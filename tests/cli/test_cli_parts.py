@@ -16,7 +16,7 @@ from discriminant.cli import options
 from discriminant.cli.console import Run, running, visible
 from discriminant.cli.fit import fit
 from discriminant.cli.options import Labelled, TrainingOptions, pairs, read_priors
-from discriminant.decision.costs import costs_in_words, read_cost_file
+from discriminant.decision.costs import class_written, costs_in_words, read_cost_file
 from discriminant.errors import DiscriminantWarning, InputError, Model, ParameterError, Setting
 
 
@@ -65,6 +65,14 @@ def test_costs_are_read_by_the_names_of_the_classes(tmp_path):
     costs = read_cost_file(str(path), [False, True])
     assert costs == {False: {True: 1, False: 0, "ask": 0.2}, True: {True: 0, False: 3, "ask": 0.2}}
     assert "False when the truth is True costs 3" in costs_in_words(costs)
+
+
+def test_classes_are_recognised_but_for_capitals(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text("truth,false,true\nfalse,0,1\nTRUE,3,0\n")
+    assert read_cost_file(str(path), [False, True]) == {False: {False: 0, True: 1}, True: {False: 3, True: 0}}
+    assert class_written("no", ["NO", "No"]) == "no"  # which of them is not known
+    assert class_written("No", ["NO", "No"]) == "No"
 
 
 def test_priors_and_pairs():

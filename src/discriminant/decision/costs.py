@@ -169,8 +169,11 @@ def _from_frame(frame: Any) -> CostTable:
 
 
 def class_written(text: Any, classes: Sequence[Any]) -> Any:
-    """The class that is written like this, or the text itself where none is."""
-    return next((label for label in classes if str(label) == str(text)), text)
+    """The class that is written like this, or the only one that is but for capitals; the text itself where none is."""
+    written = str(text)
+    exact = [label for label in classes if str(label) == written]
+    folded = [label for label in classes if str(label).casefold() == written.strip().casefold()]
+    return exact[0] if exact else folded[0] if len(folded) == 1 else text
 
 
 def read_cost_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:

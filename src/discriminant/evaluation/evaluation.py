@@ -269,7 +269,7 @@ class Evaluation(Result):
         weight = "" if self.total_weight == self.n_rows else f" of total weight {self.total_weight:,.6g}"
         rows = f"{self.n_rows:,} rows{weight}, {len(self.classes)} classes"
         head = f"evaluation on {rows}; {100 * self.level:g} % intervals"
-        summary = textwrap.wrap(self.headline, WIDTH)
+        summary = [line.replace("\xa0", " ") for line in textwrap.wrap(self.headline.replace(" %", "\xa0%"), WIDTH)]
         of_classes = self._grid("class", self.classes.tolist()[:_MOST_CLASSES], shown)
         if len(self.classes) > _MOST_CLASSES:
             of_classes.append(f"... and {len(self.classes) - _MOST_CLASSES} more classes, see to_frame()")

@@ -213,7 +213,7 @@ def answer_section(data: ReportData) -> dict[str, Any]:
     errors, most = "On the rows it was judged by it made no error at all.", confusions(data)
     if most:
         rate = data.evaluation["error_rate"].value
-        errors = f"Of 100 rows it misjudges about {100 * rate:.1f}; most often {most[0]}."
+        errors = f"Of 100 rows {data.winner} misjudges about {100 * rate:.1f}; most often {most[0]}."
     sentences = [_question(data), *_result(data), errors, _costs(data)]
     return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
 
