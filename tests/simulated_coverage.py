@@ -211,17 +211,28 @@ def stable(found, what):
     return float(np.mean([shares[what] for name, shares in found.items() if not name.startswith("useless")]))
 
 
-def _task(given):
-    kind, *rest = given
-    return evaluation_coverage(*rest) if kind == "evaluation" else comparison_coverage(*rest)
+def tasks(replications):
+    """What is simulated, each as the arguments of `done`."""
+    compared = [("comparison", n, metric, replications) for metric in COMPARED for n in COMPARED_SIZES]
+    return [("evaluation", n, replications) for n in SIZES] + compared
+
+
+def done(task):
+    kind, *given = task
+    return evaluation_coverage(*given) if kind == "evaluation" else comparison_coverage(*given)
 
 
 def main(replications=2_000, workers=2):
     """Write the tables."""
-    compared = [(n, metric) for metric in COMPARED for n in COMPARED_SIZES]
-    tasks = [("evaluation", n, replications) for n in SIZES] + [("comparison", *one, replications) for one in compared]
+    wanted = tasks(replications)
     with ProcessPoolExecutor(workers) as pool:
-        found = dict(zip(tasks, pool.map(_task, tasks), strict=True))
+        found = dict(zip(wanted, pool.map(done, wanted), strict=True))
+    target = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
+    target.write_text(page(found, replications), encoding="utf-8")
+
+
+def page(found, replications):
+    """The tables as text, from what was found of each task."""
     lines = [_HEAD.format(replications=replications)]
     lines += _table(["measure", "classes", "model", *(f"n = {n:,}" for n in SIZES)], 3)
     for measure in MEASURES:
@@ -232,13 +243,13 @@ def main(replications=2_000, workers=2):
                 lines.append(_line(metric_name(measure), word, "right" if sureness == 1 else "too sure", *shares))
         means = [f"**{np.mean(list(one.values())):.3f}**" for one in by_size]
         lines.append(_line(f"**{metric_name(measure)}**", "all", "all", *means))
-    lines += [_COMPARED, *_table(["measure", "models", "n", *next(iter(found[tasks[-1]].values()))], 2)]
-    for n, metric in compared:
-        shares = found["comparison", n, metric, replications]
+    compared = {task: shares for task, shares in found.items() if task[0] == "comparison"}
+    columns = list(next(iter(next(iter(compared.values())).values())))
+    lines += [_COMPARED, *_table(["measure", "models", "n", *columns], 2)]
+    for (_, n, metric, _), shares in compared.items():
         for name, one in shares.items():
             lines.append(_line(metric_name(metric), name, f"{n:,}", *(f"{value:.3f}" for value in one.values())))
-    target = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
 
 
 def _table(head, names):

@@ -193,9 +193,8 @@ def test_what_is_not_known_is_said_so():
 def test_an_error_that_all_splits_share_is_not_certain():
     """Every split of two far classes has the error 0: Wilson's limit of all held-out rows stands above it."""
     y = np.arange(100) % 2
-    curve = learning_curve(
-        GaussianNB(), np.random.default_rng(0).normal(size=(100, 2)) + 30 * y[:, None], y, sizes=[80]
-    )
+    X = np.random.default_rng(0).normal(size=(100, 2)) + 30 * y[:, None]
+    curve = learning_curve(GaussianNB(), X, y, sizes=[40, 80])
     found = curve.validation()
     assert (found.value, found.low) == (0.0, 0.0)
     assert found.high == pytest.approx(wilson_interval(0.0, 100).high)
