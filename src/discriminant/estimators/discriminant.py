@@ -192,6 +192,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         distances = squareform(pdist(sphered))
         if not unbiased:
             return distances
+        if self.shrinkage_ > 0:
+            raise ParameterError("Distances of a covariance that was shrunk have no unbiased estimate: unbiased=False.")
         rank, per_row = sphered.shape[1], 1 / self.moments_.weight
         chance = rank * (per_row + per_row[:, None])
         kept = 1 - (rank + 1) / (self.moments_.weight.sum() - len(per_row))
