@@ -131,7 +131,9 @@ RIGHT = [
     (["2.5", "1"], "DECIMAL(8, 3)", [2.5, 1], ["2.5", "1"]),
     (["9007199254740993", "9007199254740992"], "BIGINT", [9007199254740993], ["9007199254740993"]),
     (["a", "b"], "VARCHAR", [" a\t", "b ", "", "NA", "c"], ["a", "b", None, None, "new"]),
-    (["1", "01"], "VARCHAR", ["1", "01"], ["1", "01"]),
+    (["1", "01"], "VARCHAR", ["1", "01", "1.0"], ["1", "01", "new"]),
+    (["1", "0.5"], "VARCHAR", ["1.0", ".5", "01 ", "1_0"], ["1", "0.5", "1", "new"]),
+    (["0x10", "1_000"], "INTEGER", [16, 1000], ["0x10", "1_000"]),
     (["Yes", "true", "1"], "VARCHAR", ["true", "1", "TRUE"], ["true", "1", "new"]),
     (["2020-01-05", "2020-02-05"], "DATE", ["2020-01-05", "2020-03-05"], ["2020-01-05", "2020-03-05"]),
 ]
@@ -232,7 +234,8 @@ def test_naive_bayes_finds_its_levels_the_same_way(database):
     found = database.answers(query, given, types={"v": "DOUBLE PRECISION"})
     assert_same(found, codes.predict(given).tolist(), codes.predict_proba(given))
     with pytest.raises(database.errors, match=r"[Cc]olumn '+v'+"):
-        database.answers(query, pd.DataFrame({"v": ["1"]}))
+        database.answers(query, pd.DataFrame({"v": ["one"]}))
+    assert_same(database.answers(query, given.astype(str)), codes.predict(given).tolist(), codes.predict_proba(given))
 
 
 @pytest.mark.parametrize(("levels", "kind", "values", "texts"), RIGHT, ids=[f"{c[0]} {c[1]}" for c in RIGHT])

@@ -19,6 +19,7 @@ _FALSE = ("false", "no", "n", "f", "0", "nein", "non", "não", "faux", "falsch",
 #: What is read as true or false, in small letters.
 BOOLEANS = dict.fromkeys(_TRUE, 1.0) | dict.fromkeys(_FALSE, 0.0)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,9})?")
+_PROGRAMMED = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,32}|[1-9][0-9]{0,30}(_[0-9]{1,30}){1,10})")
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d:\d\d.*")
 
 #: In place of a level's position: of the reference level, of missing values, of levels that training had not.
@@ -49,7 +50,7 @@ class LevelPlaces:
 
     @cached_property
     def numbers(self) -> dict[Any, int | None]:
-        return self._by_meaning(number_meant)
+        return self._by_meaning(_number_of_level)
 
     @cached_property
     def truths(self) -> dict[Any, int | None]:
@@ -74,7 +75,9 @@ class LevelPlaces:
     def place(self, text: str, kind: ValueType) -> int | None:
         """The place of a value, of which this is the text, `UNSEEN_PLACE` of a new one, None if it cannot be told."""
         if kind == "text":
-            return self.texts.get(text, self.texts.get(text.strip(), UNSEEN_PLACE))
+            found = self.texts.get(text, self.texts.get(text.strip()))
+            found = self.numbers.get(number_meant(text)) if found is None else found
+            return UNSEEN_PLACE if found is None else found
         if kind == "time":
             return self.times.get(text, UNSEEN_PLACE if len(text) in map(len, self.times) else None)
         if kind == "truth":
@@ -92,3 +95,10 @@ def truth_meant(text: str) -> float | None:
 def number_meant(text: str) -> Decimal | None:
     """The number that a text is, exactly."""
     return Decimal(text) if NUMBER.fullmatch(text.strip()) else None
+
+
+def _number_of_level(text: str) -> Decimal | None:
+    """The number that somebody may take a level for, who also reads 0x1F and 1_000."""
+    if _PROGRAMMED.fullmatch(text.strip()):
+        return Decimal(int(text, 0))
+    return number_meant(text)

@@ -64,7 +64,7 @@ def _read(value, name, kind, missing, missing_numbers):
         return TRUTH[text.strip().lower()]
     if type(value).__name__ in ("bool", "bool_"):
         return float(value)
-    number = None if "_" in text else _number(text.strip())
+    number = _number(text.strip())
     if number is None:
         raise ValueError("not a number in column %r: %r" % (name, value))
     if not math.isfinite(number):
@@ -77,6 +77,8 @@ def _place(value, text, name, missing):
     texts, numbers, truths, binary, times = LEVELS[name]
     if isinstance(value, str):
         known, key, new = texts, text if text in texts else text.strip(), bool(texts)
+        if key not in texts and numbers.get(_number(key)) is not None:
+            known, key = numbers, _number(key)
     elif type(value).__name__ in ("bool", "bool_"):
         known, key, new = truths, float(value), bool(truths)
     elif hasattr(value, "isoformat"):
@@ -93,6 +95,8 @@ def _place(value, text, name, missing):
 
 
 def _number(text):
+    if "_" in text:
+        return None
     try:
         return int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:

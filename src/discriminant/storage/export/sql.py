@@ -201,12 +201,17 @@ class _Reading:
             whens = "".join(f" WHEN {constant(key)} THEN {of(place)}" for key, place in places.items())
             return f"CASE {value}{whens} ELSE {otherwise} END" if whens else otherwise
 
-        texts = looked_up(self.trimmed, known.texts, _cases(self.null_texts, new if known.texts else unsure))
+        exact = {float(key): place for key, place in known.numbers.items() if abs(key) < _EXACT}
+        spelled = looked_up(
+            f"CAST({self.trimmed} AS DOUBLE PRECISION)", {k: p for k, p in exact.items() if p is not None}, new
+        )
+        meant = [(self.dialect.spells_number.format(self.trimmed), spelled)] if spelled != new else []
+        texts = looked_up(self.trimmed, known.texts, _cases([*self.null_texts, *meant], new if known.texts else unsure))
         if any(level != level.strip() for level in known.texts):
             texts = looked_up(self.text, known.texts, texts)
         number = self.dialect.as_written.format(self.raw)
         large = {str(key): place for key, place in known.numbers.items() if abs(key) >= _EXACT}
-        exact = {float(key): place if abs(key) < _EXACT else None for key, place in known.numbers.items()}
+        exact |= {float(key): None for key in large}
         numbers = looked_up(self.text, large, looked_up(number, exact, new)) if known.numbers else unsure
         numbers = looked_up(number, known.truths, unsure) if known.binary else numbers
         lengths = ", ".join(map(str, sorted({len(time) for time in known.times})))
