@@ -125,6 +125,7 @@ RIGHT = [
     (["Yes", "No"], "BOOLEAN", [True, False, None], ["Yes", "No", None]),
     (["ja", "nein"], "BOOLEAN", [True, False], ["ja", "nein"]),
     (["Yes", "No"], "INTEGER", [1, 0], ["Yes", "No"]),
+    (["Yes", "No"], "VARCHAR", ["TRUE", " n ", "1", "2"], ["Yes", "No", "Yes", "new"]),
     (["01", "2", "x"], "INTEGER", [1, 2, 3], ["01", "2", "new"]),
     (["1.0", "+5", ".5", "1e3"], "DOUBLE PRECISION", [1.0, 5.0, 0.5, 1000.0], ["1.0", "+5", ".5", "1e3"]),
     (["0.1", "2.5"], "REAL", [0.1, 2.5], ["0.1", "2.5"]),

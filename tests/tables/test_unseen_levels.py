@@ -98,6 +98,7 @@ def coded(schema, values):
         (["first", "9007199254740993"], pa.array([9007199254740993]), ["9007199254740993"]),
         (["first", "2020-01-05"], pa.array([datetime.date(2020, 1, 5)]), ["2020-01-05"]),
         (["first", "Yes"], pa.array([" Yes ", "Yes"]), ["Yes", "Yes"]),
+        (["no", "Yes"], pa.array(["TRUE", "y", "1"]), ["Yes"] * 3),
         (["first", "Yes"], pa.array(["Yes", "first"]).dictionary_encode(), ["Yes", "first"]),
     ],
 )  # fmt: skip
@@ -118,7 +119,7 @@ def test_words_for_true_and_false_are_also_one_and_zero():
         (["1", "2"], pa.array([3]), "3"),
         (["No", "maybe"], pa.array([True]), "true"),
         (["2020-01-05", "2020-01-06"], pa.array([datetime.date(2020, 1, 7)]), "2020-01-07"),
-        (["Yes", "No"], pa.array(["true"]), "true"),
+        (["Yes", "No", "maybe"], pa.array(["true"]), "true"),
         (["9007199254740993", "1"], pa.array([9007199254740992]), "9007199254740992"),
     ],
 )

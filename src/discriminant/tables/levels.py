@@ -40,7 +40,7 @@ class LevelPlaces:
     numbers, truths : dict
         The place of the levels that mean a number, or a truth value (1 or 0); None where they have different places.
     binary : bool
-        Whether all levels are words for true and false, none of them a number: 1 and 0 then mean these.
+        Whether all levels are words for true and false, none of them a number: 1, 0 and other such words mean these.
     times : dict
         The place of each level that is a date or time as ISO 8601 writes it. A date that is none of them is a new one
         if it is as long as one of them; ``2020-01-05 00:00:00`` may be the level ``2020-01-05``.
@@ -76,7 +76,8 @@ class LevelPlaces:
         """The place of a value, of which this is the text, `UNSEEN_PLACE` of a new one, None if it cannot be told."""
         if kind == "text":
             found = self.texts.get(text, self.texts.get(text.strip()))
-            found = self.numbers.get(number_meant(text)) if found is None else found
+            if found is None:
+                found = self.truths.get(truth_meant(text)) if self.binary else self.numbers.get(number_meant(text))
             return UNSEEN_PLACE if found is None else found
         if kind == "time":
             return self.times.get(text, UNSEEN_PLACE if len(text) in map(len, self.times) else None)

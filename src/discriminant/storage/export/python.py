@@ -77,8 +77,9 @@ def _place(value, text, name, missing):
     texts, numbers, truths, binary, times = LEVELS[name]
     if isinstance(value, str):
         known, key, new = texts, text if text in texts else text.strip(), bool(texts)
-        if key not in texts and numbers.get(_number(key)) is not None:
-            known, key = numbers, _number(key)
+        meant = TRUTH.get(key.lower()) if binary else _number(key)
+        if key not in texts and (truths if binary else numbers).get(meant) is not None:
+            known, key = truths if binary else numbers, meant
     elif type(value).__name__ in ("bool", "bool_"):
         known, key, new = truths, float(value), bool(truths)
     elif hasattr(value, "isoformat"):

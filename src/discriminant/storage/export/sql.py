@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from .recipe import Input, RawColumn, Recipe, RulePart
+from .recipe import Input, LevelLookup, RawColumn, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
@@ -180,8 +180,7 @@ class _Reading:
         number = self.dialect.as_number.format(self.raw)
         texts, numbers = [], []
         for truth, meant in _TRUTHS.items():
-            words = ", ".join(constant(word) for word, value in BOOLEANS.items() if value == meant)
-            texts.append((f"LOWER({self.trimmed}) IN ({words})", truth))
+            texts.append((f"LOWER({self.trimmed}) IN ({_words(meant)})", truth))
             numbers.append((f"{number} = {truth}", truth))
         return {
             "text": _cases([*texts, *self.null_texts], wrong),
@@ -189,6 +188,12 @@ class _Reading:
             "truth": self._truth(*_TRUTHS),
             "time": wrong,
         }
+
+    def _meant(self, known: LevelLookup) -> list[tuple[str, str]]:
+        """The places of words for true and false."""
+        return [
+            (f"LOWER({self.trimmed}) IN ({_words(truth)})", str(place)) for truth, place in _told(known.truths).items()
+        ]
 
     def _of_levels(self) -> dict[str, str]:
         known, new = self.column.lookup, str(_UNSEEN)
@@ -202,10 +207,10 @@ class _Reading:
             return f"CASE {value}{whens} ELSE {otherwise} END" if whens else otherwise
 
         exact = {float(key): place for key, place in known.numbers.items() if abs(key) < _EXACT}
-        spelled = looked_up(
-            f"CAST({self.trimmed} AS DOUBLE PRECISION)", {k: p for k, p in exact.items() if p is not None}, new
-        )
-        meant = [(self.dialect.spells_number.format(self.trimmed), spelled)] if spelled != new else []
+        meant = self._meant(known) if known.binary else []
+        spelled = looked_up(f"CAST({self.trimmed} AS DOUBLE PRECISION)", _told(exact), new)
+        if spelled != new:
+            meant = [(self.dialect.spells_number.format(self.trimmed), spelled)]
         texts = looked_up(self.trimmed, known.texts, _cases([*self.null_texts, *meant], new if known.texts else unsure))
         if any(level != level.strip() for level in known.texts):
             texts = looked_up(self.text, known.texts, texts)
@@ -223,6 +228,16 @@ class _Reading:
             "truth": self._truth(truth, falsehood) if known.truths else unsure,
             "time": looked_up(self.text, known.times, other_time),
         }
+
+
+def _words(truth: float) -> str:
+    """The words for true or false."""
+    return ", ".join(constant(word) for word, value in BOOLEANS.items() if value == truth)
+
+
+def _told(places: Mapping[Any, int | None]) -> dict[Any, int]:
+    """What has one place."""
+    return {key: place for key, place in places.items() if place is not None}
 
 
 def _cases(cases: list[tuple[str, str]], otherwise: str, between: str = " ") -> str:
