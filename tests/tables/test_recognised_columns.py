@@ -181,6 +181,8 @@ def test_days_written_as_whole_numbers():
     assert_array_equal(column_of(training, "when")[:2], days("2020-01-01", "2020-02-02"))
     for source in (open_table(io.BytesIO(text), types=training.schema.types).read(), pd.read_csv(io.BytesIO(text))):
         assert_array_equal(training.schema.encode_batch(source)[0], training.X)
+    for source in (text, pd.read_csv(io.BytesIO(text))):
+        assert_array_equal(trained(source, types={"when": "date"}).X, training.X)
     years = trained(table(year=cycled("2019", "2020", "2021", "2022", "2025")))
     assert years.schema.columns[0].kind == "number"
 

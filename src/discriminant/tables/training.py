@@ -248,7 +248,7 @@ class ColumnLearner:
         kind = "date" if declared in _DATE_KINDS else declared
         column = Column(name, kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
         values = self.data[name]
-        if kind == "date" and pa.types.is_temporal(values.type):
+        if kind == "date" and not is_text(values.type):
             return replace(column, notation=_native_dates(values.type))
         if kind == "category" or not is_text(values.type):
             return column
@@ -261,6 +261,9 @@ class ColumnLearner:
             reading = reading_of(kind, notation, notation.read(pa.array(texts, pa.large_string())), texts, rows)
         else:
             reading = best_reading(texts, rows, self.decimal, (kind,))
+        if reading is None and declared == "date":
+            days = Notation(date="digits")
+            reading = reading_of(kind, days, days.read(pa.array(texts, pa.large_string())), texts, rows)
         if reading is None and texts:
             wanted = {"boolean": "true and false", "date": "dates or times"}.get(kind, "numbers")
             raise ColumnError(f"Column {name!r} should hold {wanted}, but holds {quoted(texts, 3)}. Correct its type.")
@@ -269,6 +272,8 @@ class ColumnLearner:
     def _day_numbers(self, name: str) -> Column | None:
         """A column of days written as whole numbers, such as 20201231."""
         column = Column(name, "date", notation=Notation(date="digits"))
+        if pa.types.is_float16(self.data[name].type):  # it does not hold eight digits
+            return None
         for values in (self.data[name].slice(0, _VARYING_ROWS), self.data[name]):
             ends = compute.min_max(values).as_py()
             if not ends["min"] or not _FIRST_DAY <= ends["min"] < ends["max"] <= _LAST_DAY:
@@ -333,16 +338,13 @@ class ColumnLearner:
             else:
                 self._say_typed("notation", column.name, said)
         if reading.unread:
-            count = sum(reading.unread.values())
-            what = "dates" if column.kind == "date" else "numbers"
-            values = f"{count:,} values that are no {what}" if count > 1 else f"one value that is no {what[:-1]}"
-            said = (
-                f"Column {column.name!r}: {values} ({quoted(reading.unread, 3)}) counts as missing. Keep the texts as "
-            )
-            said = said.replace("counts", "count") if count > 1 else said
-            self._say(
-                "warning", "stray words", column.name, f"{said}levels with ", _typed(column.name, "category"), "."
-            )
+            what, count = {"number": "number", "date": "date"}.get(column.kind, "truth value"), reading.unread.values()
+            which = quoted(reading.unread, 3)
+            said = f"one value that is no {what} ({which}) counts"
+            if sum(count) > 1:
+                said = f"{sum(count):,} values that are no {what}s ({which}) count"
+            said = f"Column {column.name!r}: {said} as missing. Keep the texts as levels with "
+            self._say("warning", "stray words", column.name, said, _typed(column.name, "category"), ".")
         return column
 
     def _say_dates(self, column: Column, text: str | None = None, unsure: bool = False) -> None:
@@ -403,7 +405,7 @@ class ColumnLearner:
         if missing == self.data.num_rows:
             return self._dropped(column, "empty", "it holds no value at all")
         if lowest == highest:
-            return self._dropped(column, "constant", f"its only value is {lowest:g}{beside}")
+            return self._dropped(column, "constant", f"its only value is {column.shown(lowest)}{beside}")
         self._say_sentinels(column, lowest, highest)
         if self._is_identifier(column):
             reason = "it tells rows apart"
@@ -619,7 +621,9 @@ def is_plain_number(text: str) -> bool:
 
 
 def _native_dates(kind: Any) -> Notation:
-    """How further values of a column of dates, timestamps or times are written where they come as text."""
+    """How further values of a column of dates, times or numbers such as 20201231 are written where they are text."""
+    if is_numeric(kind):
+        return Notation(date="digits")
     return Notation(date="time" if pa.types.is_time(kind) or pa.types.is_duration(kind) else "ymd")
 
 
