@@ -196,7 +196,7 @@ ROWS = {
     "pandas, time zones": pd.DataFrame({"a": pd.date_range("2020", periods=N, tz="UTC")}),
     "pandas, lists": pd.DataFrame({"a": [[1.0]] * N, "b": X[:, 0]}),
     "pandas, dictionaries": pd.DataFrame({"a": [{}] * N, "b": X[:, 0]}),
-    "pandas, large integers": pd.DataFrame({"a": [10**400] * N, "b": X[:, 0]}),
+    "pandas, large integers": pd.DataFrame({"a": pd.Series([10**400] * N, dtype=object), "b": X[:, 0]}),
     "pandas, decimals": pd.DataFrame({"a": [decimal.Decimal("0.1")] * N, "b": X[:, 0]}),
     "pandas, complex": pd.DataFrame({"a": X[:, 0] + 1j, "b": X[:, 0]}),
     "pandas, no rows": pd.DataFrame(X[:0], columns=list("abc")),
