@@ -10,7 +10,7 @@ rows would differ is not in these intervals (Bates, Hastie & Tibshirani 2023).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,8 @@ Array = np.ndarray[Any, Any]
 
 #: Degrees of freedom of a paired difference are no fewer, however heavy its tails.
 _FEWEST_DEGREES = 2.5
+#: No AUC of fewer than a billion pairs is this near to 0 or 1 without being there.
+_ROUNDING = 1e-9
 #: Pairs of a split for which the AUC's variance allows for pairs; of more it makes no difference.
 _MOST_PAIRS = 1_000_000
 
@@ -127,7 +129,8 @@ class MeanOfRows:
 
     def interval(self, level: float) -> Interval:
         n = self.rows.draws(self.values - self.value)
-        return self.mean.interval(level, n, self.rows.degrees(n))
+        found = self.mean.interval(level, n, self.rows.degrees(n))
+        return replace(found, method=f"{found.method}{self.rows.design.words}")
 
     def minus(self, other: MeanOfRows, level: float) -> PairedDifference:
         """Student's t of the differences of the rows, with the degrees of freedom that their tails leave.
@@ -190,7 +193,9 @@ class AreaOfRows:
         right, _, total = self._parts
         own = self.rows.truth[:, None] == np.array(self.classes)
         won = (self.rows.design.weights[:, None] * right * own).sum(axis=0)
-        return np.divide(won, total, out=np.full(len(total), np.nan), where=total > 0)
+        found = np.divide(won, total, out=np.full(len(total), np.nan), where=total > 0)
+        # An order without errors is exactly that, however sums of weights are rounded.
+        return np.where(np.abs(found - np.rint(found)) < _ROUNDING, np.rint(found), found)
 
     @property
     def value(self) -> float:
