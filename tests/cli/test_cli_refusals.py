@@ -210,3 +210,22 @@ def test_help_has_examples(command):
     assert command in commands()
     assert "--json" in ran.out
     assert "--debug" in ran.out
+
+
+def test_what_is_read_is_never_written_over(tmp_path, titanic_model):
+    write_rows(tmp_path / "good.csv", passengers(80))
+    (tmp_path / "model.dsc").write_bytes(titanic_model.read_bytes())
+    (tmp_path / "link.csv").symlink_to(tmp_path / "good.csv")
+    table, model = (str(tmp_path / name) for name in ("good.csv", "model.dsc"))
+    before = [(tmp_path / name).read_bytes() for name in ("good.csv", "model.dsc")]
+    for arguments in (
+        ["fit", table, "-t", "survived", "-o", str(tmp_path / "link.csv")],
+        ["compare", table, "-t", "survived", "--report", table],
+        ["predict", model, table, "-o", table],
+        ["evaluate", model, table, "--report", model],
+        ["export", model, "--to", "python", "-o", model],
+    ):
+        done = run_command(*arguments, "--overwrite")
+        assert done.code != 0
+        assert "is also to be read" in done.err
+    assert before == [(tmp_path / name).read_bytes() for name in ("good.csv", "model.dsc")]

@@ -64,7 +64,7 @@ def compare(
     from ..validation import comparison
     from ..validation.cross_validation import METRICS
 
-    check_output(report, overwrite)
+    check_output(report, overwrite, data, costs)
     labelled = reading.training(data, target, weights, groups)
     if not json:
         labelled.tell_findings()

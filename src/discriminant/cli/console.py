@@ -258,12 +258,16 @@ def file_or_none(output: str | None) -> str | None:
     return None if output in ("-", "/dev/stdout") else output
 
 
-def check_output(path: str | None, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or that exists and may not be replaced, before any work."""
+def check_output(path: str | None, overwrite: bool, *inputs: str | None) -> None:
+    """Refuse a file that cannot be written, may not be replaced, or is one of those to be read, before any work."""
     if path == "-":
         raise ParameterError("- is standard output, where this file cannot go. Give the name of a file.")
-    if path is not None:
-        check_target(path, overwrite)
+    if path is None:
+        return
+    target = check_target(path, overwrite)
+    for given in inputs:
+        if given is not None and target.exists() and os.path.exists(given) and os.path.samefile(target, given):
+            raise ParameterError(f"{path!r} is also to be read: it would be lost. Give the output another name.")
 
 
 class _Shown(io.RawIOBase):

@@ -36,7 +36,7 @@ def evaluate(
       discriminant evaluate model.dsc test.csv
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
-    check_output(report, overwrite)
+    check_output(report, overwrite, model, data, costs)
     stored = opened(model)
     costed = options.read_costs(costs, stored.classes)
     table = stored.table(reading, data, absent)

@@ -54,7 +54,7 @@ def fit(
       discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --set firth=true
     """
-    check_output(output, overwrite)
+    check_output(output, overwrite, data)
     labelled = reading.training(data, target, weights, model=model)
     if not json:
         labelled.tell_findings()

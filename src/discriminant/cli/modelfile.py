@@ -166,7 +166,7 @@ def export(
     from ..storage import read_model_file
 
     output = file_or_none(output)
-    check_output(output, overwrite)
+    check_output(output, overwrite, model)
     file = read_model_file(model)
     written = exported(file.model, to, output, file.schema, dialect, table, keep or ())  # type: ignore[arg-type]
     if output is not None:

@@ -72,7 +72,7 @@ def predict(
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
     output = file_or_none(output)
-    check_output(output, overwrite)
+    check_output(output, overwrite, model, data, costs)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
     stored = opened(model)

@@ -294,7 +294,7 @@ def samples(
     from ..raster import draw_samples, save_samples
 
     for path in (output, report):
-        check_output(path, overwrite)
+        check_output(path, overwrite, *images, areas)
     with picture.open(images) as image:
         drawn = draw_samples(image, reading.open(areas), n_jobs=-1)
         found = _separability(drawn)
@@ -338,7 +338,7 @@ def classify(
     from ..raster import bands_like, classify_image
 
     for path in (save_model, report):
-        check_output(path, overwrite)
+        check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
     with picture.open(images) as given:
         trained = source.trained(given)
         image = bands_like(trained.bands, given)
@@ -395,7 +395,7 @@ def accuracy(
     from ..raster.areas import is_image_name
     from ..raster.class_map import written_legend
 
-    check_output(report, overwrite)
+    check_output(report, overwrite, class_map, reference)
     legend = written_legend(class_map)
     truth = reading.open(reference, named=is_image_name(reference))
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
@@ -446,7 +446,7 @@ def sample_design(
     from ..raster.class_map import written_legend
     from ..raster.design import points_driver
 
-    check_output(output, overwrite)
+    check_output(output, overwrite, class_map)
     points_driver(output)
     names = _names(written_legend(class_map), name)
     with open_image(class_map, crs=crs) as image:
