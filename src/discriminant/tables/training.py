@@ -441,6 +441,10 @@ class ColumnLearner:
     def _is_identifier(self, column: Column) -> bool:
         if column.kind != "number" or column.name in self.types:
             return False
+        missing, lowest, highest, _ = self._ranges[column.name]
+        surplus = highest - lowest - (self.data.num_rows - missing - 1)
+        if abs(surplus) > 2 * np.spacing(max(abs(lowest), abs(highest))) and not is_named_id(column.name):
+            return False  # they do not number the rows: their range is another
         exact = self.data[column.name]
         whole = pa.types.is_integer(exact.type)  # as floats, large numbers that differ may be one
         values = np.asarray(exact.drop_null().to_numpy()) if whole else self._values(column)
@@ -763,8 +767,8 @@ def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], l
     """Other spellings of classes, and what is to be told of them and of classes that may be misspelled."""
     if labels.dtype.kind != "U":
         return {}, []
-    written, rows = np.unique(labels, return_counts=True)
-    counts = dict(zip(written.tolist(), rows.tolist(), strict=True))
+    counted = pa.array(labels).value_counts()
+    counts = dict(zip(*(part.to_pylist() for part in counted.flatten()), strict=True))
     spellings, findings = same_spellings(counts, BOOLEANS), []
     if len(counts) - len(spellings) < 2:
         spellings = {}  # they are all that tells the classes apart
