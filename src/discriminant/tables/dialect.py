@@ -356,16 +356,17 @@ def _names(first: list[str], header: bool, label: str) -> tuple[str, ...]:
 
 def _found_decimal(rows: Records, delimiter: str) -> str:
     """A comma where numbers have one that cannot stand between thousands."""
-    values = [value for row in rows for value in row]
-    commas, thousands, points = (
-        sum(sign in value and pattern.fullmatch(value) is not None for value in values)
-        for sign, pattern in ((",", _COMMA_NUMBER), (",", _THOUSANDS), (".", _POINT_NUMBER))
+    with_comma = [value for row in rows for value in row if "," in value]
+    commas, thousands = (
+        sum(pattern.fullmatch(value) is not None for value in with_comma) for pattern in (_COMMA_NUMBER, _THOUSANDS)
     )
-    decimal = commas > thousands and (commas > points if delimiter != "," else not points)
-    return "," if decimal else "."
+    if commas <= thousands:
+        return "."
+    points = sum("." in value and _POINT_NUMBER.fullmatch(value) is not None for row in rows for value in row)
+    return "," if (commas > points if delimiter != "," else not points) else "."
 
 
 def _stays_text(values: set[str]) -> bool:
     """Whether texts are digits with leading zeros, such as postcodes, or have points between thousands."""
-    padded = any(map(_PADDED.fullmatch, values)) and all(map(str.isdecimal, values))
+    padded = all(map(str.isdecimal, values)) and any(map(_PADDED.fullmatch, values))
     return padded or points_group(values)
