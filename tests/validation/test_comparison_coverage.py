@@ -15,7 +15,7 @@ def test_figures_and_differences_cover_and_equal_models_are_not_told_apart(metri
     assert (0.915 if size == 30 else 0.93) < stable(found, "figure") < 0.975
     equal = [shares["told apart"] for name, shares in found.items() if name.startswith("equal")]
     assert np.mean(equal) < 0.055
-    assert found["useless, and the baseline"]["first better"] < 0.05
+    assert found["useless, and the baseline"]["first better"] < 0.055
 
 
 @pytest.mark.slow
