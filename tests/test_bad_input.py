@@ -31,6 +31,7 @@ from discriminant.errors import (
     ColumnError,
     DegenerateDataError,
     DiscriminantError,
+    DiscriminantWarning,
     DtypeError,
     InputError,
     LabelError,
@@ -558,8 +559,8 @@ def people(**changes):
 WHO = ["a", "b", "a", "b"]
 PLAN = {"visits": "counts", "smokes": "bernoulli"}
 BAD_CELLS = {
-    "bernoulli with a 2": ({"smokes": [0.0, 2.0, 1.0, 0.0]}, ["'smokes'", "row 1", "2", "another distribution"]),
-    "negative count": ({"visits": [0.0, 3.0, -1.0, 4.0]}, ["'visits'", "row 2", "-1", "another distribution"]),
+    "bernoulli with a 2": ({"smokes": [0.0, 2.0, 1.0, 0.0]}, ["'smokes'", "Row 1", "2", "another distribution"]),
+    "negative count": ({"visits": [0.0, 3.0, -1.0, 4.0]}, ["'visits'", "Row 2", "-1", "another distribution"]),
     "missing category": ({"colour": ["red", None, "red", "blue"]}, ["'colour'", "row 1", "level of its own"]),
     "missing pandas string": (
         {"colour": pd.Series(["red", None, "red", "blue"], dtype="string")},
@@ -592,7 +593,7 @@ def test_cells_that_a_distribution_cannot_produce_are_named_at_prediction(name):
 def test_cells_of_arrays_are_named_by_place(kind, value, container):
     table = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, value]])
     model = NaiveBayes(distributions=kind)
-    words = ["[Cc]olumn 1", "row 3", f"{value:g}"]
+    words = ["[Cc]olumn 1", "[Rr]ow 3", f"{value:g}"]
     refused(model, InputError, words, lambda: model.fit(container(table), WHO))
 
 
@@ -606,7 +607,9 @@ def test_a_level_never_seen_says_nothing():
     model = NaiveBayes().fit(table, WHO)
     without = NaiveBayes().fit(table.drop(columns="colour"), WHO)
     new = table.assign(colour="green")
-    assert_allclose(model.predict_proba(new), without.predict_proba(new.drop(columns="colour")), rtol=1e-12)
+    with pytest.warns(DiscriminantWarning, match="green"):
+        found = model.predict_proba(new)
+    assert_allclose(found, without.predict_proba(new.drop(columns="colour")), rtol=1e-12)
 
 
 # --- prediction -----------------------------------------------------------------------------------------------------
