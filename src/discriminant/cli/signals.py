@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -41,6 +42,7 @@ def end_on_signals() -> None:
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    sys.unraisablehook = _told
     threading.Thread(target=_end_later, args=(reading,), daemon=True).start()
 
 
@@ -54,6 +56,12 @@ def _end(number: int, _: Any) -> None:
     ignore_signals()  # one is enough: cleaning up is not interrupted
     if not is_moving():
         raise Ended(number)
+
+
+def _told(unraisable: Any) -> None:
+    """Tell of errors that nobody can catch; but where the end came, in a finaliser, the other thread sees to it."""
+    if not isinstance(unraisable.exc_value, Ended):
+        sys.__unraisablehook__(unraisable)
 
 
 def _end_later(reading: int) -> None:

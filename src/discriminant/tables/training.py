@@ -699,13 +699,16 @@ def learn_target(
                 "numbers above 2**53. Store them as integers or as text."
             )
         raise _not_classes(np.unique(labels), labels, name)
-    spellings, found = ({}, []) if as_written else _class_spellings(labels, name)
-    labels, merged_classes, left_out, rare = _rare_classes(respelled(labels, spellings), name, options)
+    written, codes = encode_labels(labels, labels.size)
+    rows = np.bincount(codes, minlength=len(written))
+    spellings, found = ({}, []) if as_written else _class_spellings(written, rows, name)
+    names, merged_classes, left_out, rare = _rare_classes(respelled(written, spellings), rows, name, options)
     findings += found + rare
-    codes = np.full(len(labels), -1, dtype=np.int32)
-    kept = ~np.isin(labels, exact_array(left_out))
-    classes, codes[kept] = encode_labels(labels[kept], int(np.count_nonzero(kept)))
-    counts = np.bincount(codes[kept], minlength=len(classes))
+    kept = ~np.isin(names, exact_array(left_out))
+    classes, place = encode_labels(names[kept], int(np.count_nonzero(kept)))
+    class_of = np.full(len(names), -1, dtype=np.int32)
+    class_of[kept] = place
+    codes, counts = class_of[codes], np.bincount(place, rows[kept], len(classes)).astype(np.int64)
     if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
         raise _not_classes(classes, labels, name)
     if len(classes) < 2:
@@ -738,11 +741,12 @@ def _of(name: str | None) -> str:
 
 
 def _rare_classes(
-    labels: Array, name: str | None, options: LearningOptions
+    names: Array, counts: Array, name: str | None, options: LearningOptions
 ) -> tuple[Array, dict[str, str], tuple[Any, ...], list[Finding]]:
-    """The labels, rare classes merged; which were, which are to be left out, and what is to be told of both."""
+    """The names, rare classes merged; which were, which are to be left out, and what is to be told of both."""
     least, fewest = options.drop_classes_below, options.merge_classes_below
-    written, rows = np.unique(labels, return_counts=True)
+    written, place = np.unique(names, return_inverse=True)
+    rows = np.bincount(place, counts)
     left_out = written[rows < least]
     merged_classes = written[(rows >= least) & (rows < fewest)]
     findings, of = [], _of(name)
@@ -754,21 +758,20 @@ def _rare_classes(
     if merged_classes.size == 1:
         said = f"Class {shown(merged_classes[0])}{of} has fewer than {fewest} rows, but there is no other such "
         advice = Message(f"{said}class to merge it with. Leave it out with ", Setting(_DROP.parameter, fewest), ".")
-        return labels, {}, tuple(left_out.tolist()), [*findings, Finding("warning", "class kept", name, advice)]
+        return names, {}, tuple(left_out.tolist()), [*findings, Finding("warning", "class kept", name, advice)]
     if merged_classes.size:
         said = f"Classes{of} with fewer than {fewest} rows are one class, {OTHER!r}: "
         findings.append(Finding("warning", "classes merged", name, f"{said}{quoted(merged_classes.tolist())}."))
-        labels, left_out = labels.astype(str), left_out.astype(str)
+        names, left_out = names.astype(str), left_out.astype(str)
     other = dict.fromkeys(map(str, merged_classes.tolist()), OTHER)
-    return respelled(labels, other), other, tuple(left_out.tolist()), findings
+    return respelled(names, other), other, tuple(left_out.tolist()), findings
 
 
-def _class_spellings(labels: Array, name: str | None) -> tuple[dict[str, str], list[Finding]]:
+def _class_spellings(written: Array, rows: Array, name: str | None) -> tuple[dict[str, str], list[Finding]]:
     """Other spellings of classes, and what is to be told of them and of classes that may be misspelled."""
-    if labels.dtype.kind != "U":
+    if written.dtype.kind != "U":
         return {}, []
-    counted = pa.array(labels).value_counts()
-    counts = dict(zip(*(part.to_pylist() for part in counted.flatten()), strict=True))
+    counts = dict(zip(written.tolist(), rows.tolist(), strict=True))
     spellings, findings = same_spellings(counts, BOOLEANS), []
     if len(counts) - len(spellings) < 2:
         spellings = {}  # they are all that tells the classes apart
