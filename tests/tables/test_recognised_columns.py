@@ -422,3 +422,12 @@ def test_the_transformer_tells_what_it_cannot_read():
     encoder = TableEncoder().fit(frame)
     with pytest.warns(DiscriminantWarning, match="cannot be read, taken as missing: 'ask' in 'price'"):
         encoder.transform(pd.DataFrame({"price": ["$1", "ask"]}))
+
+
+def test_hexadecimal_numbers_are_read_alike_by_training_and_prediction(tmp_path):
+    path = tmp_path / "hex.csv"
+    path.write_text("a,y\n" + "".join(f"{hex(i) if i % 3 else i},{'uv'[i % 2]}\n" for i in range(40)))
+    training = read_training(path, "y", types={"a": "number"})
+    np.testing.assert_array_equal(training.X[:, 0], np.arange(40))
+    batches = open_table(path, types=training.schema.types).batches(7)
+    np.testing.assert_array_equal(np.vstack([training.schema.encode_batch(b)[0] for b in batches])[:, 0], np.arange(40))

@@ -120,6 +120,9 @@ class Notation:
         if valid.any():
             parts = _Parts(found.filter(pa.array(valid)))
             numbers[valid] = self._numbers(parts) if self.date is None else dates(parts, self.date)
+        if self.date is None and not valid.all():
+            for place in np.flatnonzero(np.asarray(compute.match_substring_regex(texts, _HEXADECIMAL))):
+                numbers[place] = int(texts[int(place)].as_py(), 16)
         return numbers
 
     def without_sentinels(self, numbers: Array) -> Array:
@@ -138,6 +141,8 @@ class Notation:
         return np.where(odd, np.nan, np.where(signs > 0, -numbers, numbers))
 
 
+#: Whole numbers that Arrow's reader of text takes for such.
+_HEXADECIMAL = r"^\s*0[xX][0-9a-fA-F]{1,15}\s*$"
 #: Plain numbers.
 PLAIN = Notation()
 
