@@ -24,7 +24,7 @@ from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
-from .signals import Ended, end_on_signals, exit_code, ignore_signals
+from .signals import Ended, end_on_signals, exit_code, ignore_signals, leave_at_once
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -81,11 +81,12 @@ def main() -> None:
     end_on_signals()
     try:
         app(prog_name="discriminant")
-    except Ended as error:  # before the command began
-        sys.exit(exit_code(error))
+    except Ended:  # before the command began
+        sys.exit(exit_code())
     finally:
         ignore_signals()
         abandon()
+        leave_at_once()
         if "duckdb" not in sys.modules:  # it would complain on standard error that its objects were not collected
             gc.freeze()
 

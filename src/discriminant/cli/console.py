@@ -21,7 +21,7 @@ from ..dependencies import explained
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
 from ..results import jsonable, visible
-from .signals import Ended, exit_code
+from .signals import Ended, exit_code, signal_came
 
 REFUSED, OWN_ERROR = 1, 3
 
@@ -118,20 +118,26 @@ def running(debug: bool, options: frozenset[str] = frozenset()) -> Iterator[None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         run.tell_warnings()
         raise
-    except (KeyboardInterrupt, Ended) as error:
-        with suppress(OSError):  # the terminal may be gone
-            say("Interrupted. No file was left half written.")
-        raise typer.Exit(exit_code(error)) from None
+    except (KeyboardInterrupt, Ended):
+        raise _interrupted() from None
     except BrokenPipeError:
         _give_up_output()
         raise typer.Exit(0) from None
     except Exception as error:
+        if signal_came():  # what a library says that was cut off in the middle is of no use
+            raise _interrupted() from None
         run.tell_warnings()
         if run.debug:
             say(traceback.format_exc())
         raise typer.Exit(_exit_code(error, run)) from None
     finally:
         _RUNNING.pop()
+
+
+def _interrupted() -> typer.Exit:
+    with suppress(OSError):  # the terminal may be gone
+        say("Interrupted. No file was left half written.")
+    return typer.Exit(exit_code())
 
 
 @contextmanager

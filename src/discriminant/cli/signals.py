@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from ..files import abandon, is_moving
@@ -29,9 +30,27 @@ class Ended(BaseException):
         self.number = number
 
 
-def exit_code(error: BaseException) -> int:
+#: The signals that came; at most one is acted upon.
+_came: list[int] = []
+
+
+def signal_came() -> bool:
+    """Whether a signal ends the command."""
+    return bool(_came)
+
+
+def exit_code() -> int:
     """The exit code of a command that was interrupted: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
-    return 128 + getattr(error, "number", signal.SIGINT)
+    return 128 + (_came[0] if _came else signal.SIGINT)
+
+
+def leave_at_once() -> None:
+    """End the process after a signal: threads may still be in libraries, which would not survive the interpreter."""
+    if _came:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # the terminal may be gone
+                stream.flush()
+        os._exit(exit_code())
 
 
 def end_on_signals() -> None:
@@ -55,6 +74,7 @@ def ignore_signals() -> None:
 def _end(number: int, _: Any) -> None:
     ignore_signals()  # one is enough: cleaning up is not interrupted
     if not is_moving():
+        _came.append(number)
         raise Ended(number)
 
 
