@@ -11,7 +11,7 @@ from rich.table import Table
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 import discriminant as d
 
@@ -24,8 +24,8 @@ MODELS: dict[str, Any] = {
     "Fisher, Bayes threshold": d.FisherDiscriminant(threshold="bayes"),
     "Least squares": d.LeastSquaresClassifier(),
     "Gaussian naive Bayes": d.GaussianNB(),
-    "Logistic, ridge": make_pipeline(StandardScaler(), d.LogisticRegression(alpha=0.01)),
-    "Logistic, lasso by CV": make_pipeline(StandardScaler(), d.LogisticRegressionCV(n_alphas=20, random_state=0)),
+    "Logistic, ridge": d.LogisticRegression(alpha=0.01),
+    "Logistic, lasso by CV": d.LogisticRegressionCV(l1_ratio=1.0, n_alphas=20, random_state=0),
     "Naive Bayes, log-normal": make_pipeline(FunctionTransformer(np.log1p), d.NaiveBayes()),
 }
 

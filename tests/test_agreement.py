@@ -450,7 +450,7 @@ def test_cross_validated_threshold_has_the_fewest_held_out_errors(priors, seed):
 def test_ridge_scores_are_scikit_learns_up_to_scale(K, alpha):
     X, y = normal_classes(K=K)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    ours = LeastSquaresClassifier(alpha=alpha).fit(X, y, weight)
+    ours = LeastSquaresClassifier(alpha=alpha, standardize=False).fit(X, y, weight)
     theirs = RidgeClassifier(alpha=alpha).fit(X, y, weight)
     # labels -1 and +1 there, 0 and 1 here
     expected = theirs.decision_function(X) if K == 2 else (theirs.decision_function(X) + 1) / 2
@@ -469,8 +469,10 @@ def test_ordinary_least_squares_scores_are_numpys():
 
 def test_wide_ridge_scores_are_scikit_learns():
     X, y = normal_classes(n=30, p=80)
-    expected = (RidgeClassifier(alpha=2.0).fit(X, y).decision_function(X) + 1) / 2
-    assert_allclose(LeastSquaresClassifier(alpha=2.0).fit(X, y).decision_function(X), expected, rtol=1e-8, atol=1e-9)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for rows, ours in ((X, LeastSquaresClassifier(2.0, standardize=False)), (Z, LeastSquaresClassifier(2.0))):
+        expected = (RidgeClassifier(alpha=2.0).fit(rows, y).decision_function(rows) + 1) / 2
+        assert_allclose(ours.fit(X, y).decision_function(X), expected, rtol=1e-8, atol=1e-9)
 
 
 # --- naive Bayes ----------------------------------------------------------------------------------------------------

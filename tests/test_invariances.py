@@ -24,6 +24,7 @@ from discriminant import (
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    LogisticRegressionCV,
     MinimumDistance,
     NaiveBayes,
     Perceptron,
@@ -193,11 +194,19 @@ def test_an_extreme_common_unit_is_read_or_refused_but_never_misread(name, scale
 
 
 #: Beside the models above: what the README says of units.
-IN_ANY_UNITS = {"logistic": LogisticRegression(), "firth": LogisticRegression(firth=True), "gaussian-nb": GaussianNB()}
-IN_UNITS = {
+IN_ANY_UNITS = {
+    "logistic": LogisticRegression(),
+    "firth": LogisticRegression(firth=True),
+    "gaussian-nb": GaussianNB(),
     "ridge": LogisticRegression(alpha=0.1),
     "lasso": LogisticRegression(alpha=0.1, l1_ratio=1),
+    "ridge, cross-validated": LogisticRegressionCV(random_state=0),
     "least-squares": LeastSquaresClassifier(alpha=10),
+}
+IN_UNITS = {
+    "raw ridge": LogisticRegression(alpha=0.1, standardize=False),
+    "raw lasso": LogisticRegression(alpha=0.1, l1_ratio=1, standardize=False),
+    "raw least squares": LeastSquaresClassifier(alpha=10, standardize=False),
     "lda": LinearDiscriminantAnalysis(shrinkage=0.5),
     "qda": QuadraticDiscriminantAnalysis(shrinkage=0.5),
     "svm": SupportVectorClassifier(),
@@ -208,7 +217,7 @@ IN_UNITS = {
 
 @pytest.mark.filterwarnings("ignore:No pass was without mistakes")
 @pytest.mark.parametrize("name", [*IN_ANY_UNITS, *IN_UNITS])
-def test_units_matter_where_there_is_a_penalty_a_margin_or_a_distance_and_nowhere_else(name):
+def test_units_matter_where_there_is_shrinkage_a_margin_or_a_distance_and_nowhere_else(name):
     X, y = normal_classes(p=3, K=2)
     scale = np.array([1e-3, 1.0, 1e3])
     model = IN_ANY_UNITS.get(name) or IN_UNITS[name]

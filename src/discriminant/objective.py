@@ -4,7 +4,8 @@
 
 ``theta`` is an array (C, p + 1): one row per free score function, the last column its intercept (absent without
 one). It lives in standardised columns ``(x - centre) / scale``, so solvers see columns of like size whatever their
-units; the penalty is that of the original coefficients all the same. Two-class losses have C = 1. Softmax has
+units; the penalty is that of the original coefficients all the same, or of these times ``spread``, the columns'
+standard deviations. Two-class losses have C = 1. Softmax has
 C = K - 1: scores are ``theta`` times an orthonormal basis of the contrasts between K classes, which loses nothing
 (scores that all classes share cancel) and makes the optimum unique; the L2 penalty is that of all K coefficient
 vectors.
@@ -44,6 +45,8 @@ from .engine import workspace
 from .kernels import losses as loss_kernels
 from .kernels import moments
 from .kernels import scores as kernels
+from .moments.covariance import standard_deviations
+from .moments.statistic import ClassMoments
 
 Array = np.ndarray[Any, Any]
 
@@ -196,6 +199,14 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
     return Standardisation(centre, np.where(spread > 0, spread, 1.0))
 
 
+def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
+    """The standard deviation of each column over all rows, weighted; 1 where it does not vary. Sparse zeros count."""
+    moments = reduce_rows(data, ClassMoments(len(data.classes), data.rows.n_columns, "diagonal"), n_jobs)
+    steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
+    variance = (moments.column_scatter() + moments.weight @ steps**2) / moments.total_weight
+    return standard_deviations(variance)
+
+
 @dataclass(frozen=True)
 class Objective:
     """The function to be minimised; see the module's docstring for its parameters."""
@@ -205,6 +216,8 @@ class Objective:
     penalty: ElasticNet = NO_PENALTY
     fit_intercept: bool = True
     standard: Standardisation | None = None
+    #: Standard deviation of each column, by which the penalty measures its coefficients; None: in the columns' units.
+    spread: Array | None = None
     offset: Array | None = None
     n_jobs: int | None = None
     #: Softmax in its K scores themselves, not in contrasts: an L1 penalty depends on the basis.
@@ -256,11 +269,21 @@ class Objective:
         return np.bincount(self.data.codes, weights=self.data.weight, minlength=len(self.data.classes))
 
     @cached_property
+    def penalised(self) -> Array:
+        """What the penalty multiplies each parameter by before it measures it; 0 for intercepts. Shape of ``theta``."""
+        factor = np.zeros(self.shape)
+        factor[:, : self.n_columns] = (1.0 if self.spread is None else self.spread) / self.standardised.scale
+        return factor
+
+    @cached_property
     def ridge(self) -> Array:
         """Second derivative of the L2 penalty in each parameter, shape of ``theta``."""
-        ridge = np.zeros(self.shape)
-        ridge[:, : self.n_columns] = self.penalty.l2 / self.standardised.scale**2
-        return ridge
+        return self.penalty.l2 * self.penalised**2
+
+    @cached_property
+    def lasso(self) -> Array:
+        """What the L1 penalty multiplies each parameter's absolute value by, shape of ``theta``."""
+        return self.penalty.l1 * self.penalised
 
     @cached_property
     def parameter_scale(self) -> Array:
@@ -273,6 +296,12 @@ class Objective:
         return replace(
             self, data=self.data.every(step), offset=offset, standard=self.standardised, share=self.share / step
         )
+
+    def part(self, rows: Array) -> Objective:
+        """The objective of the chosen rows: the others have weight 0. One thread of its own, to run beside others."""
+        weight = np.zeros(self.data.n_rows)
+        weight[rows] = 1.0 if self.data.weight is None else self.data.weight[rows]
+        return replace(self, data=replace(self.data, weight=weight), passes=[0.0], n_jobs=1)
 
     def linear(self, theta: Array) -> tuple[Array, Array]:
         """Coefficients (scores, p) and intercepts (scores,) of the original columns, centred."""

@@ -61,9 +61,30 @@ def test_coefficients_are_scikit_learns(K):
     X, y = rows(K=K)
     alpha = 0.01
     peer = SklearnLogistic(C=1 / (alpha * len(y)), tol=1e-12, max_iter=10_000).fit(X, y)
-    ours = LogisticRegression(alpha=alpha, tol=1e-15).fit(X, y)
+    ours = LogisticRegression(alpha=alpha, standardize=False, tol=1e-15).fit(X, y)
     assert_allclose(ours.coef_, peer.coef_, atol=1e-6)
     assert_allclose(ours.intercept_, peer.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_penalty_measures_columns_by_their_standard_deviation(K, l1_ratio):
+    """As a fit to standardised columns, in the units of the data; weights are repeated rows, dense is sparse."""
+    X, y = rows(K=K)
+    X = np.where(np.abs(X) < 0.3, 0.0, X) * np.geomspace(1e-4, 1e4, X.shape[1])
+    weight = np.arange(len(y)) % 3
+    many = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    centre, spread = many[0].mean(axis=0), many[0].std(axis=0)
+    given = {"alpha": 0.02, "l1_ratio": l1_ratio, "tol": 1e-13}
+    plain = LogisticRegression(**given, standardize=False).fit((many[0] - centre) / spread, many[1])
+    for model in (
+        LogisticRegression(**given).fit(*many),
+        LogisticRegression(**given).fit(X, y, weight),
+        LogisticRegression(**given).fit(sp.csr_array(X), y, weight),
+    ):
+        assert_allclose(model.coef_ * spread, plain.coef_, rtol=1e-5, atol=1e-7)
+        at_centre = model.intercept_ + model.coef_ @ centre - plain.intercept_
+        assert_allclose(at_centre if K == 2 else at_centre - at_centre.mean(), 0.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.02])
@@ -433,7 +454,7 @@ def test_without_an_intercept_the_scores_of_the_origin_are_zero(solver, n_classe
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 4)) + np.array([2.0, -1.0, 0.5, 3.0])
     y = (X @ rng.normal(size=(4, n_classes)) / 3 + rng.gumbel(size=(300, n_classes))).argmax(axis=1)
-    model = LogisticRegression(alpha=0.01, fit_intercept=False, solver=solver, tol=1e-12).fit(X, y)
+    model = LogisticRegression(0.01, standardize=False, fit_intercept=False, solver=solver, tol=1e-12).fit(X, y)
     other = SklearnLogistic(C=1 / (0.01 * 300), fit_intercept=False, tol=1e-10, max_iter=5000)
     assert_allclose(model.predict_proba(X), other.fit(X, y).predict_proba(X), atol=1e-5)
     assert_allclose(model.intercept_, 0.0, atol=1e-12)

@@ -122,6 +122,7 @@ def test_contours_are_the_objective_and_the_way_leads_over_them(p, fit_intercept
     coef, intercept = theta[:p] / scale, theta[p] if fit_intercept else 0.0
     loss = np.logaddexp(0, -sign * ((X - centre) @ coef + intercept)).mean()
     alpha, share = penalty["alpha"], penalty.get("l1_ratio", 0.0)
+    coef = coef * X.std(axis=0)
     expected = loss + alpha * ((1 - share) / 2 * coef @ coef + share * np.abs(coef).sum())
     assert_allclose(contour.z[i, j], expected, rtol=1e-5)
     assert contour.z.min() >= steps[-1].value - 1e-5

@@ -190,13 +190,23 @@ class TestChoice:
         [
             ({}, "newton"),
             ({"l1_ratio": 0.5}, "coordinate"),
-            ({"n": 30, "p": 610}, "lbfgs"),
-            ({"n": 30, "p": 2_001}, "lbfgs"),
+            ({"n": 2_100, "p": 610}, "lbfgs"),
+            ({"n": 2_100, "p": 2_101}, "lbfgs"),
         ],
     )
     def test_auto(self, given, chosen):
         objective = objective_of(**given)
         assert named_solver("auto", objective) is named_solver(chosen, objective)
+
+    def test_more_columns_than_rows_are_solved_in_the_span_of_the_rows(self):
+        objective = objective_of(n=30, p=610)
+        start = np.zeros(objective.shape)
+        found = named_solver("auto", objective)(objective, start, 1e-14, 500)
+        peer = named_solver("lbfgs", objective)(objective, start, 1e-14, 5000)
+        assert_allclose(found.objective, peer.objective, rtol=1e-10)
+        value, gradient = objective.value_and_gradient(found.theta)
+        assert_allclose(value, found.objective, rtol=1e-12)
+        assert np.abs(gradient).max() < 1e-8
 
     def test_names_and_penalties_that_do_not_fit_are_refused(self):
         with pytest.raises(ParameterError, match="Unknown solver 'sag'"):

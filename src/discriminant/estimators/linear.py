@@ -13,6 +13,7 @@ from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
+from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading, constant_columns
@@ -232,14 +233,18 @@ def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -
 class LeastSquaresClassifier(MomentClassifier):
     """Linear regression of coded labels on the columns; the class of the highest fitted value.
 
-    Minimises ``sum of w_i |y_i - B'x_i - b|^2 + alpha |B|^2`` with an unpenalised intercept. The fitted values are
-    scores, not probabilities: they sum to 1 but may be negative. With three or more classes a class in the middle of
-    the others can be *masked*: it never has the highest value. ``masked_classes_`` names such classes.
+    Minimises ``sum of w_i |y_i - B'x_i - b|^2 + alpha |D B|^2`` with an unpenalised intercept, D the columns' standard
+    deviations. The fitted values are scores, not probabilities: they sum to 1 but may be negative. With three or more
+    classes a class in the middle of the others can be *masked*: it never has the highest value. ``masked_classes_``
+    names such classes.
 
     Parameters
     ----------
     alpha : float, default=0.0
-        Ridge penalty, 0 for ordinary least squares. With a penalty predictions depend on the units of the columns.
+        Ridge penalty, 0 for ordinary least squares.
+    standardize : bool, default=True
+        Whether the penalty measures columns by their standard deviation, so that their units do not matter; False: D is
+        the identity, as in scikit-learn.
     coding : {"one-hot", "fisher"}, default="one-hot"
         Responses: 1 for the own class and 0 else; or, for two classes, ``N/N_2`` for the second and ``-N/N_1`` for
         the first, which makes the coefficients proportional to Fisher's direction and the intercept ``-w'mean``.
@@ -271,6 +276,7 @@ class LeastSquaresClassifier(MomentClassifier):
 
     alpha: float = 0.0
     _: KW_ONLY
+    standardize: bool = True
     coding: Literal["one-hot", "fisher"] = "one-hot"
     n_jobs: int | None = None
 
@@ -300,8 +306,9 @@ class LeastSquaresClassifier(MomentClassifier):
         else:
             step = n * np.diff(moments.mean, axis=0)
             products, heights = np.concatenate((np.zeros_like(step), step)), np.zeros(2)
-        # min |Y - X B|^2 + alpha |B|^2 in centred columns: the scatter is X'X, the products are Y'X.
-        factor = total.covariance(ridge=self.alpha)
+        # min |Y - X B|^2 + alpha |D B|^2 in centred columns: the scatter is X'X, the products are Y'X.
+        units = standard_deviations(total.diagonal() / n) if self.standardize and self.alpha > 0 else None
+        factor = total.covariance(ridge=self.alpha, units=units)
         coef = factor.solve(products)
         self._warn_if_aliased(factor.aliased)
         self.rule_ = LinearRule(moments.overall_mean(), coef, heights)

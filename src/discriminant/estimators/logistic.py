@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, Literal, Self
@@ -18,13 +19,15 @@ from ..errors import CollinearityWarning, LabelError, Message, Model, ParameterE
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
-from ..objective import ElasticNet, Logistic, Objective, Softmax
+from ..objective import ElasticNet, Logistic, Objective, Softmax, column_spread
 from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
+from ..solvers.fold_paths import HeldOut, ridge_paths
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
+from ..solvers.wide import is_wide, rotated
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .logistic_inference import LogisticInference, firth_data
 
@@ -34,14 +37,23 @@ Array = np.ndarray[Any, Any]
 _FLAT, _LARGE_SCORE = 1e-3, 8.0
 #: Beyond the first a Hessian costs too much to be looked at unasked, beyond the second to be looked at at all.
 _MANY, _MOST_PARAMETERS = 600, 2_000
-#: A pure ridge has no strength at which all coefficients are 0: its grid starts where that of this lasso share would.
+#: Below this share of L1 a penalty shrinks like a ridge long before it makes coefficients 0.
 _LEAST_L1_SHARE = 1e-3
+#: A path of ridges has so many strengths for each factor of 10.
+_RIDGES_PER_DECADE = 2
+#: How close the fits of folds come to their minimum: differences between strengths are far larger.
+_FOLD_TOL = 1e-6
+#: The path of ridges ends when the held-out loss was least so many strengths ago.
+_RISING = 3
+#: The weakest ridge, in rows of average information: what less changes is rounding.
+_WEAKEST_RIDGE = 1e-4
 
 
 class LogisticClassifier(LogisticInference, StreamingMixin):
     """Logistic regression, however the strength of its penalty is found."""
 
     solver: Any = "auto"
+    standardize: bool
     max_iter: int
     early_stopping = False
     trace = False
@@ -89,7 +101,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         self._set_rule(self.stream_.objective.standardised.centre, *self.stream_.objective.linear(self.stream_.average))
 
     def _check_parameters(self) -> None:
-        ElasticNet(self.alpha, self.l1_ratio)
+        self._penalty()
         check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
         if self.firth and self.alpha:
@@ -101,9 +113,13 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         super()._accept(data)
         self._reference_code(None)
 
+    def _penalty(self) -> ElasticNet:
+        return ElasticNet(self.alpha, self.l1_ratio)
+
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
-        loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), ElasticNet(self.alpha, self.l1_ratio)
-        return Objective(data, loss, penalty, self.fit_intercept, offset=offset, n_jobs=self.n_jobs)
+        loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
+        spread = column_spread(data, self.n_jobs) if self.standardize and self.alpha > 0 else None
+        return Objective(data, loss, penalty, self.fit_intercept, spread=spread, offset=offset, n_jobs=self.n_jobs)
 
     @property
     def _stochastic(self) -> bool:
@@ -217,9 +233,9 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
 class LogisticRegression(LogisticClassifier):
     """Logistic regression: log-odds linear in the columns, two classes or many.
 
-    Minimises ``sum_i w_i loss_i / sum_i w_i + alpha * ((1 - l1_ratio) / 2 |w|^2 + l1_ratio |w|_1)`` with the logistic
-    loss (two classes) or the softmax cross-entropy; the intercept is never penalised. ``alpha=0``, the default, is
-    maximum likelihood.
+    Minimises ``sum_i w_i loss_i / sum_i w_i + alpha * ((1 - l1_ratio) / 2 |v|^2 + l1_ratio |v|_1)`` with the logistic
+    loss (two classes) or the softmax cross-entropy, v the coefficients times the standard deviations of their columns;
+    the intercept is never penalised. ``alpha=0``, the default, is maximum likelihood.
 
     `partial_fit` takes one pass of stochastic gradient steps over its rows, for streams that are never seen whole: step
     lengths fall as more rows are seen, and columns are standardised as the first rows suggest.
@@ -227,10 +243,13 @@ class LogisticRegression(LogisticClassifier):
     Parameters
     ----------
     alpha : float, default=0.0
-        Strength of the penalty, which is on the coefficients of the columns in their own units: with a penalty
-        predictions depend on the units, without one they do not.
+        Strength of the penalty.
     l1_ratio : float, default=0.0
         Share of the L1 penalty: 0 ridge, 1 lasso.
+    standardize : bool, default=True
+        Whether the penalty measures columns by their standard deviation (1 / rows, as glmnet does), so that their units
+        do not matter; coefficients are reported in the units of the data either way. False, with v the coefficients as
+        they are, is scikit-learn's objective, and what suits columns of one kind, such as the words of a text matrix.
     fit_intercept : bool, default=True
         Whether the scores have a constant, which is not penalised.
     solver : str or solver object, default="auto"
@@ -283,12 +302,13 @@ class LogisticRegression(LogisticClassifier):
     >>> model.solution_.converged
     True
     >>> round(model.score(X[["mean radius", "mean texture"]], y), 2)
-    0.89
+    0.88
     """
 
     alpha: float = 0.0
     _: KW_ONLY
     l1_ratio: float = 0.0
+    standardize: bool = True
     fit_intercept: bool = True
     solver: Any = "auto"
     reference: Any = None
@@ -342,15 +362,33 @@ def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -
     return solutions
 
 
+def strengths(objective: Objective, n: int | None, ratio: float | None) -> Array:
+    """Decreasing strengths from the null model to a model nearly without a penalty, in equal proportions.
+
+    With an L1 part, from where all coefficients are 0 down to ``ratio`` times that (as glmnet, 1e-4, and 1e-2 with more
+    columns than rows). A ridge makes none 0: it begins where it outweighs the information of all columns together.
+    """
+    n_rows, p = objective.data.rows.shape
+    if objective.penalty.l1_ratio >= _LEAST_L1_SHARE:
+        least = ratio or (1e-4 if n_rows > p else 1e-2)
+        return alpha_grid(objective, n or 50, least)
+    shares = objective.class_weights / objective.total_weight
+    units = objective.standardised.scale / (1.0 if objective.spread is None else objective.spread)
+    largest = float((shares * (1 - shares)).max() * (units**2).sum())
+    least = ratio or _WEAKEST_RIDGE / objective.total_weight / largest
+    return largest * np.geomspace(1.0, least, n or 1 + math.ceil(-_RIDGES_PER_DECADE * math.log10(least)))
+
+
 @dataclass(eq=False, repr=False)
 class PathParameters:
     """The parameters of a regularisation path."""
 
     alphas: Any = None
     _: KW_ONLY
-    n_alphas: int = 50
-    ratio: float = 1e-3
+    n_alphas: int | None = None
+    ratio: float | None = None
     l1_ratio: float = 1.0
+    standardize: bool = True
     fit_intercept: bool = True
     tol: float = 1e-8
     max_iter: int = 500
@@ -359,8 +397,7 @@ class PathParameters:
     def _strengths(self, objective: Objective) -> Array:
         """The strengths of the path, decreasing: those given, or evenly spaced (in logarithms) below the largest."""
         if self.alphas is None:
-            least = max(objective.penalty.l1_ratio, _LEAST_L1_SHARE)
-            grid = alpha_grid(replace(objective, penalty=ElasticNet(1.0, least)), self.n_alphas, self.ratio)
+            grid = strengths(objective, self.n_alphas, self.ratio)
         else:
             grid = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
         if grid.size == 0 or not np.isfinite(grid).all() or not (grid > 0).all():
@@ -377,12 +414,14 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
     alphas : array-like, default=None
         Strengths. Default: ``n_alphas`` of them, from the smallest at which all coefficients are 0 down to ``ratio``
         times that.
-    n_alphas : int, default=50
-        Number of strengths, where none are given.
-    ratio : float, default=0.001
-        The least of them over the largest.
+    n_alphas : int, default=None
+        Number of strengths, where none are given: 50, or for a ridge two for each factor of 10.
+    ratio : float, default=None
+        The least of them over the largest: 1e-4, 1e-2 with more columns than rows; ridges become as weak as 1e-4 rows.
     l1_ratio : float, default=1.0
         Share of the L1 penalty.
+    standardize : bool, default=True
+        Whether the penalty measures columns by their standard deviation.
     fit_intercept : bool, default=True
         Whether the scores have a constant, which is not penalised.
     tol : float, default=1e-08
@@ -415,7 +454,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
     >>> [int((coef != 0).sum()) for coef in path.coefs_]
-    [0, 1, 1, 2, 4]
+    [0, 5, 13, 22, 27]
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -442,7 +481,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
             The path itself.
         """
         with all_or_nothing(self):
-            given = {name: getattr(self, name) for name in ("l1_ratio", "fit_intercept", "n_jobs")}
+            given = {name: getattr(self, name) for name in ("l1_ratio", "standardize", "fit_intercept", "n_jobs")}
             model = LogisticRegression(1.0, **given)
             model._check_parameters()
             data = model._labelled(X, y, sample_weight)
@@ -466,17 +505,19 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
 class LogisticRegressionCV(PathParameters, LogisticClassifier):
     """Logistic regression whose penalty strength is chosen by cross-validation.
 
-    The folds run side by side, each along the whole path. A fold's training part is the same rows with weight 0 for the
-    fold: nothing is copied.
+    A fold's training part is the same rows with weight 0 for the fold: nothing is copied. With a ridge all folds go
+    along the path together, and a pass serves them all; more columns than rows are rotated to the span of the rows.
 
     Parameters
     ----------
     alphas : array-like, default=None
         Strengths to choose from. Default: those of `LogisticRegressionPath`.
-    n_alphas, ratio : int, default=50, and float, default=0.001
+    n_alphas, ratio : int and float, default=None
         Number of strengths and the least over the largest, where none are given.
-    l1_ratio : float, default=1.0
-        Share of the L1 penalty: 0 ridge, 1 lasso.
+    l1_ratio : float or list of float, default=0.0
+        Share of the L1 penalty: 0 ridge, 1 lasso; of several the one with the least held-out loss.
+    standardize : bool, default=True
+        Whether the penalty measures columns by their standard deviation.
     fit_intercept : bool, default=True
         Whether the log-odds have a constant.
     tol : float, default=1e-08
@@ -486,9 +527,10 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     cv : int or splitter, default=10
-        Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``.
-    rule : {"one-se", "min"}, default="one-se"
-        Take the strongest penalty whose held-out loss is within one standard error of the least, or the least itself.
+        Folds of the cross-validation: their number (at most the rows of the smallest class), or what scikit-learn takes
+        as ``cv``.
+    rule : {"min", "one-se"}, default="min"
+        Take the least held-out loss, or the strongest penalty within one standard error of it.
     reference : a class, default=None
         The class `log_odds` and `summary` compare with.
     random_state : int, default=None
@@ -496,8 +538,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
     Attributes
     ----------
-    alpha_ : float
-        The strength chosen.
+    alpha_, l1_ratio_ : float
+        The strength and the share of L1 chosen.
     alphas_ : array of shape (A,), decreasing
     losses_, loss_std_errors_ : arrays of shape (A,)
         Held-out mean log-loss, and its standard error over the folds.
@@ -526,8 +568,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     True
     """
 
+    l1_ratio: Any = 0.0
     cv: Any = 10
-    rule: Literal["one-se", "min"] = "one-se"
+    rule: Literal["min", "one-se"] = "min"
     reference: Any = None
     random_state: Any = None
 
@@ -536,52 +579,76 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         """The strength chosen (1 before there is one)."""
         return float(getattr(self, "alpha_", 1.0))
 
+    def _penalty(self) -> ElasticNet:
+        return ElasticNet(self.alpha, getattr(self, "l1_ratio_", 0.0))
+
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        objective = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        known = check_offset(offset, data.n_rows, len(data.classes))
+        for name in ("alpha_", "l1_ratio_"):  # an earlier fit's
+            self.__dict__.pop(name, None)
+        objective = self._objective(data, known)
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
-        self.alphas_ = self._strengths(objective)
-        self.losses_, self.loss_std_errors_ = self._held_out(objective)
-        check_finite(self.losses_, data)
+        splits = self._splits(data)
+        self.n_splits_, best = len(splits), np.inf
+        for ratio in np.ravel(self.l1_ratio).tolist():
+            alphas, losses = self._held_out(replace(objective, penalty=ElasticNet(1.0, ratio)), splits)
+            mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(len(splits))
+            check_finite(mean, data)
+            if mean.min() < best:
+                best, self.l1_ratio_, self.alphas_ = float(mean.min()), ratio, alphas
+                self.losses_, self.loss_std_errors_ = mean, error
         self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
         super()._learn(data, offset)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        for ratio in np.ravel(self.l1_ratio).tolist():
+            ElasticNet(1.0, ratio)
         if isinstance(self.cv, Real):
             check_integer("cv", self.cv, 2)
-        check_choice("rule", self.rule, ("one-se", "min"))
+        check_choice("rule", self.rule, ("min", "one-se"))
 
-    def _held_out(self, objective: Objective) -> tuple[Array, Array]:
-        """Mean and standard error over the folds of the held-out loss, at every strength."""
-        data, splits = objective.data, self._splits(objective.data)
-        self.n_splits_ = len(splits)
-
-        def part(rows: Array) -> Objective:
-            """The objective of the chosen rows: the others have weight 0."""
-            weight = np.zeros(data.n_rows)
-            weight[rows] = 1.0 if data.weight is None else data.weight[rows]
-            return replace(objective, data=replace(data, weight=weight), passes=[0.0], n_jobs=1)
+    def _held_out(self, objective: Objective, splits: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """The strengths, and the held-out loss of each split at each of them."""
+        alphas = self._strengths(objective)
+        if objective.penalty.l1 == 0:
+            return self._held_out_ridge(objective, alphas, splits)
 
         def losses_of(split: tuple[Array, Array]) -> Array:
-            train, held = map(part, split)
-            path = solve_path(train, self.alphas_, self.tol, self.max_iter)
+            train, held = (objective.part(rows) for rows in split)
+            path = solve_path(train, alphas, self.tol, self.max_iter)
             return np.array([held.mean_loss(solution.theta) for solution in path])
 
-        losses = np.stack(side_by_side(losses_of, splits, self.n_jobs))
-        return losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(self.n_splits_)
+        return alphas, np.stack(side_by_side(losses_of, splits, self.n_jobs))
+
+    def _held_out_ridge(
+        self, objective: Objective, alphas: Array, splits: list[tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """The same for a ridge; the default grid ends once the loss has been rising for long."""
+        objective = rotated(objective).objective if is_wide(objective) else objective
+        held, losses = HeldOut.by_splits(splits, objective.data.n_rows), list[Array]()
+        for fits in ridge_paths(objective, held, alphas, max(self.tol, _FOLD_TOL), self.max_iter):
+            losses.append(fits.losses(objective, held))
+            best = int(np.argmin([loss.mean() for loss in losses]))
+            if self.alphas is None and len(losses) > best + _RISING:
+                break
+        return alphas[: len(losses)], np.stack(losses, axis=1)
 
     def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
-        """The rows to train on and those held out, for each fold."""
+        """The rows to train on and those held out, for each fold; the smallest class limits their number."""
         from sklearn.model_selection import StratifiedKFold, check_cv  # slow to load
 
         splitter: Any = check_cv(self.cv, data.codes, classifier=True)
         if isinstance(self.cv, Real):
-            counts = np.bincount(data.codes)
-            if counts.min() < self.cv:
-                label, fewest = shown(data.classes[int(np.argmin(counts))]), counts.min()
-                raise LabelError(f"Class {label} has {fewest} rows, fewer than the {self.cv} folds. Use fewer folds.")
-            splitter = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
+            fewest = int(np.bincount(data.codes).min())
+            if fewest < 2:
+                label = shown(data.classes[int(np.argmin(np.bincount(data.codes)))])
+                raise LabelError(
+                    f"Class {label} has one row: without it a fold cannot learn the class. Give it more rows, leave "
+                    "the class out, or use ", Model("LogisticRegression"), " at a given ", Setting("alpha"), ".",
+                )  # fmt: skip
+            splitter = StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
         return list(splitter.split(data.codes, data.codes))
 
 

@@ -580,7 +580,7 @@ class OutputCode(CodebookMetaClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from discriminant import LogisticRegression
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = OutputCode(LogisticRegression(alpha=1.0), decoding="loss", random_state=0).fit(X, y)
+    >>> model = OutputCode(LogisticRegression(alpha=0.01), decoding="loss", random_state=0).fit(X, y)
     >>> model.codebook_.n_columns, model.code_distance_, round(model.score(X, y), 2)
     (34, 14.0, 0.95)
     """

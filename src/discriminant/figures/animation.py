@@ -188,7 +188,7 @@ class FollowedDescent:
         theta = self.steps[-1].theta.copy()
         theta[0, :2] = first, second
         smooth = objective.value_and_gradient(theta)[0]
-        return smooth + objective.penalty.l1 * float(np.abs(objective.linear(theta)[0]).sum())
+        return smooth + float((objective.lasso * np.abs(theta)).sum())
 
 
 def descent_trace(model: Any, frames: int = 60) -> Figure:

@@ -167,7 +167,7 @@ def regularisation_path(
     >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
     >>> figure = regularisation_path(path)
     >>> figure.data[-1].name, figure.data[-1].y.tolist()
-    ('columns used', [0, 1, 1, 2, 4])
+    ('columns used', [0, 5, 13, 22, 27])
     """
     kinds = (LogisticRegressionPath, LogisticRegressionCV)
     theme.expect(path, kinds, "regularisation_path", "Fit one of these to the rows.")

@@ -165,15 +165,19 @@ class Scatter:
         """``u' scatter u`` for each column u of ``basis``."""
         return np.einsum("ij,ij->j", basis, self.matrix @ basis)
 
-    def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
-        """`shrunk`, factorised."""
-        return factorised(self.shrunk(divisor, shrinkage, ridge))
+    def covariance(
+        self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0, units: Array | None = None
+    ) -> Covariance:
+        """`shrunk`, factorised; with ``units`` the ridge is ``ridge diag(units^2)``."""
+        matrix = self.shrunk(divisor, shrinkage)
+        matrix[np.diag_indices(self.n_columns)] += ridge if units is None else ridge * units**2
+        return factorised(matrix)
 
-    def shrunk(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Array:
-        """``(1 - shrinkage) S + shrinkage (tr S / p) I + ridge I`` with S = scatter / divisor, a p x p matrix."""
+    def shrunk(self, divisor: float = 1.0, shrinkage: float = 0.0) -> Array:
+        """``(1 - shrinkage) S + shrinkage (tr S / p) I`` with S = scatter / divisor, a p x p matrix."""
         matrix = self.matrix * ((1 - shrinkage) / divisor)
-        if shrinkage or ridge:
-            matrix[np.diag_indices(self.n_columns)] += shrinkage * self.mean_variance(divisor) + ridge
+        if shrinkage:
+            matrix[np.diag_indices(self.n_columns)] += shrinkage * self.mean_variance(divisor)
         return matrix
 
     def trace(self) -> float:
@@ -221,17 +225,20 @@ class ThinScatter(Scatter):
         projected = self.root @ basis
         return np.einsum("ij,ij->j", projected, projected)
 
-    def covariance(self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0) -> Covariance:
+    def covariance(
+        self, divisor: float = 1.0, shrinkage: float = 0.0, ridge: float = 0.0, units: Array | None = None
+    ) -> Covariance:
         rest = shrinkage * self.mean_variance(divisor) + ridge
         # Without shrinkage the inverse must not depend on the units: axes of the standardised columns.
-        scale = np.ones(self.n_columns) if rest > 0 else _scale(self.diagonal() / divisor)
+        scale = np.ones(self.n_columns) if rest > 0 else standard_deviations(self.diagonal() / divisor)
+        scale = scale if units is None else units
         basis, values = _principal_axes(self.root / scale)
         return SpectralCovariance(scale, basis, (1 - shrinkage) / divisor * values + rest, rest)
 
 
 def factorised(matrix: Array) -> Covariance:
     """A covariance matrix, positive definite or not quite, as a `Covariance`."""
-    scale = _scale(np.diagonal(matrix))
+    scale = standard_deviations(np.diagonal(matrix))
     correlation = matrix / np.outer(scale, scale)
     tolerance = 8 * _EPS * max(len(scale), 8)
     try:
@@ -245,7 +252,7 @@ def factorised(matrix: Array) -> Covariance:
     return SpectralCovariance(scale, basis[:, kept], values[kept], 0.0, _aliased_columns(correlation, tolerance))
 
 
-def _scale(variances: Array) -> Array:
+def standard_deviations(variances: Array) -> Array:
     """Standard deviations to divide by; 1 where there is no variance."""
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 

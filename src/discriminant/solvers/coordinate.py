@@ -131,9 +131,7 @@ class ProximalNewton(Run):
     ) -> None:  # fmt: skip
         super().__init__(objective, tol, max_iter, trace, "coordinate")
         self.anchors = anchors
-        #: Factor of each parameter's absolute value.
-        self.l1 = np.zeros(objective.shape)
-        self.l1[:, : objective.n_columns] = objective.penalty.l1 / objective.standardised.scale
+        self.l1 = objective.lasso
         #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
         self.curvature_factor, self.curvature = curvature_factor, 0.0
         self.found: Solution | None = None
@@ -319,7 +317,8 @@ def alpha_max(objective: Objective) -> float:
             "With ", Setting("l1_ratio", 0), " no strength makes coefficients 0: give the strengths (",
             Setting("alphas"), ") yourself.",
         )  # fmt: skip
-    slopes = np.abs(null_point(symmetric(objective)).slope[:, : objective.n_columns]) * objective.standardised.scale
+    symmetrical, p = symmetric(objective), objective.n_columns
+    slopes = np.abs(null_point(symmetrical).slope[:, :p]) / symmetrical.penalised[:, :p]
     return float(slopes.max() / objective.penalty.l1_ratio)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ Preconditioner = Callable[[Array], Array]
 Minimise = Callable[..., "Solution"]
 
 #: Pairs of steps and gradient changes that L-BFGS remembers.
-_MEMORY = 12
+MEMORY = 12
 #: The share of the gain promised by the slope that a step must bring (Armijo's condition).
 _SUFFICIENT = 1e-4
 #: A value this many relative units above another is as good: rounding of the sums over the rows.
@@ -194,7 +194,7 @@ def line_search(
 class LBFGSMemory:
     """The last pairs (step, change of gradient), and the inverse Hessian they imply."""
 
-    def __init__(self, size: int = _MEMORY) -> None:
+    def __init__(self, size: int = MEMORY) -> None:
         self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
 
     def learn(self, step: Array, change: Array) -> None:
@@ -374,7 +374,7 @@ def minimise_newton(objective: Objective, theta: Array, tol: float, max_iter: in
             break
         # 2. Where the last step gained less than a factor of 10, the Hessian of all rows is worth its time.
         if decrement > 0.1 * previous:
-            memory, precondition = LBFGSMemory(), _inverse(objective.value_gradient_hessian(run.theta)[2])
+            memory, precondition = LBFGSMemory(), inverse_hessian(objective.value_gradient_hessian(run.theta)[2])
             direction = precondition(run.gradient)
             decrement = float(np.vdot(run.gradient, direction))
         previous = decrement
@@ -389,7 +389,7 @@ def minimise_newton(objective: Objective, theta: Array, tol: float, max_iter: in
 def _start(objective: Objective, theta: Array, max_iter: int, trace: bool) -> tuple[Array, Preconditioner, int]:
     """Newton's method on samples, or on all rows of a small table: the point reached, its Hessian, the iterations."""
     if trace:  # nothing is to be seen but steps on all rows
-        return theta, _inverse(objective.value_gradient_hessian(theta)[2]), 0
+        return theta, inverse_hessian(objective.value_gradient_hessian(theta)[2]), 0
     precondition, iterations = None, 0
     needed = max(_LEAST_ROWS, _ROWS_PER_PARAMETER * objective.n_parameters)
     for part in [objective.every(step) for step in _STEPS if objective.data.n_rows // step >= needed]:
@@ -408,7 +408,7 @@ def _damped_newton(
     """Steps until the expected relative gain is ``enough``; the last point, the Hessian before it, the iterations."""
     value, gradient, hessian = objective.value_gradient_hessian(theta)
     for iteration in range(max_iter):
-        precondition = _inverse(hessian)
+        precondition = inverse_hessian(hessian)
         direction = precondition(gradient)
         decrement = float(np.vdot(gradient, direction))
         if not decrement > 0 or value < VANISHING:
@@ -419,10 +419,10 @@ def _damped_newton(
         if found is None:
             return theta, precondition, iteration
         theta, (value, gradient, hessian) = found
-    return theta, _inverse(hessian), max_iter
+    return theta, inverse_hessian(hessian), max_iter
 
 
-def _inverse(hessian: Array) -> Preconditioner:
+def inverse_hessian(hessian: Array) -> Preconditioner:
     """Gradient to inverse Hessian times gradient."""
     factors = factorised(hessian)
     return lambda gradient: factors.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
@@ -439,6 +439,19 @@ def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter:
         direction = conjugate_gradients(product, run.gradient, precondition, accuracy)
         if run.ends(float(np.vdot(run.gradient, direction))) or run.move(direction) is None:
             return run.solution()
+
+
+def minimise_in_row_span(
+    objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False
+) -> Solution:
+    """Minimise a ridge problem with more columns than rows; the solution's derivatives are those in the rows' span."""
+    from .wide import rotated
+
+    rotation = rotated(objective)
+    minimise = named_solver("auto", rotation.objective)
+    found = minimise(rotation.objective, rotation.from_columns(theta), tol, max_iter, trace)
+    trace_ = [replace(point, theta=rotation.to_columns(point.theta)) for point in found.trace]
+    return replace(found, theta=rotation.to_columns(found.theta), trace=trace_)
 
 
 def conjugate_gradients(
@@ -472,6 +485,7 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
     # The other solvers need this module.
     from . import coordinate
     from .gradient import GradientDescent, StochasticGradient
+    from .wide import is_wide
 
     solvers: dict[str, Minimise] = {
         "newton": minimise_newton,
@@ -482,6 +496,8 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
         "sgd": StochasticGradient().minimise,
     }
     name = solver
+    if solver == "auto" and is_wide(objective):
+        return minimise_in_row_span
     if solver == "auto":
         auto = "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
         name = "coordinate" if objective.penalty.l1 > 0 else auto

@@ -138,7 +138,7 @@ def table_moments(module: str, name: str) -> Form:
 def stream(module: str, name: str) -> Form:
     """A stream's objective refers to a row of its last chunk for its shape alone: a row of zeros does as well."""
     own = ("theta", "average", "steps", "batch", "rate")
-    of_objective = ("loss", "penalty", "fit_intercept", "standard", "n_jobs", "share")
+    of_objective = ("loss", "penalty", "fit_intercept", "standard", "spread", "n_jobs", "share")
 
     def apart(value: Any) -> Parts:
         kept = {name: getattr(value, name) for name in own}

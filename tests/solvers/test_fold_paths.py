@@ -1,0 +1,58 @@
+"""Paths of all folds at once are those of each fold by itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
+
+from discriminant.data import labelled_rows
+from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, column_spread
+from discriminant.solvers.fold_paths import HeldOut, ridge_paths
+from discriminant.solvers.smooth import named_solver
+
+ALPHAS = [1.0, 0.1, 0.01]
+
+
+def problem(n_classes, kind=np.asarray, weighted=False, n=150, p=6):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n, p)) * np.geomspace(0.1, 10, p) + 1.0
+    X[np.abs(X) < 0.3] = 0.0
+    signal = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = (signal[:, :n_classes] + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    data = labelled_rows(kind(X), y, rng.integers(1, 4, n) if weighted else None)
+    loss = Logistic() if n_classes == 2 else Softmax()
+    return Objective(data, loss, ElasticNet(1.0), spread=column_spread(data))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_fit_is_that_of_its_own_rows(n_classes, kind, weighted):
+    objective = problem(n_classes, kind, weighted)
+    n, codes = objective.data.n_rows, objective.data.codes
+    splits = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(codes, codes))
+    held = HeldOut.by_splits(splits, n)
+    trains = [*(train for train, _ in splits), np.arange(n)]
+    objective = replace(objective, standard=objective.standardised)
+    for alpha, fits in zip(ALPHAS, ridge_paths(objective, held, ALPHAS, 1e-12, 200), strict=True):
+        losses = fits.losses(objective, held)
+        for k, train in enumerate(trains):
+            own = replace(objective.part(train), penalty=ElasticNet(alpha))
+            peer = named_solver("newton", own)(own, np.zeros(own.shape), 1e-14, 200)
+            assert_allclose(own.value_and_gradient(fits.theta[k])[0], peer.objective, rtol=1e-10)
+            assert_allclose(fits.theta[k], peer.theta, atol=1e-4)
+            if k < len(splits):
+                assert_allclose(losses[k], objective.part(splits[k][1]).mean_loss(fits.theta[k]), rtol=1e-10)
+
+
+def test_rows_may_be_held_out_more_than_once_or_never():
+    objective = problem(2)
+    splits = list(ShuffleSplit(3, test_size=0.2, random_state=0).split(objective.data.codes))
+    held = HeldOut.by_splits(splits, objective.data.n_rows)
+    assert np.array_equal(np.bincount(held.fits), [30, 30, 30])
+    (fits,) = ridge_paths(objective, held, [0.1], 1e-10, 100)
+    scores = objective.scores(fits.theta[1])
+    assert_allclose(fits.scores[held.fits == 1], scores[np.sort(splits[1][1])], rtol=1e-12)
