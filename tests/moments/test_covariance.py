@@ -24,7 +24,7 @@ ROWS = RNG.normal(size=(5, 20))
         lambda s: s.along(ROWS.T),
         lambda s: s.plus(ROWS).matrix,
         lambda s: s.without(np.array([3, 7])).matrix,
-        lambda s: s.shrunk(7.0, 0.3, 0.1),
+        lambda s: s.shrunk(7.0, 0.3),
         lambda s: s.covariance(7.0, 0.3).solve(ROWS),
         lambda s: s.covariance(7.0, 0.3).log_determinant,
         lambda s: s.covariance(7.0, 0.0, 0.4).solve(ROWS),
@@ -46,7 +46,7 @@ def test_pseudo_inverse_of_thin_and_dense_scatter_agree():
 @pytest.mark.parametrize("kind", [THIN, DENSE], ids=["thin", "dense"])
 def test_scatter_is_not_changed_by_reading_it(kind):
     before = kind.matrix.copy()
-    kind.shrunk(2.0, 0.5, 1.0)
+    kind.shrunk(2.0, 0.5)
     kind.without(np.array([0]))
     kind.plus(ROWS)
     kind.covariance(2.0, 0.5)
