@@ -21,6 +21,11 @@ settings.register_profile(
 )
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Bytes are named by their parameter: packed ones hold the time of day, and each worker would name another test."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright

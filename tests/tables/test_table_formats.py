@@ -382,7 +382,6 @@ def zip_of(**members):
         (b"RDX3\nX\n\0\0\0\3", "an R data file"),
         (b"\x89PNG\r\n\x1a\n\0", "an image"),
     ],
-    ids=lambda value: str(value)[:24],
 )
 @pytest.mark.parametrize("name", ["t.csv", "t.xls"])
 def test_what_is_no_table_is_called_by_its_name(tmp_path, name, content, message):

@@ -272,7 +272,6 @@ def test_a_late_ragged_line_is_named(small_blocks):
         (b'a,b\n"' + b"x" * 200_000, "Is a quote left open"),
         (b"," * 200_000, "has 200,001 columns; at most 100,000"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_what_is_no_table_is_refused_in_plain_words(text, message):
     with pytest.raises(InputError, match=message):
