@@ -12,7 +12,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import log_softmax, logsumexp
 
+from .basis import Basis
 from .data.checks import check_shapes, is_single, require
 from .data.rows import dense_parts
 from .kernels import scores as kernels
@@ -196,6 +198,59 @@ class MixedRule:
         for rule, values in zip(self.categorical, block.levels, strict=True):
             scores += rule.scores(values)
         return scores
+
+
+@dataclass(frozen=True)
+class ExpandedRule:
+    """A rule for functions of the columns."""
+
+    basis: Basis
+    rule: Any
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        return self.rule.sizes[0], self.basis.n_columns
+
+    def _check_parts(self) -> None:
+        plain = type(self.rule) in (LinearRule, DiagonalRule, QuadraticRule)
+        require(type(self.basis) is Basis and plain, self, "parts")
+        require(self.rule.sizes[1] == self.basis.n_outputs, self, "numbers of columns")
+
+    def spread_over(self, present: Array) -> ExpandedRule:
+        return replace(self, rule=self.rule.spread_over(present))
+
+    def scores(self, block: Any) -> Array:
+        return np.asarray(self.rule.scores(self.basis.expand(block)))
+
+
+@dataclass(frozen=True)
+class PoolRule:
+    """The logarithm of a weighted mean of posteriors, each of which is the softmax of a rule's scores (linear pool)."""
+
+    rules: list[Any]
+    weights: Array
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of classes and of columns."""
+        sizes: tuple[int, int] = self.rules[0].sizes
+        return sizes
+
+    def _check_parts(self) -> None:
+        check_shapes(self, weights="m")
+        plain = (LinearRule, DiagonalRule, QuadraticRule, ExpandedRule)
+        require(isinstance(self.rules, list) and all(type(rule) in plain for rule in self.rules), self, "rules")
+        require(0 < len(self.rules) == len(self.weights) and bool((self.weights >= 0).all()), self, "weights")
+        require(len({rule.sizes for rule in self.rules}) == 1, self, "sizes of its rules")
+
+    def spread_over(self, present: Array) -> PoolRule:
+        return replace(self, rules=[rule.spread_over(present) for rule in self.rules])
+
+    def scores(self, block: Any) -> Array:
+        logs = [log_softmax(rule.scores(block), axis=1) for rule in self.rules]
+        with np.errstate(divide="ignore"):
+            return np.asarray(logsumexp(np.stack(logs), axis=0, b=self.weights[:, None, None]))
 
 
 def _columns(numbers: Any, chosen: Array) -> Any:

@@ -276,6 +276,7 @@ _ESTIMATORS = (
     "DecisionClassifier",
 )  # fmt: skip
 _RECORDS = {
+    "basis": ("Basis", "Piecewise"),
     "decision.rules": ("Decision",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
@@ -283,7 +284,7 @@ _RECORDS = {
     "margins.perceptron": ("PerceptronState", "PerceptronUpdate"),
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
-    "rules": ("DiagonalRule", "LevelRule", "LinearRule", "MixedRule", "QuadraticRule"),
+    "rules": ("DiagonalRule", "ExpandedRule", "LevelRule", "LinearRule", "MixedRule", "PoolRule", "QuadraticRule"),
     "solvers.gradient": ("GradientDescent", "StochasticGradient"),
     "solvers.smooth": ("Solution", "TracePoint"),
 }

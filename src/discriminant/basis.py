@@ -1,0 +1,170 @@
+"""Functions of columns: splines, powers and products, as data that need nothing but NumPy to be evaluated.
+
+Every function of one column is piecewise a polynomial: one class serves powers, B-splines, natural splines and clipped
+values, and an export needs to know one thing. What is made of them stays linear in its coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from .data.checks import check_shapes, require
+from .data.rows import dense_rows
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """Polynomials of one column: ``sum_d coefficients[piece, :, d] (x - origins[piece])^d`` between ``breaks``.
+
+    Parameters
+    ----------
+    column : int
+        The column x.
+    breaks : array of shape (m,)
+        Where one piece ends and the next begins, increasing.
+    origins : array of shape (m + 1,)
+        What each piece measures x from.
+    coefficients : array of shape (m + 1, n_outputs, degree + 1)
+        Of the powers, by piece and function.
+    """
+
+    column: int
+    breaks: Array
+    origins: Array
+    coefficients: Array
+
+    @property
+    def n_outputs(self) -> int:
+        """How many functions there are."""
+        return int(self.coefficients.shape[1])
+
+    def _check_parts(self) -> None:
+        require(type(self.column) is int and self.column >= 0, self, "column")
+        sizes = check_shapes(self, breaks="m", origins="q", coefficients="qod")
+        require(sizes["q"] == sizes["m"] + 1 and sizes["d"] > 0, self, "number of pieces")
+        require(bool((np.diff(self.breaks) > 0).all()), self, "breaks do not increase")
+
+    def evaluate(self, x: Array) -> Array:
+        """The functions of these values, (n, n_outputs)."""
+        piece = np.searchsorted(self.breaks, x, side="right")
+        step = (x - self.origins[piece])[:, None]
+        powers = self.coefficients[piece]
+        out = powers[:, :, -1].copy()
+        for d in range(powers.shape[2] - 2, -1, -1):
+            out *= step
+            out += powers[:, :, d]
+        return out
+
+    def combined(self, weights: Array) -> Piecewise:
+        """The sums of the functions with weights (n_sums, n_outputs)."""
+        return Piecewise(self.column, self.breaks, self.origins, np.einsum("so,mod->msd", weights, self.coefficients))
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Columns as they are, functions of columns, and products of these.
+
+    Parameters
+    ----------
+    n_columns : int
+        Of the rows that are expanded.
+    columns : array of int
+        The first factors: columns as they are.
+    functions : list of Piecewise
+        Their outputs are the factors after those.
+    outputs : array of int, of shape (n_outputs, degree)
+        The factors whose product each output is; -1 stands for no factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> basis = Basis(2, np.array([0, 1]), [powers(1, 2)], np.array([[0, -1], [1, -1], [3, -1], [0, 1]]))
+    >>> basis.expand(np.array([[2.0, 3.0]]))
+    array([[2., 3., 9., 6.]])
+    """
+
+    n_columns: int
+    columns: Array
+    functions: list[Piecewise]
+    outputs: Array
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of columns after the expansion."""
+        return len(self.outputs)
+
+    @property
+    def n_factors(self) -> int:
+        """The number of columns and functions that are multiplied."""
+        return len(self.columns) + sum(function.n_outputs for function in self.functions)
+
+    def _check_parts(self) -> None:
+        require(type(self.n_columns) is int and self.n_columns > 0, self, "number of columns")
+        own = isinstance(self.functions, list) and all(type(function) is Piecewise for function in self.functions)
+        require(own and all(function.column < self.n_columns for function in self.functions), self, "functions")
+        for name, least, most in (("columns", 0, self.n_columns), ("outputs", -1, self.n_factors)):
+            places = getattr(self, name)
+            whole = isinstance(places, np.ndarray) and places.dtype == np.int64
+            require(whole and bool(((places >= least) & (places < most)).all()), self, name)
+        require(self.columns.ndim == 1 and self.outputs.ndim == 2 and self.outputs.shape[1] > 0, self, "shapes")
+
+    def factors(self, block: Any) -> Array:
+        """The columns and functions of a block of rows."""
+        X = np.asarray(dense_rows(block), dtype=np.float64)
+        made = [function.evaluate(X[:, function.column]) for function in self.functions]
+        return np.hstack([X[:, self.columns], *made])
+
+    def expand(self, block: Any) -> Array:
+        """The outputs for a block of rows."""
+        factors = self.factors(block)
+        out = np.where(self.outputs[:, 0] >= 0, factors[:, self.outputs[:, 0]], 1.0)
+        for further in self.outputs.T[1:]:
+            used = np.flatnonzero(further >= 0)
+            out[:, used] *= factors[:, further[used]]
+        return out
+
+
+def powers(column: int, degree: int, centre: float = 0.0, scale: float = 1.0) -> Piecewise:
+    """The first to the given power of a column, measured from a centre in units of a scale."""
+    coefficients = np.zeros((1, degree, degree + 1))
+    coefficients[0, np.arange(degree), np.arange(1, degree + 1)] = scale ** -np.arange(1.0, degree + 1)
+    return Piecewise(column, np.zeros(0), np.array([centre]), coefficients)
+
+
+def clipped(column: int, centre: float, scale: float, most: float) -> Piecewise:
+    """A column in units of a scale around a centre, at most so far from it."""
+    breaks = np.array([centre - most * scale, centre + most * scale])
+    coefficients = np.array([[[-most, 0.0]], [[0.0, 1.0 / scale]], [[most, 0.0]]])
+    return Piecewise(column, breaks, np.array([breaks[0], centre, breaks[1]]), coefficients)
+
+
+def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> Piecewise:
+    """All B-splines on increasing knots, the first and last of which are the boundary; straight lines beyond it.
+
+    They add up to 1.
+
+    Examples
+    --------
+    >>> b_splines(0, [0.0, 1.0, 2.0]).evaluate(np.array([0.0, 2.0])).round(3).tolist()
+    [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    from scipy.interpolate import BSpline  # needed to make them, not to evaluate them
+
+    knots = np.asarray(knots, dtype=np.float64)
+    whole = np.r_[np.repeat(knots[0], degree), knots, np.repeat(knots[-1], degree)]
+    spline = BSpline(whole, np.eye(len(whole) - degree - 1), degree)
+    # Taylor series at the left end of each interval; beyond the boundary only value and slope go on
+    taylor = [spline.derivative(d)(knots[:-1]) / factorial(d) for d in range(degree + 1)]
+    inside = np.stack(taylor, axis=-1)
+    before, after = inside[:1].copy(), np.zeros_like(inside[:1])
+    last = whole[-1]
+    after[0, :, 0], after[0, :, 1] = spline(last), spline.derivative(1)(last)
+    before[:, :, 2:] = 0.0
+    return Piecewise(column, knots, np.r_[knots[0], knots], np.concatenate([before, inside, after]))

@@ -1,0 +1,105 @@
+"""Functions of columns: what they are, that they are kept by files, and rules made of them."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline
+from scipy.special import softmax
+
+from discriminant.basis import Basis, b_splines, clipped, powers
+from discriminant.errors import InputError
+from discriminant.rules import DiagonalRule, ExpandedRule, LinearRule, PoolRule
+from discriminant.storage.encoding import Decoder, Encoder
+
+KNOTS = np.array([-1.0, 0.5, 1.0, 4.0])
+X = np.random.default_rng(0).normal(size=(40, 3)) * 3
+
+
+def some_basis():
+    functions = [b_splines(0, KNOTS), powers(1, 2, centre=0.5, scale=2.0), clipped(2, 1.0, 0.5, 2.0)]
+    n_factors = 2 + 6 + 2 + 1
+    outputs = np.full((n_factors + 2, 3), -1)
+    outputs[:n_factors, 0] = np.arange(n_factors)
+    outputs[n_factors:] = [[0, 10, -1], [0, 1, 2]]
+    return Basis(3, np.array([0, 2]), functions, outputs)
+
+
+def linear_rule(p, K=3, seed=1):
+    rng = np.random.default_rng(seed)
+    return LinearRule(rng.normal(size=p), rng.normal(size=(K, p)) / 5, rng.normal(size=K))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_splines_are_scipys_inside_and_straight_outside(degree):
+    functions = b_splines(0, KNOTS, degree)
+    inside = np.linspace(-1, 4, 101)
+    whole = np.r_[np.repeat(-1.0, degree), KNOTS, np.repeat(4.0, degree)]
+    expected = BSpline(whole, np.eye(len(whole) - degree - 1), degree)(inside)
+    np.testing.assert_allclose(functions.evaluate(inside), expected, atol=1e-14)
+    for edge, way in ((-1.0, -1.0), (4.0, 1.0)):
+        at, near, far = functions.evaluate(np.array([edge, edge + way, edge + 5 * way]))
+        np.testing.assert_allclose(far - at, 5 * (near - at), atol=1e-12)
+        just_inside = functions.evaluate(np.array([edge - 1e-7 * way]))[0]
+        np.testing.assert_allclose((at - just_inside) / 1e-7, (near - at), atol=1e-5)
+
+
+def test_outputs_are_products_of_columns_and_functions():
+    made = some_basis().expand(X)
+    z = (X[:, 1] - 0.5) / 2
+    cut = np.clip((X[:, 2] - 1) / 0.5, -2, 2)
+    spline = b_splines(0, KNOTS).evaluate(X[:, 0])
+    expected = np.column_stack([X[:, [0, 2]], spline, z, z**2, cut, X[:, 0] * cut, X[:, 0] * X[:, 2] * spline[:, 0]])
+    np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_sums_of_functions_are_functions():
+    functions = b_splines(0, KNOTS)
+    weights = np.random.default_rng(3).normal(size=(2, functions.n_outputs))
+    summed = functions.combined(weights).evaluate(X[:, 0])
+    np.testing.assert_allclose(summed, functions.evaluate(X[:, 0]) @ weights.T, rtol=1e-10, atol=1e-10)
+
+
+def test_a_pool_is_the_weighted_mean_of_posteriors():
+    basis = some_basis()
+    rules = [
+        ExpandedRule(basis, linear_rule(basis.n_outputs)),
+        linear_rule(3, seed=2),
+        DiagonalRule(np.zeros((3, 3)), np.ones((3, 3)), np.arange(3.0)),
+    ]
+    weights = np.array([0.5, 0.5, 0.0])
+    pool = PoolRule(rules, weights)
+    pool._check_parts()
+    expected = sum(w * softmax(rule.scores(X), axis=1) for w, rule in zip(weights, rules, strict=True))
+    np.testing.assert_allclose(np.exp(pool.scores(X)), expected, rtol=1e-12)
+    assert pool.sizes == (3, 3)
+    spread = pool.spread_over(np.array([True, False, True, True]))
+    np.testing.assert_allclose(np.exp(spread.scores(X))[:, [0, 2, 3]], expected, rtol=1e-12)
+    assert (np.exp(spread.scores(X))[:, 1] == 0).all()
+
+
+def stored(value):
+    encoder = Encoder()
+    node = encoder.encode(value, "value")
+    return Decoder({name: array for name, array in encoder.arrays.items()}).decode(node)
+
+
+def test_files_keep_them_to_the_last_bit():
+    basis = some_basis()
+    pool = PoolRule([ExpandedRule(basis, linear_rule(basis.n_outputs)), linear_rule(3)], np.array([0.25, 0.75]))
+    np.testing.assert_array_equal(stored(pool).scores(X), pool.scores(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_columns": 1},
+        {"columns": np.array([0, 9])},
+        {"columns": np.array([0.0, 1.0])},
+        {"outputs": np.array([[99]])},
+        {"outputs": np.array([0, 1])},
+        {"functions": [3]},
+    ],
+    ids=["columns", "place", "floats", "factor", "flat", "function"],
+)
+def test_parts_that_do_not_fit_are_refused(change):
+    with pytest.raises(InputError):
+        Basis(**{**vars(some_basis()), **change})._check_parts()
