@@ -8,8 +8,8 @@ from report_cases import HOSTILE, KINDS, compared
 
 from discriminant.evaluation import evaluation_of
 from discriminant.report import write_report
+from discriminant.report.sections import thresholds_of
 from discriminant.report.table_report import SECTIONS, ReportData
-from discriminant.report.thresholds import thresholds_of
 
 SET = "(control, value) => { control.value = value; control.dispatchEvent(new Event('input')); }"
 

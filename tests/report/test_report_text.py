@@ -22,17 +22,18 @@ from discriminant.evaluation import evaluate, evaluation_of
 from discriminant.evaluation.curves import rank
 from discriminant.report import write_report
 from discriminant.report.page import as_text, between, measured, short, signed, significant
-from discriminant.report.sections import _size, fingerprint
-from discriminant.report.table_report import SECTIONS, ReportData
-from discriminant.report.thresholds import (
+from discriminant.report.sections import (
     PROBABILITIES,
     RATIOS,
     _at,
+    _size,
     cost_ratio,
+    fingerprint,
     precision_at,
     thresholds_of,
     thresholds_section,
 )
+from discriminant.report.table_report import SECTIONS, ReportData
 from discriminant.results import p_value, percent
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)

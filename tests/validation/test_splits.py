@@ -13,7 +13,7 @@ from tests.helpers import normal_classes
 from discriminant import GaussianNB, LinearDiscriminantAnalysis
 from discriminant.errors import InputError, LabelError, ParameterError, WeightError
 from discriminant.validation.cross_validation import cross_validate
-from discriminant.validation.splits import labelled_table, plan_rounds
+from discriminant.validation.held_out import labelled_table, plan_rounds
 
 LDA = LinearDiscriminantAnalysis
 

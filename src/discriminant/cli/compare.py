@@ -132,7 +132,7 @@ def _models(asked: str | None, labelled: Labelled, metric: str | None) -> dict[s
 
 
 def _folds(labelled: Labelled) -> int:
-    from ..validation.splits import DEFAULT_FOLDS, default_folds
+    from ..validation.held_out import DEFAULT_FOLDS, default_folds
 
     smallest = min(labelled.class_rows.values())
     found = default_folds(smallest, labelled.training.groups)

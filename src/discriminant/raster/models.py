@@ -24,7 +24,7 @@ from ..results import plain, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
 from ..theory.distributions import class_gaussians
 from ..validation.cross_validation import CrossValidation, cross_validate
-from ..validation.splits import Split, labelled_table, plan_rounds
+from ..validation.held_out import Split, labelled_table, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
 from .areas import named_classes
 from .class_map import Legend, make_legend

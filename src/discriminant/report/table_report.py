@@ -28,6 +28,7 @@ from ..validation.learning_curve import LearningCurve
 from .page import Section, between, drawing, measured, quoted, short, significant, write_page
 from .sections import (
     WORDS,
+    Thresholds,
     calibration_section,
     coefficients_section,
     confusion_section,
@@ -35,12 +36,14 @@ from .sections import (
     data_section,
     is_better,
     models_section,
+    precision_at,
     regions_section,
     reproduction_section,
     rivals,
     roc_section,
+    thresholds_of,
+    thresholds_section,
 )
-from .thresholds import Thresholds, precision_at, thresholds_of, thresholds_section
 
 Array = np.ndarray[Any, Any]
 

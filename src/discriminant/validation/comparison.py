@@ -33,8 +33,14 @@ from .cross_validation import (
     named_models,
     wanted_scoring,
 )
-from .held_out import mcnemar_p_value, paired_shares_interval
-from .splits import LabelledTable, held_out_share, labelled_table, plan_rounds
+from .held_out import (
+    LabelledTable,
+    held_out_share,
+    labelled_table,
+    mcnemar_p_value,
+    paired_shares_interval,
+    plan_rounds,
+)
 
 if TYPE_CHECKING:
     from ..tables import Schema

@@ -37,14 +37,25 @@ from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import auc, rank
 from ..evaluation.evaluation import Evaluation, evaluation_of
-from ..evaluation.intervals import Estimate, Interval, Mean, SamplingDesign, no_interval, quantile
+from ..evaluation.intervals import Estimate, Interval, Mean, no_interval, quantile
 from ..evaluation.probabilities import LOSSES, expected_moments
 from ..kernels import scores as kernels
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import Result, aligned, jsonable, plain, quoted
 from ..rules import Rule
-from .held_out import AreaOfRows, HeldOutRows, MeanOfRows, PairedDifference, ShareOfRows
-from .splits import LabelledTable, Round, Split, labelled_table, plan_rounds
+from .held_out import (
+    AreaOfRows,
+    HeldOutRows,
+    LabelledTable,
+    MeanOfRows,
+    PairedDifference,
+    Round,
+    ShareOfRows,
+    Split,
+    held_out_rows,
+    labelled_table,
+    plan_rounds,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -905,20 +916,6 @@ def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any]) 
     if metric == "auc":
         return AreaOfRows(rows, values, (1,) if values.shape[1] == 1 else tuple(range(values.shape[1])))
     return MeanOfRows(rows, values, None if expected[0] is None else np.sum(expected, axis=0))
-
-
-def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
-    """The test rows of all splits, one split after another."""
-    index = np.concatenate([split.test for split in splits])
-    number = np.repeat(np.arange(len(splits)), [len(split.test) for split in splits])
-    weight = table.weights_of(index)
-    design = SamplingDesign(len(index), weight)
-    if table.groups is not None:
-        found, clusters = np.unique(table.groups[index], return_inverse=True)
-        design = SamplingDesign(len(index), weight, clusters, len(found)) if len(found) > 1 else design
-    rows = np.unique(index)
-    once = float(len(rows) if weight is None else table.weights_of(rows).sum())  # type: ignore[union-attr]
-    return HeldOutRows(number, table.codes[index], design, once / max(design.total_weight, 1e-300))
 
 
 def _out_of_fold(results: list[SplitResult], rounds: list[Round]) -> Predictions:

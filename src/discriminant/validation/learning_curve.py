@@ -28,13 +28,21 @@ from .cross_validation import (
     Scoring,
     ValidationTask,
     corrected_mean,
-    held_out_rows,
     named_models,
     refuse_weightless_models,
     split_results,
 )
-from .held_out import ShareOfRows
-from .splits import LabelledTable, Round, Split, labelled_table, place_in_class, plan_rounds, shuffled_by_class
+from .held_out import (
+    LabelledTable,
+    Round,
+    ShareOfRows,
+    Split,
+    held_out_rows,
+    labelled_table,
+    place_in_class,
+    plan_rounds,
+    shuffled_by_class,
+)
 
 Array = np.ndarray[Any, Any]
 
