@@ -22,7 +22,7 @@ from discriminant.data import as_rows
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
-from discriminant.figures.plane import MOST_POINTS, SeparatingLine
+from discriminant.figures.models import MOST_POINTS, SeparatingLine
 
 
 def heatmaps(figure):

@@ -9,7 +9,7 @@ from discriminant import LogisticRegression
 from discriminant.data.rows import as_rows
 from discriminant.errors import CollinearityWarning
 from discriminant.estimators.coefficients import CoefficientTable, coefficient_table
-from discriminant.moments.collinearity import collinearity, collinearity_findings
+from discriminant.moments.covariance import collinearity, collinearity_findings
 
 
 def columns(n=200):

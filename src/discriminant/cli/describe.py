@@ -58,7 +58,7 @@ def described(labelled: Labelled) -> dict[str, Any]:
 
 
 def _collinearity(labelled: Labelled) -> list[Any]:
-    from ..moments.collinearity import collinearity_findings
+    from ..moments.covariance import collinearity_findings
 
     training = labelled.training
     return [] if training.schema.sparse else collinearity_findings(training.X, training.schema.names, training.weights)

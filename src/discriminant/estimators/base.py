@@ -49,13 +49,16 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
     classes_: Array
     rule_: Any  #: a `Rule`
     n_jobs: int | None
+    #: what scikit-learn is told of its input
+    _reads: tuple[str, ...] = ("sparse",)
     #: private attributes that belong to a fit
     _own_state: tuple[str, ...] = ()
     _learn: Callable[..., None]  #: sets ``rule_`` and the other fitted attributes, from `LabelledRows`
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        for kind in self._reads:
+            setattr(tags.input_tags, kind, True)
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

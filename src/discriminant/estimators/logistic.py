@@ -26,10 +26,9 @@ from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.fold_paths import HeldOut, ridge_paths
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
-from ..solvers.smooth import named_solver
-from ..solvers.wide import is_wide, rotated
+from ..solvers.smooth import is_wide, named_solver, rotated
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
-from .logistic_inference import LogisticInference, firth_data
+from .coefficients import LogisticInference, firth_data
 
 Array = np.ndarray[Any, Any]
 

@@ -166,14 +166,9 @@ class NaiveBayes(GenerativeClassifier):
     var_smoothing: float = 1e-9
     n_jobs: int | None = None
 
+    _reads = ("sparse", "categorical", "string")
     _reads_class_moments = False
     _lasting = (*GenerativeClassifier._lasting, "distributions_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     def _check_parameters(self) -> None:
         check_number("var_smoothing", self.var_smoothing, 0)

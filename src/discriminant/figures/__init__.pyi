@@ -1,7 +1,7 @@
 """Every figure, and where it is drawn."""
 
 from .animation import descent_trace, perceptron_trace
-from .linear_models import coefficients, regularisation_path
+from .models import boundary, coefficients, decision_regions, projected_histograms, regularisation_path
 from .performance import (
     calibration_curve,
     comparison,
@@ -13,7 +13,6 @@ from .performance import (
     risk_coverage,
     roc_curve,
 )
-from .plane import boundary, decision_regions, projected_histograms
 from .theme import write_html
 
 __all__ = [

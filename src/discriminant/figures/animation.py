@@ -13,7 +13,7 @@ from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
 from ..objective import Objective
 from . import theme
-from .plane import LabelledPoints, SeparatingLine, add_points, around, box, equal_scales, labelled_points, shown_rows
+from .models import LabelledPoints, SeparatingLine, add_points, around, box, equal_scales, labelled_points, shown_rows
 from .theme import Moment, animate
 
 if TYPE_CHECKING:

@@ -21,16 +21,16 @@ Statistics are pure: shrinkage and other regularisation happen when they are rea
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 
-from ..data import Block
+from ..data import Block, LabelledRows, Rows
 from ..data.checks import check_shapes, require
-from ..engine import workspace
+from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
 from ..kernels import moments as kernels
 from .covariance import Scatter, ThinScatter
@@ -556,7 +556,7 @@ class FoldMoments:
     def whole(self) -> Any:
         """The moments of all rows."""
         first, *others = self.folds()
-        return reduce(_sum, others, copy.deepcopy(first))
+        return functools.reduce(_sum, others, copy.deepcopy(first))
 
     def splits(self) -> Iterator[tuple[Any, Any]]:
         """Moments of all rows but a fold's, and the fold's own.
@@ -639,3 +639,10 @@ def narrowed(moments: Any, needs: Needs) -> Any:
             return narrowed(moments.whole(), needs)
         return moments.with_cells(narrowed(moments.cells, needs))
     return moments if needs.fourth else moments.at(needs.grain).without_fourth()
+
+
+def column_moments(rows: Rows, weight: Array | None = None, grain: Any = "diagonal") -> tuple[Array, Array]:
+    """The means of the columns, and their variances, or covariances with the ``grain`` "pooled"."""
+    together = LabelledRows(rows, np.array([0]), np.zeros(rows.n_rows, dtype=np.int32), weight)
+    found = reduce(together, ClassMoments(1, rows.n_columns, grain=grain))
+    return found.mean[0], found.scatter[0] / found.weight[0]

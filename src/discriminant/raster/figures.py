@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning
 from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..figures import theme
-from ..figures.plane import LabelledPoints, add_points, box, shown_rows
+from ..figures.models import LabelledPoints, add_points, box, shown_rows
 from .accuracy import AreaAdjusted
 from .class_map import Legend, map_legend
 from .colours import class_colours, on_white, rgb

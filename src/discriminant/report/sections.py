@@ -22,7 +22,8 @@ from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_t
 from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
-from ..moments.collinearity import collinearity_findings, column_moments
+from ..moments.covariance import collinearity_findings
+from ..moments.statistic import column_moments
 from ..results import Finding, count, metric_name, p_value, percent, plain
 from ..tables.training import imbalance_findings
 from ..validation.comparison import BASELINE, Comparison

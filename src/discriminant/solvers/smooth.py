@@ -13,6 +13,10 @@ gradients have shown. Newton's method uses the same correction, to learn the dif
 
 `minimise_newton_cg`: the Newton system of all rows is solved by conjugate gradients, as precisely as the distance from
 the optimum deserves (Dembo, Eisenstat & Steihaug 1982); each product with the Hessian costs a pass.
+
+`minimise_in_row_span`: a ridge penalty leaves no coefficients outside the span of the (centred, scaled) rows
+``Z = U S V'``: with ``v = V u`` the scores are those of the rows ``U S`` and the penalty that of u (Hastie & Tibshirani
+2004). The problem of p columns becomes one of at most n, for one product ``Z Z'``.
 """
 
 from __future__ import annotations
@@ -24,11 +28,13 @@ from typing import Any
 
 import numpy as np
 
+from ..data import LabelledRows, as_rows
+from ..data.rows import dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
 from ..moments.covariance import factorised
 from ..moments.statistic import ClassMoments
-from ..objective import Objective
+from ..objective import Objective, Standardisation
 from ..results import Result, number, several
 
 Array = np.ndarray[Any, Any]
@@ -57,6 +63,10 @@ _STEPS = (64, 8)
 #: A sample must have this many rows for each parameter, and this many at all: a smaller one is no guide to the whole.
 _ROWS_PER_PARAMETER = 20
 _LEAST_ROWS = 4_000
+#: With more rows the decomposition of ``Z Z'`` costs more than passes over the columns.
+_MOST_WIDE_ROWS = 2_000
+#: Directions with less than this share of the largest singular value are rounding.
+_NO_DIRECTION = 1e-8
 #: Products with the Hessian in one solution by conjugate gradients.
 _MOST_PRODUCTS = 200
 #: Beyond this many parameters a Hessian costs more than the passes it saves.
@@ -441,12 +451,54 @@ def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter:
             return run.solution()
 
 
+@dataclass(frozen=True)
+class Rotation:
+    """A problem in the span of its rows, and the way from its parameters to those of all columns and back."""
+
+    objective: Objective
+    directions: Array  #: (p, r)
+    penalised: Array
+
+    def to_columns(self, theta: Array) -> Array:
+        """Parameters (..., C, r + 1) as those of all columns."""
+        r = self.directions.shape[1]
+        return np.concatenate((theta[..., :r] @ self.directions.T / self.penalised, theta[..., r:]), axis=-1)
+
+    def from_columns(self, theta: Array) -> Array:
+        """The part of parameters of all columns that lies in the span of the rows."""
+        p = len(self.penalised)
+        return np.concatenate((theta[..., :p] * self.penalised @ self.directions, theta[..., p:]), axis=-1)
+
+
+def is_wide(objective: Objective) -> bool:
+    """Whether a smooth problem is better solved in the span of its rows."""
+    n, p = objective.data.rows.shape
+    return n < p and n <= _MOST_WIDE_ROWS and objective.penalty.l2 > 0 and objective.penalty.l1 == 0
+
+
+def rotated(objective: Objective) -> Rotation:
+    """The problem in the span of its rows."""
+    data, standard = objective.data, objective.standardised
+    penalised = objective.penalised[0, : objective.n_columns]
+    Z = (dense_rows(data.rows.block(0, data.n_rows)) - standard.centre) / (standard.scale * penalised)
+    squares, left = np.linalg.eigh(Z @ Z.T)
+    kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
+    values = np.sqrt(squares[kept])
+    rows = np.ascontiguousarray(left[:, kept] * values)
+    r = rows.shape[1]
+    own = replace(
+        objective,
+        data=LabelledRows(as_rows(rows), data.classes, data.codes, data.weight),
+        standard=Standardisation(np.zeros(r), np.ones(r)),
+        spread=None,
+    )
+    return Rotation(own, Z.T @ left[:, kept] / values, penalised)
+
+
 def minimise_in_row_span(
     objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False
 ) -> Solution:
     """Minimise a ridge problem with more columns than rows; the solution's derivatives are those in the rows' span."""
-    from .wide import rotated
-
     rotation = rotated(objective)
     minimise = named_solver("auto", rotation.objective)
     found = minimise(rotation.objective, rotation.from_columns(theta), tol, max_iter, trace)
@@ -485,7 +537,6 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
     # The other solvers need this module.
     from . import coordinate
     from .gradient import GradientDescent, StochasticGradient
-    from .wide import is_wide
 
     solvers: dict[str, Minimise] = {
         "newton": minimise_newton,

@@ -1,7 +1,11 @@
-"""Rows and models in a plane: points, decision regions, the line between two classes, and rows projected across it."""
+"""Models in pictures: their regions and boundaries in a plane of rows, rows projected across them, and coefficients.
+
+Coefficients are drawn by themselves or along a path of penalty strengths, with the choice of a strength.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import Rows, as_rows
 from ..data.checks import check_integer, codes_among, label_column, same_length
 from ..data.rows import as_frame, dense_rows
-from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, ParameterError
+from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, Model, ParameterError, Setting
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..estimators.discriminant import LinearDiscriminantAnalysis
+from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from ..results import shown
 from . import theme
 
 if TYPE_CHECKING:
@@ -216,7 +223,7 @@ def decision_regions(
     wrong = answers != points.classes[points.codes]
     made = theme.figure(
         f"Decision regions of {type(model).__name__}",
-        _subtitle(view, model, X, points, wrong),
+        _regions_subtitle(view, model, X, points, wrong),
         legend={"title": {"text": "class"}},
     )
     edges = box(view.plane)
@@ -295,7 +302,7 @@ def _refitted(model: Any, view: View, points: LabelledPoints) -> View:
     return replace(view, model=drawn)
 
 
-def _subtitle(view: View, model: Any, X: Any, points: LabelledPoints, wrong: Array) -> str:
+def _regions_subtitle(view: View, model: Any, X: Any, points: LabelledPoints, wrong: Array) -> str:
     n = points.n_rows
     shading = " Stronger colour: higher posterior." if hasattr(view.model, "predict_proba") else ""
     if view.model is model:
@@ -652,3 +659,280 @@ def _add_histogram(made: Figure, along: Array, edges: Array, k: int, name: str) 
             "lie between %{customdata[0]:.4g} and %{customdata[1]:.4g}<extra></extra>"
         ),
     )  # fmt: skip
+
+
+def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:
+    """The coefficients of a linear model, with intervals where the model has a `summary`; the intercept is left out.
+
+    Parameters
+    ----------
+    model : fitted linear classifier, or CoefficientTable
+        A model, or what `coefficient_table` made of one.
+    most : int, default=30
+        Draw at most this many columns: those of the largest ``|z|``, or of the largest coefficient without one.
+    odds_ratios : bool, default=False
+        Draw ``exp(coefficient)`` instead: the factor by which the odds change with each unit of the column.
+    level : float, default=0.95
+        Of the intervals; a table has its own.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Dots and intervals, one row for each column.
+
+    See Also
+    --------
+    discriminant.coefficient_table : The numbers that are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] + rng.normal(size=200) > 0, "yes", "no")
+    >>> figure = coefficients(LogisticRegression().fit(X, y))
+    >>> figure.layout.yaxis.ticktext, figure.data[0].name
+    (('x0', 'x1', 'x2'), 'yes against no')
+    """
+    check_integer("most", most, 1)
+    table = model if isinstance(model, CoefficientTable) else coefficient_table(model, level=level)
+    if odds_ratios and not table.log_odds:
+        raise ParameterError(
+            f"The coefficients of {table.model} are not log-odds: ",
+            Setting("odds_ratios", True),
+            " is for models of probabilities that compare classes with one, such as ",
+            Model("LogisticRegression"),
+            ".",
+        )
+    own = [[row for row in rows if row.term != INTERCEPT] for rows in table.outcomes.values()]
+    numbers = np.array([[(row.estimate, row.low, row.high, row.z) for row in rows] for rows in own])
+    chosen, ranking = _largest(numbers, most)
+    names, drawn = [theme.written(own[0][j].term) for j in chosen], numbers[:, chosen, :3]
+    if odds_ratios:
+        with np.errstate(over="ignore"):
+            drawn = np.exp(drawn)
+    made = theme.figure(
+        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {table.model}",
+        _bars_subtitle(
+            table, names, drawn, f"The {len(names)} of {len(own[0])} columns with {ranking}." if ranking else ""
+        ),
+        height=190 + (26 + 14 * (len(own) - 1)) * len(names),
+        legend={"title": {"text": "outcome"}},
+    )
+    for k, outcome in enumerate(table.outcomes):
+        _add_bars(made, theme.written(table.contrast(outcome)), names, drawn, k)
+    what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
+    made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
+    made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
+    return made.update_yaxes(**theme.names_axis(names, showgrid=True))
+
+
+def _largest(numbers: Array, most: int) -> tuple[Array, str]:
+    """The columns to draw, in their order, and by what they were chosen where some are left out."""
+    by_z = np.isfinite(numbers[..., 3]).any(axis=1).all()
+    sizes = np.abs(numbers[..., 3 if by_z else 0])
+    size = np.where(np.isfinite(sizes), sizes, -1.0).max(axis=0)
+    if len(size) <= most:
+        return np.arange(len(size)), ""
+    chosen = np.sort(np.argsort(-size, kind="stable")[:most])
+    return chosen, f"the largest {'|z|' if by_z else '|coefficient| (which depends on the units of the columns)'}"
+
+
+def _bars_subtitle(table: CoefficientTable, names: list[str], drawn: Array, chosen: str) -> str:
+    words = [f"{100 * table.level:g} % intervals; the intercept is left out."]
+    if not np.isfinite(drawn[..., 1]).any():
+        why = "." if table.reason is None else f": {theme.written(table.reason)}"
+        words = [f"Without intervals{why} The intercept is left out."]
+    lost = [name for j, name in enumerate(names) if not np.isfinite(drawn[:, j, 0]).all()]
+    if lost:
+        lost = [f"Not drawn, because infinite or not estimable: {', '.join(lost)}."]
+    return " ".join([*words, *filter(None, [chosen]), *lost])
+
+
+def _add_bars(made: Figure, outcome: str, names: list[str], drawn: Array, k: int) -> None:
+    """The estimates of one outcome with their intervals, beside those of the others."""
+    finite = np.flatnonzero(np.isfinite(drawn[k, :, 0]))
+    estimates, low, high = drawn[k, finite].T
+    hover = [
+        f"{names[j]}, {outcome}<br>{estimate:.4g}{theme.between(a, b, '.4g')}"
+        for j, estimate, a, b in zip(finite, estimates, low, high, strict=True)
+    ]
+    bars = theme.error_bars(estimates, low, high, thickness=1.5, width=4)
+    made.add_scatter(
+        x=estimates, y=finite + (0.0 if len(drawn) == 1 else 0.5 * (k / (len(drawn) - 1) - 0.5)), mode="markers",
+        name=outcome, marker=theme.marker(k, size=9), text=hover, hovertemplate="%{text}<extra></extra>",
+        **({"error_x": bars} if np.isfinite(low).any() else {}),
+    )  # fmt: skip
+
+
+#: Panels above each other that can still be read, and lines without a name that a browser draws at ease.
+_MOST_PANELS, _MOST_GREY = 6, 200
+
+
+def regularisation_path(
+    path: LogisticRegressionPath | LogisticRegressionCV,
+    cross_validation: LogisticRegressionCV | None = None,
+    most: int = 10,
+    classes: Sequence[Any] | None = None,
+) -> Figure:
+    """Coefficients against the strength of the penalty, the number of columns used, and the held-out loss.
+
+    Parameters
+    ----------
+    path : LogisticRegressionPath, or LogisticRegressionCV
+        The latter keeps no coefficients of other strengths than the chosen one: its loss alone is drawn.
+    cross_validation : LogisticRegressionCV, optional
+        Draws its held-out loss below the coefficients.
+    most : int, default=10
+        Columns drawn in colours, those of the largest coefficient anywhere on the path; the others are grey.
+    classes : list of labels, optional
+        For more than two classes, those to draw; each has a panel of its own.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Panels above each other with one axis of strengths.
+
+    See Also
+    --------
+    discriminant.LogisticRegressionPath : The coefficients at every strength.
+    discriminant.LogisticRegressionCV : Chooses a strength.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from discriminant import LogisticRegressionPath
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = LogisticRegressionPath(n_alphas=5, l1_ratio=1.0).fit(X, y)
+    >>> figure = regularisation_path(path)
+    >>> figure.data[-1].name, figure.data[-1].y.tolist()
+    ('columns used', [0, 5, 13, 22, 27])
+    """
+    kinds = (LogisticRegressionPath, LogisticRegressionCV)
+    theme.expect(path, kinds, "regularisation_path", "Fit one of these to the rows.")
+    whole = path if isinstance(path, LogisticRegressionPath) else None
+    crossed = path if isinstance(path, LogisticRegressionCV) else cross_validation
+    if crossed is not None:
+        theme.expect(crossed, kinds[1:], "regularisation_path", "cross_validation= takes no other model.")
+    for model in filter(None, (whole, crossed)):
+        check_is_fitted(model)
+    check_integer("most", most, 1)
+    outcomes = [] if whole is None else _outcomes(whole, classes)
+    counting = whole is not None and whole.l1_ratio > 0
+    heights = [1.0] * len(outcomes) + [0.45] * counting + [0.8] * (crossed is not None)
+    made = theme.panels(
+        "Regularisation path of logistic regression",
+        _path_words(whole, crossed, most),
+        heights,
+        height=200 + int(260 * sum(heights)),
+        legend={"title": {"text": "column"}},
+    )
+    if whole is not None:
+        _add_paths(made, whole, outcomes, most)
+    if whole is not None and counting:
+        _add_counts(made, whole, len(outcomes) + 1)
+    if crossed is not None:
+        _add_losses(made, crossed, len(heights))
+    made.update_xaxes(type="log")
+    return made.update_xaxes(theme.axis("strength of the penalty, alpha (logarithmic scale)"), row=len(heights), col=1)
+
+
+def _outcomes(path: LogisticRegressionPath, classes: Sequence[Any] | None) -> list[tuple[int, str]]:
+    """The rows of the coefficients to draw, and how they are called."""
+    known = path.classes_.tolist()
+    if len(known) == 2:
+        return [(0, f" ({theme.written(known[1])})")]
+    chosen = known if classes is None else list(classes)
+    unknown = [label for label in chosen if label not in known]
+    if unknown or not chosen:
+        raise LabelError(f"classes must be among {known}, got {shown(unknown[0]) if unknown else 'none'}.")
+    if len(chosen) > _MOST_PANELS:
+        raise ParameterError(
+            f"{len(chosen)} classes would need as many panels: name up to {_MOST_PANELS}, classes={known[:2]}."
+        )
+    return [(known.index(label), f" ({theme.written(label)})") for label in chosen]
+
+
+def _path_words(path: LogisticRegressionPath | None, crossed: LogisticRegressionCV | None, most: int) -> str:
+    words = []
+    if path is None:
+        words.append("Only the chosen strength's coefficients are kept; LogisticRegressionPath has them all.")
+    else:
+        words += _left_out(path, most)
+    if crossed is not None:
+        rule = "within one standard error of the least" if crossed.rule == "one-se" else "the least"
+        words.append(
+            f"Chosen by {crossed.n_splits_}-fold cross-validation: alpha = {crossed.alpha_:.4g} (held-out loss {rule})."
+        )
+    return " ".join(words)
+
+
+def _left_out(path: LogisticRegressionPath, most: int) -> list[str]:
+    """Remarks on columns that are not coloured, or not drawn at all."""
+    n_columns, ranked = path.coefs_.shape[2], _ranked(path)
+    words = []
+    if n_columns > most:
+        words.append(f"Coloured: the {most} of {n_columns:,} columns with the largest coefficients.")
+    if len(ranked) > most + _MOST_GREY:
+        words.append(f"{len(ranked) - most - _MOST_GREY:,} columns with smaller ones are not drawn.")
+    return words
+
+
+def _ranked(path: LogisticRegressionPath) -> list[int]:
+    """The columns that are used anywhere on the path, those of the largest coefficient first."""
+    largest = np.abs(path.coefs_).max(axis=(0, 1))
+    return [j for j in np.argsort(-largest, kind="stable").tolist() if largest[j] > 0]
+
+
+def _add_paths(made: Figure, path: LogisticRegressionPath, outcomes: list[tuple[int, str]], most: int) -> None:
+    names, ranked = theme.column_names(path, path.coefs_.shape[2]), _ranked(path)
+    for row, (k, outcome) in enumerate(outcomes, 1):
+        _add_others(made, path.alphas_, path.coefs_[:, k, ranked[most : most + _MOST_GREY]], row)
+        for place, j in enumerate(ranked[:most]):
+            made.add_scatter(
+                x=path.alphas_, y=path.coefs_[:, k, j], mode="lines", name=names[j], legendgroup=names[j],
+                line=theme.line(place, width=2), showlegend=row == 1, row=row, col=1,
+                hovertemplate=f"{names[j]}: %{{y:.4g}}<br>at alpha = %{{x:.4g}}<extra></extra>",
+            )  # fmt: skip
+        made.update_yaxes(theme.axis(f"coefficient{outcome}"), row=row, col=1)
+
+
+def _add_others(made: Figure, alphas: Array, coef: Array, row: int) -> None:
+    """Lines of columns that are not named, as one trace with gaps."""
+    if coef.shape[1]:
+        gap = np.full((1, coef.shape[1]), np.nan)
+        made.add_scatter(
+            x=np.tile(np.append(alphas, np.nan), coef.shape[1]), y=np.concatenate((coef, gap)).T.ravel(), mode="lines",
+            line={"color": theme.tint(theme.GREY, 0.5), "width": 1}, name="other columns", showlegend=row == 1,
+            hoverinfo="skip", row=row, col=1,
+        )  # fmt: skip
+
+
+def _add_counts(made: Figure, path: LogisticRegressionPath, row: int) -> None:
+    used = (path.coefs_ != 0).any(axis=1).sum(axis=1)
+    made.add_scatter(
+        x=path.alphas_, y=used, mode="lines", name="columns used", line={"color": theme.INK, "width": 2, "shape": "hv"},
+        showlegend=False, hovertemplate="%{y} columns used at alpha = %{x:.4g}<extra></extra>", row=row, col=1,
+    )  # fmt: skip
+    made.update_yaxes(theme.axis("columns used", rangemode="tozero"), row=row, col=1)
+
+
+def _add_losses(made: Figure, model: LogisticRegressionCV, row: int) -> None:
+    made.add_scatter(
+        x=model.alphas_, y=model.losses_, mode="lines+markers", name="held-out loss", showlegend=False,
+        line={"color": theme.INK, "width": 1.5}, marker={"color": theme.INK, "size": 5},
+        error_y={"array": model.loss_std_errors_, "thickness": 1, "width": 2}, row=row, col=1,
+        customdata=model.loss_std_errors_,
+        hovertemplate="held-out loss %{y:.4g}, standard error %{customdata:.2g}<br>at alpha = %{x:.4g}<extra></extra>",
+    )  # fmt: skip
+    made.update_yaxes(theme.axis("held-out log-loss"), row=row, col=1)
+    least = float(model.alphas_[chosen_strength(model.losses_, model.loss_std_errors_, "min")])
+    for alpha, words, dash in ((least, "least", "dot"), (model.alpha_, "chosen", "solid")):
+        if words == "chosen" or alpha != model.alpha_:
+            made.add_vline(x=alpha, row=row, col=1, line={"color": theme.colour(4), "width": 1.5, "dash": dash})
+            # Annotations of a logarithmic axis are placed by the logarithm.
+            made.add_annotation(
+                x=math.log10(alpha), y=1, xanchor="left", yanchor="top", xref="x", yref="y domain", text=words,
+                showarrow=False, font={"size": 12}, row=row, col=1,
+            )  # fmt: skip
