@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from discriminant.errors import ColumnError, InputError, ParameterError
 from discriminant.tables import open_table
-from discriminant.tables.dialect import find_dialect
+from discriminant.tables.delimited import find_dialect
 
 
 def table_of(text, **asked):
@@ -146,7 +146,7 @@ def test_encodings_are_found(encoding):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """The dialect is found in, and the types come from, a small part of the text."""
-    monkeypatch.setattr("discriminant.tables.input_file._SAMPLE_BYTES", 2000)
+    monkeypatch.setattr("discriminant.tables.sources._SAMPLE_BYTES", 2000)
     monkeypatch.setattr("discriminant.tables.delimited._BLOCK_BYTES", 4000)
     monkeypatch.setattr("discriminant.tables.delimited._BLOCK_ROWS", 1)
 
@@ -299,7 +299,7 @@ def test_files_without_permission(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("discriminant.tables.input_file.open", denied, raising=False)
+    monkeypatch.setattr("discriminant.tables.sources.open", denied, raising=False)
     with pytest.raises(InputError, match=r"secret\.csv cannot be read: no permission"):
         open_table(path)
 

@@ -53,7 +53,7 @@ class StoredModel:
 
     def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
         """A table of rows, its columns read as those of the training were."""
-        from ..tables.input_file import open_source
+        from ..tables.sources import open_source
 
         file, types = open_source(data), self.schema.types
         if absent == "missing":

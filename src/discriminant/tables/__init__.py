@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..results import Finding
-from .dialect import MISSING_CODES, Dialect
+from .delimited import MISSING_CODES, Dialect
 from .schema import Column, EncodingReport, Schema, Target
 from .sources import SparseBatch, TableReader, open_table
 from .training import TrainingTable, read_training

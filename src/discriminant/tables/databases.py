@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ..dependencies import optional_module
 from ..errors import InputError, Setting
 from ..results import quoted, suggestion
-from .input_file import InputFile
 from .records import Records
-from .sources import ColumnOptions, TableReader
+from .sources import ColumnOptions, InputFile, TableReader
 
 _QUERY = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _ROWS = 65536

@@ -14,7 +14,7 @@ from ..data.checks import check_choice, encode_labels
 from ..data.rows import as_table
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
-from .dialect import MISSING_CODES
+from .delimited import MISSING_CODES
 from .schema import Policy, Schema
 from .sources import as_arrow
 from .training import ColumnLearner, LearningOptions

@@ -15,8 +15,8 @@ from typing import Any
 
 from ..errors import InputError, Setting
 from ..results import quoted
-from .input_file import InputFile, marked_encoding
 from .records import Records
+from .sources import InputFile, marked_encoding
 
 _CHUNK = 1 << 20
 _MOST_COLUMNS = 100_000

@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from .delimited import DelimitedReader
-from .dialect import Dialect, DialectOptions, find_dialect
-from .input_file import FORMATS, InputFile, spooled
-from .sources import ColumnOptions, TableReader
+from .delimited import DelimitedReader, Dialect, DialectOptions, find_dialect
+from .sources import FORMATS, ColumnOptions, InputFile, TableReader, spooled
 
 _DAY = timedelta(days=1)
 _NESTED, _BYTES = "lists or objects", "binary data"

@@ -20,9 +20,9 @@ from ..data.checks import check_choice, check_types, encode_labels, exact_array
 from ..data.rows import Rows, as_frame, as_rows
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, several, shown, suggestion
-from .dialect import MISSING_CODES
+from .delimited import MISSING_CODES
 from .levels import BOOLEANS, MISSING_PLACE, REFERENCE_PLACE, UNSEEN_PLACE, LevelPlaces, ValueType
-from .notation import PLAIN, Notation, days_of_arrow, iso_day
+from .recognition import PLAIN, Notation, days_of_arrow, iso_day
 from .sources import SparseBatch, as_arrow, empty_matrix, is_text
 
 Array = np.ndarray[Any, Any]

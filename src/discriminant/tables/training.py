@@ -18,15 +18,17 @@ from ..data.checks import check_choice, check_integer, check_weights, encode_lab
 from ..data.rows import Rows
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
-from .dialect import MISSING_CODES
+from .delimited import MISSING_CODES
 from .levels import BOOLEANS, MISSING_PLACE, LevelPlaces
-from .notation import PLAIN, Notation, iso_day
 from .recognition import (
     MOST_CODES,
+    PLAIN,
+    Notation,
     Reading,
     best_reading,
     date_sentinels,
     is_nominal,
+    iso_day,
     misspellings,
     read_texts,
     reading_of,

@@ -13,8 +13,8 @@ from typing import Any
 from ..dependencies import optional_module
 from ..errors import InputError, Setting
 from ..results import quoted, suggestion
-from .input_file import InputFile
 from .records import Records
+from .sources import InputFile
 
 #: Numbers of cells have 53 bits; those that are whole below this are written as such.
 _WHOLE = 2.0**53
