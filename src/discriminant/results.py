@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from typing import Any, Literal
@@ -304,6 +304,44 @@ class Finding:
         return {"severity": self.severity, "kind": self.kind, "column": self.column, "message": str(self.message)}
 
 
+#: More findings than this are told together, those of a kind in one line.
+MOST_NOTES = 6
+
+
+def notes(findings: Iterable[Finding], told: Callable[[Any], str] = str) -> list[tuple[Severity, str]]:
+    """At most `MOST_NOTES` lines on what was found, the grave things first, each with its severity.
+
+    Where there are more findings, the first of a kind speaks for all of them, and names the columns of the others.
+
+    >>> found = [Finding("note", "constant", name, f"Column {name!r} is constant.") for name in "abcdefghi"]
+    >>> notes(found)
+    [('note', "Column 'a' is constant. (and 8 more like this: 'b', 'c', 'd', 'e', 'f' and 3 more)")]
+    """
+    ordered = sorted(findings, key=lambda finding: finding.severity != "warning")
+    unlike = {told(finding.message): finding for finding in ordered}
+    if len(unlike) <= MOST_NOTES:
+        return [(finding.severity, text) for text, finding in unlike.items()]
+    kinds: dict[tuple[Severity, str], list[str]] = {}
+    for text, finding in unlike.items():
+        kinds.setdefault((finding.severity, finding.kind), []).append(text)
+    lines = [(severity, _with_others(own, unlike)) for (severity, _), own in kinds.items()]
+    if len(lines) <= MOST_NOTES:
+        return lines
+    kept = MOST_NOTES - 1
+    more = sum(map(len, list(kinds.values())[kept:]))
+    others = list(dict.fromkeys(kind for _, kind in list(kinds)[kept:]))
+    return [*lines[:kept], ("note", f"And {several(more, 'note')} of other kinds: {listed(others)}.")]
+
+
+def _with_others(texts: list[str], findings: dict[str, Finding]) -> str:
+    """The first of several texts of a kind, how many more there are, and their columns."""
+    first, *others = texts
+    if not others:
+        return first
+    columns = list(dict.fromkeys(column for text in others if (column := findings[text].column) is not None))
+    return f"{first} (and {len(others)} more like this{': ' if columns else ''}{quoted(columns)})"
+
+
 def told_findings(findings: Iterable[Finding]) -> list[str]:
-    """Findings as printed results have them, a line each."""
-    return [f"{finding.severity}: {finding.message}" for finding in findings]
+    """Findings as printed results have them."""
+    return [f"{severity}: {text}" for severity, text in notes(findings)]

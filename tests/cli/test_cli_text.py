@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -195,3 +196,67 @@ def test_a_report_is_no_pipe(iris, tmp_path):
     os.mkfifo(tmp_path / "pipe.html")
     ran = run_command("compare", iris, "-t", "species", "--report", tmp_path / "pipe.html", "--overwrite")
     assert "a device, a pipe or a socket" in ran.err
+
+
+#: What makes a column remarkable, by the number of the row, its class and a random number.
+ODD_COLUMNS = {
+    "constant": lambda i, y, u: 7,
+    "identifier": lambda i, y, u: f"id{i:04d}",
+    "mostly_missing": lambda i, y, u: round(u, 3) if u < 0.2 else "",
+    "missing": lambda i, y, u: round(u, 3) if u < 0.9 else "",
+    "money": lambda i, y, u: f"${u * 1e4:,.2f}",
+    "stray": lambda i, y, u: "unknown" if i % 50 == 3 else round(u, 3),
+    "day": lambda i, y, u: f"2026-{1 + i % 12:02d}-{1 + i % 28:02d}",
+    "either_day": lambda i, y, u: f"{1 + i % 12:02d}/{1 + i % 11:02d}/2026",
+    "few": lambda i, y, u: 1 + int(3 * u),
+    "levels": lambda i, y, u: f"level {int(180 * u)}",
+    "spelled": lambda i, y, u: ("Berlin", "berlin", "Hamburg", "Hambrug")[int(4 * u * u)],
+    "leak": lambda i, y, u: y,
+    "truth": lambda i, y, u: ("yes", "no")[int(2 * u)],
+}
+
+
+@pytest.fixture(scope="module")
+def odd_table(folder):
+    """Eight columns of every odd kind, and as many copies of one."""
+    rng = np.random.default_rng(0)
+    classes = ["ill" if u < 0.04 else "well" for u in rng.random(240)]
+    columns = {f"{kind}_{k}": make for kind, make in ODD_COLUMNS.items() for k in range(8)}
+    rows = []
+    for i, y in enumerate(classes):
+        own = rng.normal() + 2 * (y == "ill")
+        values = [make(i, y, u) for make, u in zip(columns.values(), rng.random(len(columns)), strict=True)]
+        rows.append([*values, *[round(own, 4)] * 8, round(own + rng.normal(), 4), y])
+    return write_rows(folder / "odd.csv", [[*columns, *(f"copy_{k}" for k in range(8)), "x", "target"], *rows])
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "describe", "evaluate"])
+def test_any_table_has_at_most_ten_lines_of_notes(run, odd_table, tmp_path, command):
+    model = ("--model", "lda") if command == "fit" else ("--models", "lda,naive-bayes") if command == "compare" else ()
+    if command == "evaluate":
+        run("fit", odd_table, "-t", "target", "--model", "lda", "-o", tmp_path / "m.dsc")
+        found = run(command, tmp_path / "m.dsc", odd_table)
+    else:
+        found = run(command, odd_table, "-t", "target", *model)
+        every = run(command, odd_table, "-t", "target", *model, "--json").json["findings"]
+        assert len({finding["kind"] for finding in every}) > 10
+        assert len(every) > 60
+    assert len(found.err.splitlines()) <= 10
+    if command == "describe":
+        told = found.out.partition("What to beware of\n")[2].partition("\n\n")[0].splitlines()
+        assert 1 < len(told) <= 10
+        assert "more like this: " in "".join(told)
+    elif command != "evaluate":
+        assert "more like this: " in found.err
+        assert found.err.count("(--json has all.)") == 1
+
+
+def test_many_columns_with_unseen_levels_are_told_together(run, tmp_path):
+    names = [f"c{k}" for k in range(30)]
+    rows = [[*("ab"[(i >> k % 5) % 2] for k in range(30)), "uv"[i % 2]] for i in range(64)]
+    table, model = write_rows(tmp_path / "t.csv", [[*names, "y"], *rows]), tmp_path / "m.dsc"
+    run("fit", table, "-t", "y", "--model", "naive-bayes", "-o", model)
+    new = write_rows(tmp_path / "new.csv", [names, ["new"] * 30])
+    err = run("predict", model, new).err
+    assert 0 < len(err.splitlines()) <= 10
+    assert "not seen in training ('new')" in err

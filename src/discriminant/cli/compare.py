@@ -11,7 +11,7 @@ import typer
 from ..errors import ParameterError
 from ..results import number
 from . import options
-from .console import Page, check_output, command_line, grid, say, show, told
+from .console import Page, check_output, command_line, grid, say, show, tell_findings, told
 from .fit import made_model
 from .options import Labelled, TrainingOptions, command
 
@@ -67,7 +67,7 @@ def compare(
     check_output(report, overwrite, data, costs)
     labelled = reading.training(data, target, weights, groups)
     if not json:
-        labelled.tell_findings()
+        tell_findings(labelled.training.findings)
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
     measure = None if metric is None else metric.replace("-", "_")
     if measure not in (None, *METRICS):

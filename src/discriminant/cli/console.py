@@ -9,7 +9,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,12 @@ import typer
 from ..dependencies import explained
 from ..errors import DiscriminantError, Message, Model, ParameterError, Setting
 from ..files import check_target, whole_file
-from ..results import jsonable, visible
+from ..results import Finding, jsonable, notes, several, visible
 from .signals import Ended, exit_code, signal_came
 
 REFUSED, OWN_ERROR = 1, 3
+#: Lines of warnings. With those of findings (`results.MOST_NOTES`) a command has at most ten lines of notes.
+_MOST_WARNINGS = 3
 
 #: Options that have another name than the parameter of the package they stand for.
 _RENAMED = {"on_ragged": "ragged", "cv": "folds", "names": "name", "colours": "colour"}
@@ -69,10 +71,14 @@ class Run:
         self.warned.setdefault(getattr(kept, "origin", (category, filename, lineno)), []).append(kept)
 
     def tell_warnings(self) -> None:
-        """Tell the first warning of every line of code, and how many more there were."""
-        for first, *others in self.warned.values():
+        """Tell the first warning of some lines of code, and how many more there were."""
+        kinds = list(self.warned.values())
+        kept = len(kinds) if len(kinds) <= _MOST_WARNINGS else _MOST_WARNINGS - 1
+        for first, *others in kinds[:kept]:
             more = f" (and {len(others)} more like this)" if others else ""
             say(f"Warning: {self.told(getattr(first, 'message', first))}{more}")
+        if kinds[kept:]:
+            say(f"And {several(sum(map(len, kinds[kept:])), 'warning')} of other kinds.")
         self.warned.clear()
 
 
@@ -99,6 +105,15 @@ def _repeated(value: Any) -> list[str]:
 def say(message: str) -> None:
     """A paragraph on standard error."""
     typer.echo(visible_lines(message), err=True)
+
+
+def tell_findings(findings: Iterable[Finding]) -> None:
+    """What was found on standard error, many findings by their kinds."""
+    known = list(findings)
+    lines = notes(known, told)
+    grouped = " (--json has all.)" if len(lines) < len({told(finding.message) for finding in known}) else ""
+    for number, (severity, text) in enumerate(lines, start=1):
+        say(f"{severity.capitalize()}: {text}{grouped if number == len(lines) else ''}")
 
 
 def command_line() -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import DiscriminantError
-from ..results import number, percent, visible
+from ..results import Finding, notes, number, percent, visible
 from . import options
 from .console import Page, shortened, show, told
 from .options import Labelled, TrainingOptions, command, told_findings
@@ -127,7 +127,7 @@ def _page(found: dict[str, Any]) -> Page:
     for row in found["table_columns"]:
         kind = "left out" if row["dropped"] else row["kind"]
         columns.append([row["name"], kind, _values(row), f"{row['missing']:,}" if row["missing"] else ""])
-    warned = [finding["message"] for finding in found["findings"]]
+    warned = [text for _, text in notes(Finding(**finding) for finding in found["findings"])]
     return [
         f"{head}\nRead as: {found['read_as']}",
         *shortened(f"Classes of {found['target'] or 'the labels'}", ["class", "rows", "share"], classes),

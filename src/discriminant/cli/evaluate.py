@@ -44,8 +44,7 @@ def evaluate(
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
     X, y = labelled_rows(stored, table, absent)
     evaluation = _measured(stored, X, y, costed)
-    for message in stored.told_report():
-        say(message)
+    stored.tell_report()
     if report is not None:
         with kept_values(model):
             _write_report(report, stored, evaluation, X, y, costed)

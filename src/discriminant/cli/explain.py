@@ -125,8 +125,7 @@ def _coded_row(
         raise ParameterError("This row misses a value, and the model was told to leave such rows out.")
     if stored.report.absent:
         say(f"Columns not given, taken as missing: {', '.join(stored.report.absent)}.")
-    for note in stored.report.unseen_notes():
-        say(f"{note}.")
+    stored.tell_unseen()
     if stored.schema.width is not None:
         return X, None
     return X, {name: column[0].as_py() for name, column in zip(batch.column_names, batch.columns, strict=True)}

@@ -12,7 +12,7 @@ import typer
 from ..errors import ParameterError
 from ..results import jsonable, percent
 from . import options
-from .console import Page, check_output, show
+from .console import Page, check_output, show, tell_findings
 from .options import Labelled, TrainingOptions, command
 
 Settings = Annotated[
@@ -57,7 +57,7 @@ def fit(
     check_output(output, overwrite, data)
     labelled = reading.training(data, target, weights, model=model)
     if not json:
-        labelled.tell_findings()
+        tell_findings(labelled.training.findings)
     show(fitted(labelled, model, read_settings(settings or []), output), _page, json)
 
 

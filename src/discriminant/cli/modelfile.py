@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiscriminantError, InputError, ModelFileError
+from ..results import Finding
 from ..results import shortened as short
 from . import options
-from .console import check_output, file_or_none, put, say, show, told, visible_lines
+from .console import check_output, file_or_none, put, say, show, tell_findings, visible_lines
 from .options import TableOptions, command, read_priors
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ class StoredModel:
             there = reading.opened(file).columns
             types = {name: kind for name, kind in types.items() if name in there}
         table = reading.opened(file, types if self.schema.width is None else None)
-        for finding in table.findings:
-            say(f"Note: {told(finding.message)}")
+        tell_findings(table.findings)
         return table
 
     def coded(self, batch: Any, absent: str, first_row: int = 0) -> tuple[Any, Any]:
@@ -91,12 +91,19 @@ class StoredModel:
         read = options.read_costs(costs, self.classes)
         return Decision(read, reject_cost=reject_cost, priors=read_priors(priors, self.classes))
 
-    def told_report(self) -> list[str]:
-        """What had to be decided on the way, in words."""
+    def tell_unseen(self) -> None:
+        """The levels that training had not, on standard error."""
+        told_of = zip(self.report.unseen, self.report.unseen_notes(), strict=True)
+        tell_findings(Finding("note", "unseen levels", name, f"{note}.") for name, note in told_of)
+
+    def tell_report(self) -> None:
+        """What had to be decided on the way, on standard error."""
         report = self.report
-        noted = any((report.filled, report.new_missing, report.extra, report.absent))
-        dropped = [f"{self.left_out:,} incomplete rows have no answer."] if self.left_out else []
-        return ([f"{report.summary()}."] if noted else []) + [f"{note}." for note in report.unseen_notes()] + dropped
+        if any((report.filled, report.new_missing, report.extra, report.absent)):
+            say(f"{report.summary()}.")
+        self.tell_unseen()
+        if self.left_out:
+            say(f"{self.left_out:,} incomplete rows have no answer.")
 
 
 def opened(path: str) -> StoredModel:

@@ -371,11 +371,6 @@ class Labelled:
         """What is worth knowing about the table, the grave things first."""
         return told_findings(self.training.findings)
 
-    def tell_findings(self) -> None:
-        """The same on standard error."""
-        for finding in self.findings:
-            say(f"Note: {finding['message']}")
-
 
 def told_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Findings as plain values in the words of this command, the grave ones first."""

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError, ParameterError
 from . import options
-from .console import Page, check_output, file_or_none, say, shortened, show, table_writer
+from .console import Page, check_output, file_or_none, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
 from .options import TableOptions, command
 
@@ -83,8 +83,7 @@ def predict(
     with table_writer(output, formulas) as write:
         for part in answers.of(table):
             write(part)
-    for message in stored.told_report():
-        say(message)
+    stored.tell_report()
     if output is not None:
         show(_counted(stored, answers, output), _page, json)
 

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from . import options
-from .console import Page, check_output, command_line, say, shortened, show, told
+from .console import Page, check_output, command_line, say, shortened, show, tell_findings, told
 from .fit import Settings, read_settings, with_settings
 from .options import application, command, pairs, read_costs, read_priors
 
@@ -483,9 +483,7 @@ def _separability(drawn: Samples) -> ClassSeparability | None:
 
 def _tell_findings(*results: Any) -> None:
     """What was found, each thing once."""
-    findings = [finding for result in results if result is not None for finding in result.findings]
-    for line in dict.fromkeys(f"{finding.severity.capitalize()}: {told(finding.message)}" for finding in findings):
-        say(line)
+    tell_findings(finding for result in results if result is not None for finding in result.findings)
 
 
 def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | None) -> Page:

@@ -453,7 +453,8 @@ class MixedRows(Rows):
     def _check_values(self, numbers: Any, start: int) -> None:
         """Refuse values that a column's distribution cannot produce."""
         for kind, allowed, wanted in (
-            ("bernoulli", lambda v: (v == 0) | (v == 1), "0 or 1"),
+            # A share between 0 and 1 stands for a level that training had not.
+            ("bernoulli", lambda v: (v >= 0) & (v <= 1), "from 0 to 1"),
             ("counts", lambda v: ~(v < 0), "0 or more"),
             ("multinomial", lambda v: ~(v < 0), "0 or more"),
         ):
