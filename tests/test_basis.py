@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import BSpline
 from scipy.special import softmax
 
-from discriminant.basis import Basis, b_splines, clipped, powers
+from discriminant.basis import Basis, Piecewise, b_splines, clipped, natural_splines, orthogonal_polynomials, powers
 from discriminant.errors import InputError
 from discriminant.rules import DiagonalRule, ExpandedRule, LinearRule, PoolRule
 from discriminant.storage.encoding import Decoder, Encoder
@@ -40,6 +40,51 @@ def test_splines_are_scipys_inside_and_straight_outside(degree):
         np.testing.assert_allclose(far - at, 5 * (near - at), atol=1e-12)
         just_inside = functions.evaluate(np.array([edge - 1e-7 * way]))[0]
         np.testing.assert_allclose((at - just_inside) / 1e-7, (near - at), atol=1e-5)
+
+
+def test_natural_splines_are_those_of_r():
+    """The example of R's ns: weights of American women by height, with the coefficients of its manual."""
+    height = np.arange(58.0, 73.0)
+    weight = [115, 117, 120, 123, 126, 129, 132, 135, 139, 142, 146, 150, 154, 159, 164]
+    knots = np.quantile(height, np.linspace(0, 1, 6))
+    design = np.column_stack([np.ones(15), natural_splines(0, knots).evaluate(height)])
+    coefficients = np.linalg.lstsq(design, weight, rcond=None)[0]
+    np.testing.assert_allclose(coefficients, [114.7447, 15.9474, 25.1695, 33.2582, 50.7894, 45.0363], atol=5e-5)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_natural_splines_are_the_straight_ended_ones(intercept):
+    made = natural_splines(0, KNOTS, intercept)
+    assert made.n_outputs == len(KNOTS) - 1 + intercept
+    x = np.linspace(-1, 4, 400)
+    columns, cubic = made.evaluate(x), b_splines(0, KNOTS).evaluate(x)
+    np.testing.assert_allclose(cubic @ np.linalg.lstsq(cubic, columns, rcond=None)[0], columns, atol=1e-10)
+    for edge, within in ((-1.0, -0.999), (4.0, 3.999)):  # no second derivative there
+        beyond, at, inside = made.evaluate(np.array([2 * edge - within, edge, within]))
+        np.testing.assert_allclose(beyond - 2 * at + inside, 0, atol=1e-8)
+
+
+def test_a_knot_given_twice_leaves_a_kink():
+    made = b_splines(0, [0.0, 1.0, 1.0, 2.0])
+    whole = np.r_[[0.0] * 4, 1.0, 1.0, [2.0] * 4]
+    x = np.linspace(0, 2, 41)
+    np.testing.assert_allclose(made.evaluate(x), BSpline(whole, np.eye(6), 3)(x), atol=1e-13)
+
+
+def test_polynomials_are_orthonormal_over_the_values_and_weights_are_repeated_rows():
+    x, weight = X[:, 0] + 100, np.arange(40) % 3 + 1
+    made = orthogonal_polynomials(0, x, 4).evaluate(x)
+    np.testing.assert_allclose(made.T @ np.column_stack([np.ones(40), made]), np.eye(5)[1:], atol=1e-12)
+    weighted = orthogonal_polynomials(0, x, 3, weight.astype(float))
+    repeated = orthogonal_polynomials(0, np.repeat(x, weight), 3)
+    np.testing.assert_allclose(weighted.coefficients, repeated.coefficients, rtol=1e-9, atol=1e-15)
+
+
+def test_polynomials_of_a_function_of_a_column():
+    made = Piecewise(0, np.zeros(0), np.zeros(1), np.array([[[1.0, 0.0, 2.0]]]), "log", 0.5, 3.0)
+    x = np.array([0.0, 1.0, 8.0])
+    np.testing.assert_allclose(made.evaluate(x)[:, 0], 1 + 2 * np.log(0.5 * x + 3) ** 2)
+    assert not np.isfinite(made.evaluate(np.array([-7.0, -6.0]))).any()
 
 
 def test_outputs_are_products_of_columns_and_functions():

@@ -7,7 +7,7 @@ values, and an export needs to know one thing. What is made of them stays linear
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any
 
@@ -18,10 +18,15 @@ from .data.rows import dense_rows
 
 Array = np.ndarray[Any, Any]
 
+#: What may be done to a column before it is made a polynomial.
+INNER = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}
+
 
 @dataclass(frozen=True)
 class Piecewise:
-    """Polynomials of one column: ``sum_d coefficients[piece, :, d] (x - origins[piece])^d`` between ``breaks``.
+    """Polynomials of one column: ``sum_d coefficients[piece, :, d] (u - origins[piece])^d`` between ``breaks``.
+
+    With u the column itself, or ``inner(slope x + offset)``.
 
     Parameters
     ----------
@@ -33,12 +38,19 @@ class Piecewise:
         What each piece measures x from.
     coefficients : array of shape (m + 1, n_outputs, degree + 1)
         Of the powers, by piece and function.
+    inner : {"identity", "log", "exp", "sqrt"}, default="identity"
+        What the polynomials are of; the logarithm is the natural one.
+    slope, offset : float, default=1.0 and 0.0
+        Of the column within it.
     """
 
     column: int
     breaks: Array
     origins: Array
     coefficients: Array
+    inner: str = "identity"
+    slope: float = 1.0
+    offset: float = 0.0
 
     @property
     def n_outputs(self) -> int:
@@ -50,11 +62,22 @@ class Piecewise:
         sizes = check_shapes(self, breaks="m", origins="q", coefficients="qod")
         require(sizes["q"] == sizes["m"] + 1 and sizes["d"] > 0, self, "number of pieces")
         require(bool((np.diff(self.breaks) > 0).all()), self, "breaks do not increase")
+        own = (self.slope, self.offset)
+        require(self.inner in INNER and all(type(v) is float and np.isfinite(v) for v in own), self, "inner function")
+        require(self.inner != "identity" or own == (1.0, 0.0), self, "inner function")
+
+    def argument(self, x: Array) -> Array:
+        """What the polynomials are of; NaN or infinity where the inner function is not defined."""
+        if self.inner == "identity":
+            return x
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(INNER[self.inner](self.slope * x + self.offset))
 
     def evaluate(self, x: Array) -> Array:
         """The functions of these values, (n, n_outputs)."""
-        piece = np.searchsorted(self.breaks, x, side="right")
-        step = (x - self.origins[piece])[:, None]
+        u = self.argument(x)
+        piece = np.searchsorted(self.breaks, u, side="right")
+        step = (u - self.origins[piece])[:, None]
         powers = self.coefficients[piece]
         out = powers[:, :, -1].copy()
         for d in range(powers.shape[2] - 2, -1, -1):
@@ -64,7 +87,7 @@ class Piecewise:
 
     def combined(self, weights: Array) -> Piecewise:
         """The sums of the functions with weights (n_sums, n_outputs)."""
-        return Piecewise(self.column, self.breaks, self.origins, np.einsum("so,mod->msd", weights, self.coefficients))
+        return replace(self, coefficients=np.einsum("so,mod->msd", weights, self.coefficients))
 
 
 @dataclass(frozen=True)
@@ -146,9 +169,9 @@ def clipped(column: int, centre: float, scale: float, most: float) -> Piecewise:
 
 
 def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> Piecewise:
-    """All B-splines on increasing knots, the first and last of which are the boundary; straight lines beyond it.
+    """All B-splines on knots in order, the first and last of which are the boundary; straight lines beyond it.
 
-    They add up to 1.
+    They add up to 1. A knot within that is given twice is one where the splines are less smooth.
 
     Examples
     --------
@@ -159,12 +182,58 @@ def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> P
 
     knots = np.asarray(knots, dtype=np.float64)
     whole = np.r_[np.repeat(knots[0], degree), knots, np.repeat(knots[-1], degree)]
-    spline = BSpline(whole, np.eye(len(whole) - degree - 1), degree)
+    spline, breaks = BSpline(whole, np.eye(len(whole) - degree - 1), degree), np.unique(knots)
     # Taylor series at the left end of each interval; beyond the boundary only value and slope go on
-    taylor = [spline.derivative(d)(knots[:-1]) / factorial(d) for d in range(degree + 1)]
+    taylor = [spline(breaks[:-1], nu=d) / factorial(d) for d in range(degree + 1)]
     inside = np.stack(taylor, axis=-1)
     before, after = inside[:1].copy(), np.zeros_like(inside[:1])
     last = whole[-1]
-    after[0, :, 0], after[0, :, 1] = spline(last), spline.derivative(1)(last)
+    after[0, :, 0], after[0, :, 1] = spline(last), spline(last, nu=1)
     before[:, :, 2:] = 0.0
-    return Piecewise(column, knots, np.r_[knots[0], knots], np.concatenate([before, inside, after]))
+    return Piecewise(column, breaks, np.r_[breaks[0], breaks], np.concatenate([before, inside, after]))
+
+
+def natural_splines(column: int, knots: Sequence[float] | Array, intercept: bool = False) -> Piecewise:
+    """The cubic splines on these knots that are straight at the boundary and beyond, in the coordinates of R's ``ns``.
+
+    Without ``intercept`` they are 0 at the first knot.
+
+    References
+    ----------
+    Hastie, T. J. (1992). Generalized additive models. In: Statistical Models in S, chapter 7.
+    """
+    whole = b_splines(column, knots)
+    bent = np.array([2 * whole.coefficients[1, :, 2], _second_derivative(whole)])
+    first = 0 if intercept else 1
+    turned = np.linalg.qr(bent[:, first:].T, mode="complete")[0][:, 2:]
+    return whole.combined(np.pad(turned.T, ((0, 0), (first, 0))))
+
+
+def _second_derivative(splines: Piecewise) -> Array:
+    """Of cubic splines, just before the last knot."""
+    step = splines.breaks[-1] - splines.origins[-2]
+    return np.asarray(2 * splines.coefficients[-2, :, 2] + 6 * splines.coefficients[-2, :, 3] * step)
+
+
+def orthogonal_polynomials(column: int, x: Array, degree: int, weight: Array | None = None) -> Piecewise:
+    """Polynomials of rising degree that are orthonormal over the values, and orthogonal to a constant (R's ``poly``).
+
+    References
+    ----------
+    Kennedy, W. J. & Gentle, J. E. (1980). Statistical Computing, section 7.2.
+    """
+    centre = float(np.average(x, weights=weight))
+    z, w = x - centre, np.ones(len(x)) if weight is None else weight
+    made, values = [np.array([1.0])], [np.ones(len(x))]
+    for _ in range(degree):
+        shifted, own = np.append(0.0, made[-1]), z * values[-1]
+        for coefficients, earlier in zip(made[-2:], values[-2:], strict=True):  # those before are orthogonal already
+            share = float(w @ (own * earlier) / (w @ earlier**2))
+            own = own - share * earlier
+            shifted[: len(coefficients)] -= share * coefficients
+        made, values = [*made, shifted], [*values, own]
+    lengths = [np.sqrt(w @ own**2) for own in values[1:]]
+    table = np.zeros((1, degree, degree + 1))
+    for row, (coefficients, length) in enumerate(zip(made[1:], lengths, strict=True)):
+        table[0, row, : len(coefficients)] = coefficients / length
+    return Piecewise(column, np.zeros(0), np.array([centre]), table)
