@@ -23,6 +23,7 @@ from discriminant import (
     OutputCode,
     Perceptron,
     QuadraticDiscriminantAnalysis,
+    RegularizedDiscriminantAnalysis,
     SupportVectorClassifier,
 )
 from discriminant.errors import DegenerateDataError
@@ -46,6 +47,8 @@ ESTIMATORS = [
     QuadraticDiscriminantAnalysis(shrinkage=0.3),
     QuadraticDiscriminantAnalysis(shrinkage="oas"),
     QuadraticDiscriminantAnalysis(shrinkage="cv", folds=5),
+    RegularizedDiscriminantAnalysis(),
+    RegularizedDiscriminantAnalysis(pooling=0.5, shrinkage=0.3, temperature=0.5),
     FisherDiscriminant(),
     FisherDiscriminant(threshold="prior-weighted"),
     FisherDiscriminant(threshold="bayes"),

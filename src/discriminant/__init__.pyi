@@ -13,6 +13,7 @@ from .estimators.logistic import LogisticRegression, LogisticRegressionCV, Logis
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.perceptron import Perceptron
+from .estimators.regularised import RegularizedDiscriminantAnalysis
 from .estimators.svm import SupportVectorClassifier
 from .evaluation.confusion import ConfusionMatrix
 from .evaluation.curves import compare_auc, precision_recall, roc
@@ -60,6 +61,7 @@ __all__ = [
     "Perceptron",
     "Posterior",
     "QuadraticDiscriminantAnalysis",
+    "RegularizedDiscriminantAnalysis",
     "Schema",
     "ScoreHistogram",
     "SupportVectorClassifier",

@@ -35,7 +35,7 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="lda, qda, logistic, svm, naive-bayes, gaussian-nb, perceptron, least-squares or fisher.",
+            help="lda, qda, rda, logistic, svm, naive-bayes, gaussian-nb, perceptron, least-squares or fisher.",
         ),
     ] = "logistic",
     settings: Settings = None,

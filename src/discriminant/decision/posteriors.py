@@ -59,6 +59,86 @@ def one_for_each_class(name: str, given: Any, classes: Array, default: float | N
     return values
 
 
+#: Temperatures that are tried: the logarithms of densities as they are, and down to a 256th part of them.
+_ROOTS, _HALVINGS = (1.0, 0.5**0.5), 8
+#: How close a temperature comes to the best one.
+_TEMPERATURE_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class TemperedLosses:
+    """The log-loss of posteriors ``prior_k density_k^t``, divided by their sum, at each temperature t.
+
+    Densities of a model that holds only roughly are too sure of themselves; a temperature below 1 takes that back and
+    leaves the priors (Guo, Pleiss, Sun & Weinberger 2017 have one for the logits).
+
+    Parameters
+    ----------
+    log_densities : array of shape (n, ..., K)
+        Minus infinity for classes that cannot be; NaN where there are no densities.
+    log_priors : array of shape (K,)
+    codes, weight : arrays of shape (n,)
+        The classes of the rows, and how much each counts.
+    """
+
+    log_densities: Array
+    log_priors: Array
+    codes: Array
+    weight: Array
+
+    def of_grid(self) -> Array:
+        """The summed losses at all temperatures of the grid, (..., temperatures).
+
+        A half of a temperature is a square root: the exponential is taken twice, whatever their number.
+        """
+        logs = self.log_densities - self.log_densities.max(axis=-1, keepdims=True)
+        own, priors = self._own(logs), np.exp(self.log_priors)
+        losses = np.empty((*own.shape[1:], len(_ROOTS), _HALVINGS + 1))
+        for r, root in enumerate(_ROOTS):
+            powers = np.exp(logs * (root * 0.5**_HALVINGS))
+            for halving in range(_HALVINGS, -1, -1):
+                sums = np.log(powers @ priors) - root * 0.5**halving * own
+                losses[..., r, halving] = np.tensordot(self.weight, sums, axes=(0, 0))
+                np.multiply(powers, powers, out=powers)
+        constant = self.weight @ self.log_priors[self.codes]
+        return losses.reshape(*own.shape[1:], -1) - constant
+
+    def at(self, temperature: float) -> tuple[Array, Array, Array]:
+        """The summed loss, its slope and its curvature in the temperature, which is never negative."""
+        logs = self.log_densities - self.log_densities.max(axis=-1, keepdims=True)
+        own, shares = self._own(logs), np.exp(temperature * logs + self.log_priors)
+        sums = shares.sum(axis=-1)
+        logs = np.where(shares > 0, logs, 0.0)
+        mean = (shares * logs).sum(axis=-1) / sums
+        spread = (shares * logs**2).sum(axis=-1) / sums - mean**2
+        loss = np.log(sums) - temperature * own
+        value, slope, curvature = (np.tensordot(self.weight, part, axes=(0, 0)) for part in (loss, mean - own, spread))
+        return value - self.weight @ self.log_priors[self.codes], slope, curvature
+
+    def best(self) -> float:
+        """The temperature of least loss of densities (n, K), not above 1: Newton's method between two of the grid."""
+        place = int(np.argmin(self.of_grid()))
+        found = TEMPERATURES[place]
+        low, high = found * _ROOTS[1], min(found / _ROOTS[1], 1.0)
+        for _ in range(60):
+            _, slope, curvature = self.at(found)
+            low, high = (low, found) if slope > 0 else (found, high)
+            step = found - float(slope / curvature) if curvature > 0 else found
+            following = step if low < step < high else (low + high) / 2
+            if abs(following - found) <= _TEMPERATURE_TOL * found:
+                break
+            found = following
+        return float(high if following > high * (1 - _TEMPERATURE_TOL) else following)
+
+    def _own(self, logs: Array) -> Array:
+        """What each row has for its own class."""
+        place = self.codes.reshape(-1, *[1] * (logs.ndim - 1))
+        return np.take_along_axis(logs, place, axis=-1)[..., 0]
+
+
+#: In the order of `TemperedLosses.of_grid`.
+TEMPERATURES = np.multiply.outer(np.array(_ROOTS), 0.5 ** np.arange(_HALVINGS + 1)).ravel()
+
 #: How far from 1 the probabilities of a row may sum up: what float32 and six printed digits leave.
 _SUM_TOLERANCE = 1e-6
 

@@ -12,6 +12,7 @@ from ..results import suggestion
 MODELS = {
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
+    "rda": "RegularizedDiscriminantAnalysis",
     "logistic": "LogisticRegression",
     "svm": "SupportVectorClassifier",
     "naive-bayes": "NaiveBayes",

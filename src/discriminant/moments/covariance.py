@@ -367,6 +367,74 @@ def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float)
     return losses
 
 
+#: A variance below this share of the mean variance is rounding: its covariance has no inverse.
+_LEAST_VARIANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class ClassSpectra:
+    """Covariances of K classes in their principal axes, from which those at every shrinkage follow.
+
+    With the pooling l (Friedman 1989) class k has the scatter ``(1 - l) scatter_k + l scatter`` over the same mixture
+    of weights; at l = 1 all have one, and what depends on the class is linear.
+
+    Parameters
+    ----------
+    means : array of shape (K, p)
+    axes, variances : arrays of shape (G, p, p) and (G, p)
+        For each class, or for all of them (G = 1).
+    mean_variances : array of shape (G,)
+        Towards which variances are shrunk.
+    """
+
+    means: Array
+    axes: Array
+    variances: Array
+    mean_variances: Array
+
+    @classmethod
+    def pooled(cls, means: Array, scatter: Array, weight: Array, pooling: float, n_columns: int) -> ClassSpectra:
+        """From the scatter of each class; the variance is averaged over ``n_columns``, some of which may be flat."""
+        whole, total = scatter.sum(axis=0), weight.sum()
+        mixed = whole[None] / total
+        if pooling < 1:
+            parts = ((1 - pooling) * weight + pooling * total)[:, None, None]
+            mixed = ((1 - pooling) * scatter + pooling * whole) / parts
+        variances, axes = np.linalg.eigh(mixed)
+        variances = np.maximum(variances, 0.0)
+        return cls(means, axes, variances, variances.sum(axis=1) / n_columns)
+
+    def shrunk(self, shrinkages: Array) -> Array:
+        """Variances along the axes at each shrinkage, (G, S, p); NaN where a covariance is singular."""
+        targets = self.mean_variances[:, None, None]
+        moved = (1 - shrinkages)[:, None] * self.variances[:, None] + shrinkages[:, None] * targets
+        sound = moved.min(axis=2, keepdims=True) > _LEAST_VARIANCE * targets
+        return np.where(sound, moved, np.nan)
+
+    def log_densities(self, rows: Array, shrinkages: Array) -> Array:
+        """Of each row in each class, (rows, S, K), but for what all classes share; NaN where there is none."""
+        found = np.empty((len(rows), len(shrinkages), len(self.means)))
+        variances = self.shrunk(shrinkages)
+        if len(self.axes) == 1:
+            along, centres = rows @ self.axes[0], self.means @ self.axes[0]
+            for s, own in enumerate(variances[0]):
+                found[:, s] = along @ (centres / own).T - 0.5 * (centres**2 / own).sum(axis=1)
+            return found
+        for k, (mean, axes, own) in enumerate(zip(self.means, self.axes, variances, strict=True)):
+            squares = ((rows - mean) @ axes) ** 2
+            found[:, :, k] = -0.5 * (squares @ (1 / own).T + np.log(own).sum(axis=1))
+        return found
+
+    def rule(self, shrinkage: float, temperature: float, log_priors: Array) -> LinearRule | QuadraticRule:
+        """Of ``log prior + temperature * log density``."""
+        own, origin = self.shrunk(np.array([shrinkage]))[:, 0], np.zeros(self.means.shape[1])
+        if len(self.axes) == 1:
+            coef = temperature * (self.means @ self.axes[0] / own[0]) @ self.axes[0].T
+            return LinearRule(origin, coef, log_priors - 0.5 * np.einsum("kp,kp->k", coef, self.means))
+        spheres = self.axes / np.sqrt(own / temperature)[:, None]
+        return QuadraticRule(origin, self.means, spheres, log_priors - 0.5 * temperature * np.log(own).sum(axis=1))
+
+
 @dataclass(frozen=True)
 class Directions:
     """Discriminant directions, best first, in MASS's normalisation: within-class covariance is the identity.

@@ -25,6 +25,8 @@ Array = np.ndarray[Any, Any]
 
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
+#: Folds are dealt anew until about so many pairs of a row and a split are there, and at most so often.
+_STEADY_PAIRS, _MOST_REPEATS = 2_000, 5
 #: Shares by which a step that does not descend enough is shortened, and how often.
 _SHORTER, _MOST_SHORTER = 0.4, 12
 
@@ -57,6 +59,51 @@ class HeldOut:
             held[out, split] = True
         rows, fits = np.nonzero(held)
         return cls(rows, fits, np.searchsorted(rows, np.arange(n_rows + 1)), seen)
+
+    @classmethod
+    def repeated(cls, codes: Array, n_folds: int = 5) -> HeldOut:
+        """Folds with equal shares of every class, dealt anew up to five times where rows are few.
+
+        The classes of the rows count, not the order of the classes; the same rows have the same folds every time.
+        """
+        n_rows, splits = len(codes), list[tuple[Array, Array]]()
+        n_folds = min(n_folds, n_rows)
+        for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, _MOST_REPEATS))):
+            order = np.random.default_rng(repeat).permutation(n_rows)
+            _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
+            sorted_rows = np.argsort(of_class, kind="stable")
+            rank = np.empty(n_rows, dtype=np.int64)
+            rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
+            fold = np.empty(n_rows, dtype=np.int64)
+            fold[order] = (first[of_class] + rank) % n_folds
+            splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+        return cls.by_splits(splits, n_rows)
+
+    @property
+    def n_splits(self) -> int:
+        return self.seen.shape[1] - 1
+
+
+@dataclass(frozen=True)
+class TunedRule:
+    """A rule fitted to all rows, and how its kind did on rows that it had not seen.
+
+    Parameters
+    ----------
+    rule : Rule
+        Its scores are log-posteriors, but for a constant of each row.
+    settings : dict
+        What was chosen, by the name of the parameter.
+    loss : float
+        The mean log-loss of the pairs held out, with these settings.
+    log_posteriors : array of shape (n_pairs, K)
+        Of the pairs; minus infinity for a class of which the fit has seen no row.
+    """
+
+    rule: Any
+    settings: dict[str, float]
+    loss: float
+    log_posteriors: Array
 
 
 @dataclass(frozen=True)

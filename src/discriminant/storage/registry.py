@@ -273,7 +273,7 @@ _ESTIMATORS = (
     "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "FisherDiscriminant", "GaussianNB", "NaiveBayes",
     "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
-    "DecisionClassifier",
+    "DecisionClassifier", "RegularizedDiscriminantAnalysis",
 )  # fmt: skip
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),

@@ -27,6 +27,7 @@ EXPORTABLE = "linear, diagonal and quadratic rules: " + ", ".join(
     (
         "LinearDiscriminantAnalysis",
         "QuadraticDiscriminantAnalysis",
+        "RegularizedDiscriminantAnalysis",
         "FisherDiscriminant",
         "LeastSquaresClassifier",
         "LogisticRegression",

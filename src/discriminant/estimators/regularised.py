@@ -1,0 +1,383 @@
+"""Regularised discriminant analysis: between one covariance for all classes, one for each, and a sphere.
+
+Pooling, shrinkage and temperature are chosen together by the log-loss of held-out rows. The principal axes of the
+covariances at one pooling serve every shrinkage, and log-densities every temperature: for K classes, p columns and n
+rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import log_softmax
+
+from ..data import LabelledRows, as_rows
+from ..data.checks import check_integer, check_number
+from ..data.rows import Rows, dense_parts
+from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
+from ..engine import side_by_side
+from ..errors import DegenerateDataError, Setting
+from ..moments.covariance import ClassSpectra, standard_deviations
+from ..moments.statistic import ClassMoments
+from ..rules import LinearRule, QuadraticRule
+from ..solvers.fold_paths import HeldOut, TunedRule
+from .base import (
+    PosteriorClassifier,
+    by_class_or_difference,
+    class_weights,
+    collected,
+    constant_columns,
+    refuse_weightless,
+)
+
+Array = np.ndarray[Any, Any]
+
+#: What is tried: from LDA to QDA, and from each covariance to a sphere.
+_POOLINGS = np.array([1.0, 0.9, 0.6, 0.3, 0.1, 0.0])
+_SHRINKAGES = np.array([0.0, 0.003, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0])
+#: A covariance for each class is not tried where a pooling takes more multiplications than this.
+_MOST_WORK = 2e9
+#: The settings are chosen on this many rows: more of them would hardly change the choice.
+_ENOUGH_ROWS = 20_000
+#: Log-densities of so many rows, classes and shrinkages stay in a core's cache.
+_CACHED_DENSITIES = 1 << 17
+#: Directions with less than this share of the largest singular value are rounding.
+_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried: poolings, shrinkages, and one temperature or (None) all of them."""
+
+    poolings: Array
+    shrinkages: Array
+    temperature: float | None
+
+    def restricted(self, n_classes: int, n_columns: int, held: HeldOut) -> Grid:
+        """Without covariances of single classes where they would take too long; a single pooling stays."""
+        work = n_classes * n_columns**2 * (10.0 * n_columns * held.n_splits + 2.0 * len(held.rows))
+        return self if work <= _MOST_WORK else replace(self, poolings=self.poolings[:1])
+
+
+#: The whole grid.
+ALL = Grid(_POOLINGS, _SHRINKAGES, None)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The columns as distances are measured in them: from a centre, in units, without those that do not vary.
+
+    Shrinkage averages the variance over ``n_columns``: after a rotation there are more than there are coordinates.
+    """
+
+    centre: Array
+    units: Array
+    kept: Array
+    n_columns: int
+
+    @classmethod
+    def of_columns(cls, data: LabelledRows, moments: ClassMoments) -> Frame:
+        """In standard deviations over all rows; columns of two values are as long as the step between them.
+
+        The standard deviation within classes would make a sphere of a column that hardly varies there.
+        """
+        steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
+        variance = (moments.column_scatter() + moments.weight @ steps**2) / moments.total_weight
+        kept = np.setdiff1d(np.arange(len(variance)), constant_columns(variance, moments.mean))
+        units = standard_deviations(variance)
+        two, step = _two_valued(data.rows)
+        return cls(moments.overall_mean(), np.where(two, step, units), kept, len(kept))
+
+    def rows(self, block: Any) -> Array:
+        """Rows in these coordinates."""
+        parts = [((X - self.centre) / self.units)[:, self.kept] for X, _ in dense_parts(block)]
+        return np.concatenate(parts)
+
+    def spectra(self, moments: ClassMoments, pooling: float) -> ClassSpectra:
+        """The covariances at this pooling."""
+        units, kept = self.units[self.kept], self.kept
+        scatter = moments.scatter[:, kept[:, None], kept] / np.outer(units, units)
+        means = ((moments.mean - self.centre) / self.units)[:, kept]
+        return ClassSpectra.pooled(means, scatter, moments.weight, pooling, self.n_columns)
+
+    def in_columns(self, rule: LinearRule | QuadraticRule) -> LinearRule | QuadraticRule:
+        """A rule for coordinates as one for the columns."""
+        p, kept, units = len(self.units), self.kept, self.units[self.kept]
+        if isinstance(rule, LinearRule):
+            coef = np.zeros((len(rule.coef), p))
+            coef[:, kept] = rule.coef / units
+            return LinearRule(self.centre, coef, rule.constants)
+        K = len(rule.constants)
+        offsets, spheres = np.zeros((K, p)), np.zeros((K, p, p))
+        offsets[:, kept] = rule.offsets * units
+        spheres[:, kept[:, None], kept] = rule.spheres / units[:, None]
+        return QuadraticRule(self.centre, offsets, spheres, rule.constants)
+
+
+def _two_valued(rows: Rows) -> tuple[Array, Array]:
+    """Which columns have two different values, and how far apart these are."""
+    low, high, two = np.full(rows.n_columns, np.inf), np.full(rows.n_columns, -np.inf), np.ones(rows.n_columns, bool)
+    for X in _dense_blocks(rows):
+        low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
+    for X in _dense_blocks(rows):
+        two &= (np.equal(X, low) | np.equal(X, high)).all(axis=0)
+        if not two.any():
+            break
+    return two & (high > low), high - low
+
+
+def _dense_blocks(rows: Rows) -> Iterator[Array]:
+    for span in rows.spans:
+        for start, stop in rows.edges(span):
+            yield from (X for X, _ in dense_parts(rows.block(start, stop)))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Fits to the parts of some splits, and what they say of the rows held out."""
+
+    data: LabelledRows
+    held: HeldOut
+    frame: Frame
+    grid: Grid
+    log_priors: Array
+
+    def losses(self, n_jobs: int | None) -> Array:
+        """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular."""
+        parts = side_by_side(self._losses_of, list(range(self.held.n_splits)), n_jobs)
+        return np.asarray(sum(losses for losses, _ in parts) / sum(weight for _, weight in parts))
+
+    def log_densities(self) -> Array:
+        """Of all pairs at the first pooling and shrinkage; minus infinity in a class of which no row was seen."""
+        found = np.full((len(self.held.rows), len(self.log_priors)), -np.inf)
+        for split in range(self.held.n_splits):
+            pairs = np.flatnonzero(self.held.fits == split)
+            moments, rows = self._moments(split), self.frame.rows(self.data.rows.take(self.held.rows[pairs]))
+            spectra = self.frame.spectra(moments.only_present(), float(self.grid.poolings[0]))
+            found[np.ix_(pairs, moments.present)] = spectra.log_densities(rows, self.grid.shrinkages[:1])[:, 0]
+        return found
+
+    def tempered(self, densities: Array) -> TemperedLosses:
+        """The losses of all pairs whose class had been seen."""
+        codes = self.data.codes[self.held.rows]
+        known = np.isfinite(densities[np.arange(len(codes)), codes])
+        return TemperedLosses(densities[known], self.log_priors, codes[known], self._weight(self.held.rows[known]))
+
+    def _moments(self, split: int) -> ClassMoments:
+        weight = self._weight(np.arange(self.data.n_rows)) * self.held.seen[:, split]
+        return class_moments(replace(self.data, weight=weight), self.grid, n_jobs=1)
+
+    def _weight(self, rows: Array) -> Array:
+        return np.ones(len(rows)) if self.data.weight is None else self.data.weight[rows]
+
+    def _losses_of(self, split: int) -> tuple[Array, float]:
+        moments, rows = self._moments(split), self.held.rows[self.held.fits == split]
+        present, fixed = moments.present, self.grid.temperature
+        rows = rows[present[self.data.codes[rows]]]
+        codes, weight = (np.cumsum(present) - 1)[self.data.codes[rows]], self._weight(rows)
+        Z, priors = self.frame.rows(self.data.rows.take(rows)), self.log_priors[present]
+        shape = (len(self.grid.poolings), len(self.grid.shrinkages), len(TEMPERATURES) if fixed is None else 1)
+        losses, step = np.zeros(shape), max(1, _CACHED_DENSITIES // (shape[1] * len(priors)))
+        for place, pooling in enumerate(self.grid.poolings):
+            spectra = self.frame.spectra(moments.only_present(), float(pooling))
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                densities = spectra.log_densities(Z[part], self.grid.shrinkages)
+                tempered = TemperedLosses(densities, priors, codes[part], weight[part])
+                losses[place] += tempered.of_grid() if fixed is None else tempered.at(fixed)[0][..., None]
+        return losses, float(weight.sum())
+
+
+def class_moments(data: LabelledRows, grid: Grid, n_jobs: int | None) -> ClassMoments:
+    """What the covariances are read from: the scatter of each class, unless they have all of it in common."""
+    grain: Any = "pooled" if (grid.poolings == 1).all() else "class"
+    found: ClassMoments = collected(data, ClassMoments(len(data.classes), data.rows.n_columns, grain), n_jobs)
+    return found
+
+
+def regularised_rule(data: LabelledRows, held: HeldOut, grid: Grid = ALL, n_jobs: int | None = None) -> TunedRule:
+    """Regularised discriminant analysis with the settings of least held-out log-loss.
+
+    Parameters
+    ----------
+    data : LabelledRows
+        Coded rows.
+    held : HeldOut
+        What each split holds out; a row may be held out several times.
+    grid : Grid, default=ALL
+        What is tried.
+    n_jobs : int, default=None
+        Threads of the splits.
+
+    Returns
+    -------
+    TunedRule
+        With the settings "pooling", "shrinkage" and "temperature".
+    """
+    n_rows, n_columns = data.rows.shape
+    if n_rows < n_columns and grid.poolings[0] == 1:
+        return _in_span_of_rows(data, held, replace(grid, poolings=grid.poolings[:1]), n_jobs)
+    grid = grid.restricted(len(data.classes), n_columns, held)
+    moments = class_moments(data, grid, n_jobs)
+    return _tuned(data, held, Frame.of_columns(data, moments), grid, moments, n_jobs)
+
+
+def _in_span_of_rows(data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int | None) -> TunedRule:
+    """The same with one covariance and more columns than rows, in as many dimensions as there are rows.
+
+    Rows and means have no part outside the span of the rows, and what lies there is the same for all classes.
+    """
+    K, p = len(data.classes), data.rows.n_columns
+    frame = Frame.of_columns(data, collected(data, ClassMoments(K, p, "diagonal"), n_jobs))
+    Z = frame.rows(data.rows.block(0, data.n_rows))
+    squares, left = np.linalg.eigh(Z @ Z.T)
+    values = np.sqrt(squares[squares > _ROUNDING**2 * squares[-1]])
+    left = left[:, len(left) - len(values) :]
+    turned = replace(data, rows=as_rows(np.ascontiguousarray(left * values)))
+    r = len(values)
+    plain = Frame(np.zeros(r), np.ones(r), np.arange(r), frame.n_columns)
+    found = _tuned(turned, held, plain, grid, class_moments(turned, grid, n_jobs), n_jobs)
+    coef = found.rule.coef @ (Z.T @ left / values).T
+    return replace(found, rule=frame.in_columns(LinearRule(frame.centre, coef, found.rule.constants)))
+
+
+def _tuned(
+    data: LabelledRows, held: HeldOut, frame: Frame, grid: Grid, moments: ClassMoments, n_jobs: int | None
+) -> TunedRule:
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(moments.weight / moments.total_weight)
+    if not moments.column_scatter()[frame.kept].any():
+        raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
+    search = _Search(data, held, frame, grid, log_priors)
+    losses = search.losses(n_jobs)
+    # Where no split has a covariance, that of all rows is shrunk as far as can be.
+    found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)
+    pooling, shrinkage = float(grid.poolings[found[0]]), float(grid.shrinkages[found[1]])
+    chosen = replace(grid, poolings=np.array([pooling]), shrinkages=np.array([shrinkage]))
+    densities = np.nan_to_num(replace(search, grid=chosen).log_densities(), nan=0.0, neginf=-np.inf)
+    tempered = search.tempered(densities)
+    temperature = tempered.best() if grid.temperature is None else grid.temperature
+    loss = float(tempered.at(temperature)[0] / tempered.weight.sum())
+    settings = {"pooling": pooling, "shrinkage": shrinkage, "temperature": temperature}
+    posteriors = log_softmax(temperature * densities + log_priors, axis=1)
+    rule = fitted_rule(frame, moments, settings)
+    return TunedRule(rule, settings, loss, posteriors)
+
+
+def fitted_rule(frame: Frame, moments: ClassMoments, settings: dict[str, float]) -> LinearRule | QuadraticRule:
+    """The rule of these moments at these settings, with the shares of the classes as priors."""
+    present = moments.only_present()
+    spectra = frame.spectra(present, settings["pooling"])
+    if np.isnan(spectra.shrunk(np.array([settings["shrinkage"]]))).any():
+        raise DegenerateDataError(
+            "A covariance is singular: columns that can be computed from others, or too few rows. Set ",
+            Setting("shrinkage"), " above 0, or leave its choice to ", Setting("shrinkage", "cv"), ".",
+        )  # fmt: skip
+    priors = np.log(present.weight / present.total_weight)
+    rule = spectra.rule(settings["shrinkage"], settings["temperature"], priors)
+    return frame.in_columns(rule).spread_over(moments.present)
+
+
+@dataclass(eq=False, repr=False)
+class RegularizedDiscriminantAnalysis(PosteriorClassifier):
+    """Regularised discriminant analysis: normal classes with covariances between LDA's, QDA's and a sphere.
+
+    The score of class k is ``log prior_k + t log density_k``, the density normal with covariance
+    ``(1 - g) S_k(l) + g (tr S_k(l) / p) I``, where ``S_k(l)`` is the scatter ``(1 - l) scatter_k + l scatter`` over the
+    same mixture of weights. ``l = 1`` is LDA, ``l = g = 0`` QDA (with the divisors N and N_k); a temperature t below 1
+    corrects densities that are too sure of themselves, as those of columns that are not normal are.
+
+    Columns are measured by their standard deviation over all rows, those of two values by the step between them:
+    units do not matter. With more columns than rows one covariance is taken for all classes, unless told otherwise.
+
+    Parameters
+    ----------
+    priors : array-like or dict, default=None
+        Class probabilities, in class order or by label. Default: the shares of the training rows.
+    pooling : float in [0, 1] or "cv", default="cv"
+        From each class's own covariance (0) to the one that they have in common (1): l.
+    shrinkage : float in [0, 1] or "cv", default="cv"
+        How far covariances move towards a sphere: g.
+    temperature : float in (0, 1] or "cv", default="cv"
+        How much of the log-densities counts: t. What is "cv" is chosen together, by the log-loss of held-out rows.
+    folds : int, default=5
+        Folds of "cv"; rows are dealt into them up to five times where they are few.
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_, priors_ : arrays of shape (K,)
+    pooling_, shrinkage_, temperature_ : float
+        What was chosen or given.
+    loss_ : float
+        The held-out log-loss with them.
+    coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
+        Where ``pooling_`` is 1, so that scores are linear.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    QuadraticDiscriminantAnalysis : One for each class.
+
+    References
+    ----------
+    Friedman, J. H. (1989). Regularized discriminant analysis. J. American Statistical Association 84.
+    Guo, C., Pleiss, G., Sun, Y. & Weinberger, K. Q. (2017). On calibration of modern neural networks. ICML
+    (temperature).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = RegularizedDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    priors: Any = None
+    _: KW_ONLY
+    pooling: float | Literal["cv"] = "cv"
+    shrinkage: float | Literal["cv"] = "cv"
+    temperature: float | Literal["cv"] = "cv"
+    folds: int = 5
+    n_jobs: int | None = None
+
+    def _check_parameters(self) -> None:
+        check_integer("folds", self.folds, 2)
+        for name in ("pooling", "shrinkage", "temperature"):
+            if getattr(self, name) != "cv":
+                check_number(name, getattr(self, name), 0, 1, open_below=name == "temperature")
+
+    def _learn(self, data: LabelledRows) -> None:
+        weight = class_weights(data)
+        refuse_weightless(weight, data.classes)
+        shares = weight / weight.sum()
+        self.priors_ = shares if self.priors is None else check_priors(self.priors, data.classes)
+        tuned = self._tuned(data)
+        for name, value in tuned.settings.items():
+            setattr(self, f"{name}_", value)
+        self.loss_ = tuned.loss
+        with np.errstate(divide="ignore"):
+            self.rule_ = replace(tuned.rule, constants=tuned.rule.constants + np.log(self.priors_ / shares))
+        if isinstance(self.rule_, LinearRule):
+            self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
+
+    def _tuned(self, data: LabelledRows) -> TunedRule:
+        """The rule of all rows, with settings that enough of them have chosen."""
+        temperature = None if self.temperature == "cv" else float(self.temperature)
+        grid = Grid(_tried(self.pooling, _POOLINGS), _tried(self.shrinkage, _SHRINKAGES), temperature)
+        sample = data.every(-(-data.n_rows // _ENOUGH_ROWS))
+        tuned = regularised_rule(sample, HeldOut.repeated(sample.codes, self.folds), grid, self.n_jobs)
+        if sample.n_rows == data.n_rows:
+            return tuned
+        chosen = replace(grid, poolings=np.array([tuned.settings["pooling"]]))
+        moments = class_moments(data, chosen, self.n_jobs)
+        return replace(tuned, rule=fitted_rule(Frame.of_columns(data, moments), moments, tuned.settings))
+
+
+def _tried(given: float | Literal["cv"], grid: Array) -> Array:
+    return grid if given == "cv" else np.array([float(given)])

@@ -1,0 +1,197 @@
+"""Regularised discriminant analysis against its definition written out, and against those it lies between."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris, load_wine
+
+from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, RegularizedDiscriminantAnalysis
+from discriminant.data import labelled_rows
+from discriminant.decision.posteriors import TEMPERATURES, TemperedLosses
+from discriminant.errors import DegenerateDataError, ParameterError
+from discriminant.estimators.regularised import ALL, Grid, regularised_rule
+from discriminant.rules import LinearRule, QuadraticRule
+from discriminant.solvers.fold_paths import HeldOut
+from helpers import normal_classes
+
+
+def units_of(X):
+    """Standard deviations; the step between the values where there are two."""
+    return np.array([np.ptp(x) if len(np.unique(x)) == 2 else x.std() for x in X.T])
+
+
+def written_out(X, y, rows, pooling, shrinkage, temperature, units, weight=None):
+    """Log-posteriors of the rows, from densities of SciPy."""
+    weight, K, p = np.ones(len(y)) if weight is None else weight, y.max() + 1, X.shape[1]
+    X, rows, joint = X / units, rows / units, []
+    means = [np.average(X[y == k], axis=0, weights=weight[y == k]) for k in range(K)]
+    scatter = [(weight[y == k, None] * (X[y == k] - means[k])).T @ (X[y == k] - means[k]) for k in range(K)]
+    for k in range(K):
+        mixed = (1 - pooling) * scatter[k] + pooling * sum(scatter)
+        mixed /= (1 - pooling) * weight[y == k].sum() + pooling * weight.sum()
+        covariance = (1 - shrinkage) * mixed + shrinkage * np.trace(mixed) / p * np.eye(p)
+        density = multivariate_normal(means[k], covariance).logpdf(rows)
+        joint.append(np.log(weight[y == k].sum() / weight.sum()) + temperature * density)
+    return log_softmax(np.stack(joint, axis=1), axis=1)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("temperature", [0.2, 1.0])
+def test_posteriors_are_those_of_the_definition(pooling, shrinkage, temperature):
+    X, y = normal_classes()
+    X[:, 1] = X[:, 1] > 0
+    model = RegularizedDiscriminantAnalysis(pooling=pooling, shrinkage=shrinkage, temperature=temperature).fit(X, y)
+    expected = written_out(X, y, X, pooling, shrinkage, temperature, units_of(X))
+    assert_allclose(model.predict_log_proba(X), expected, rtol=1e-9, atol=1e-11)
+    assert isinstance(model.rule_, LinearRule if pooling == 1 else QuadraticRule)
+    assert hasattr(model, "coef_") == (pooling == 1)
+
+
+def test_held_out_losses_are_those_of_the_fits_they_stand_for():
+    X, y = normal_classes(n=90)
+    weight = np.random.default_rng(3).integers(1, 4, 90).astype(float)
+    data, held = labelled_rows(X, y, weight), HeldOut.repeated(y, 3)
+    units = np.sqrt(np.average((X - np.average(X, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
+    shares, losses = np.bincount(y, weight), dict[tuple[float, float, float], float]()
+    for pooling, shrinkage in product(ALL.poolings, ALL.shrinkages):
+        total = np.zeros(len(TEMPERATURES))
+        for split in range(held.n_splits):
+            train, out = held.seen[:, split], held.rows[held.fits == split]
+            found = written_out(X[train], y[train], X[out], pooling, shrinkage, 1.0, units, weight[train])
+            density = found - np.log(np.bincount(y[train], weight[train]))  # the priors are those of all rows
+            for t, temperature in enumerate(TEMPERATURES):
+                logs = log_softmax(temperature * density + np.log(shares), axis=1)
+                total[t] -= weight[out] @ logs[np.arange(len(out)), y[out]]
+        total /= weight[held.rows].sum()
+        losses |= {(pooling, shrinkage, t): loss for t, loss in zip(TEMPERATURES, total, strict=True)}
+    for (pooling, shrinkage, temperature), expected in list(losses.items())[::41]:
+        grid = Grid(np.array([pooling]), np.array([shrinkage]), temperature)
+        tuned = regularised_rule(data, held, grid)
+        assert_allclose(tuned.loss, expected, rtol=1e-10)
+        own = tuned.log_posteriors[np.arange(len(held.rows)), y[held.rows]]
+        assert_allclose(-(weight[held.rows] @ own) / weight[held.rows].sum(), expected, rtol=1e-10)
+    tuned = regularised_rule(data, held)
+    best = min(losses, key=losses.get)
+    assert tuned.loss <= losses[best] + 1e-12
+    assert (tuned.settings["pooling"], tuned.settings["shrinkage"]) == best[:2]
+
+
+def test_the_temperature_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    densities, codes = 30 * rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    densities[np.arange(200), codes] += 12
+    tempered = TemperedLosses(densities, np.log([0.2, 0.3, 0.5]), codes, rng.uniform(0, 2, 200))
+    assert_allclose(tempered.of_grid(), [tempered.at(t)[0] for t in TEMPERATURES], rtol=1e-11)
+    best = tempered.best()
+    assert tempered.at(best)[0] <= min(tempered.at(best * (1 + step))[0] for step in (-1e-4, 1e-4))
+    sure = TemperedLosses(np.eye(3)[codes] * 5, np.log([0.2, 0.3, 0.5]), codes, np.ones(200))
+    assert sure.best() == 1.0
+
+
+def test_it_is_lda_and_qda_at_its_ends():
+    X, y = load_iris(return_X_y=True)
+    linear = RegularizedDiscriminantAnalysis(pooling=1, shrinkage=0, temperature=1).fit(X, y)
+    own = RegularizedDiscriminantAnalysis(pooling=0, shrinkage=0, temperature=1).fit(X, y)
+    # the divisors differ: N and N_k against N - K and N_k - 1
+    same = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(linear.coef_ - linear.coef_[0], (same.coef_ - same.coef_[0]) * 150 / 147, rtol=1e-9)
+    assert np.mean(own.predict(X) == QuadraticDiscriminantAnalysis().fit(X, y).predict(X)) > 0.99
+
+
+def test_more_columns_than_rows_are_the_same_model_in_fewer_dimensions():
+    X, y = normal_classes(n=40, p=60)
+    held, grid = HeldOut.repeated(y), Grid(np.ones(1), np.array([0.3]), 0.5)
+    expected = written_out(X, y, X + 0.1, 1.0, 0.3, 0.5, X.std(axis=0))
+    model = RegularizedDiscriminantAnalysis(pooling=1, shrinkage=0.3, temperature=0.5).fit(X, y)
+    assert_allclose(model.predict_log_proba(X + 0.1), expected, rtol=1e-8, atol=1e-10)
+    tuned = regularised_rule(labelled_rows(X, y), held, grid)
+    train, out = held.seen[:, 0], held.rows[held.fits == 0]
+    found = written_out(X[train], y[train], X[out], 1.0, 0.3, 1.0, X.std(axis=0))
+    seen, shares = np.bincount(y[train]), np.bincount(y)
+    expected = log_softmax(0.5 * (found - np.log(seen)) + np.log(shares), axis=1)
+    assert_allclose(tuned.log_posteriors[held.fits == 0], expected, rtol=1e-8)
+    whole = RegularizedDiscriminantAnalysis().fit(X, y)
+    assert whole.pooling_ == 1
+
+
+def test_priors_shift_the_answer_and_not_the_choice():
+    X, y = load_wine(return_X_y=True)
+    plain, shifted = (RegularizedDiscriminantAnalysis(priors).fit(X, y) for priors in (None, [0.1, 0.2, 0.7]))
+    assert plain.temperature_ == shifted.temperature_
+    odds = shifted.predict_log_proba(X) - plain.predict_log_proba(X)
+    expected = np.log(np.array([0.1, 0.2, 0.7]) / np.bincount(y) * len(y))
+    assert_allclose(odds - odds[:, :1], np.tile(expected - expected[0], (len(y), 1)), atol=1e-8)
+
+
+def test_columns_that_do_not_vary_and_columns_that_repeat_others_are_borne():
+    X, y = normal_classes()
+    plain = RegularizedDiscriminantAnalysis().fit(X, y)
+    constant = RegularizedDiscriminantAnalysis().fit(np.column_stack((X[:, 0], np.full(len(y), 7.1), X[:, 1:])), y)
+    assert_allclose(
+        constant.predict_proba(np.column_stack((X[:, 0], np.full(len(y), -3.0), X[:, 1:]))), plain.predict_proba(X)
+    )
+    levels = np.eye(3)[np.arange(len(y)) % 3]
+    model = RegularizedDiscriminantAnalysis().fit(np.column_stack((X, levels)), y)
+    assert model.shrinkage_ > 0
+    assert model.loss_ < plain.loss_ + 0.05
+
+
+def test_small_classes_and_a_class_of_one_row_are_learned():
+    X, y = normal_classes(n=120, K=2)
+    y[:2], y[2:5] = 2, 3
+    y[5] = 4
+    model = RegularizedDiscriminantAnalysis().fit(X, y)
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    assert np.isfinite(model.loss_)
+    tuned = regularised_rule(labelled_rows(X, y), held := HeldOut.repeated(y))
+    unseen = tuned.log_posteriors[y[held.rows] == 4]
+    assert_array_equal(np.isneginf(unseen), np.tile(np.arange(5) == 4, (len(unseen), 1)))
+
+
+def test_many_columns_alike_and_many_classes_do_not_overflow():
+    rng = np.random.default_rng(1)
+    y = np.arange(520) % 26
+    X = rng.normal(size=(520, 6)) * 1e-30 + 1e-29 * (y[:, None] % 7)
+    model = RegularizedDiscriminantAnalysis().fit(X, y)
+    assert np.isfinite(model.predict_log_proba(X * 1e6).max(axis=1)).all()
+    assert model.score(X, y) > 0.15
+
+
+def test_fewer_rows_choose_for_very_many():
+    X, y = normal_classes(n=45_000, p=3)
+    model = RegularizedDiscriminantAnalysis().fit(X, y)
+    fixed = RegularizedDiscriminantAnalysis(
+        pooling=model.pooling_, shrinkage=model.shrinkage_, temperature=model.temperature_
+    ).fit(X, y)
+    assert_allclose(fixed.predict_proba(X[:100]), model.predict_proba(X[:100]), rtol=1e-9)
+
+
+def test_containers_and_weights_change_nothing():
+    X, y = normal_classes()
+    X[X < 0.3] = 0
+    settings = {"pooling": 0.5, "shrinkage": 0.1, "temperature": 0.6}
+    model = RegularizedDiscriminantAnalysis(**settings).fit(X, y)
+    for other in (sp.csr_array(X), X.astype(np.float32)):
+        again = RegularizedDiscriminantAnalysis(**settings).fit(other, y)
+        assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-4)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = RegularizedDiscriminantAnalysis(**settings).fit(X, y, weight)
+    repeated = RegularizedDiscriminantAnalysis(**settings).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
+
+
+def test_what_cannot_be_is_refused():
+    X, y = normal_classes()
+    for wrong in ({"pooling": 2}, {"shrinkage": "oas"}, {"temperature": 0}, {"folds": 1}):
+        with pytest.raises(ParameterError):
+            RegularizedDiscriminantAnalysis(**wrong).fit(X, y)
+    with pytest.raises(DegenerateDataError, match="No column varies"):
+        RegularizedDiscriminantAnalysis().fit(y[:, None].astype(float), y)
+    with pytest.raises(DegenerateDataError, match="shrinkage above 0"):
+        RegularizedDiscriminantAnalysis(shrinkage=0).fit(np.column_stack((X, X[:, 0])), y)
