@@ -29,6 +29,7 @@ from discriminant import (
     NaiveBayes,
     Perceptron,
     QuadraticDiscriminantAnalysis,
+    RegularizedDiscriminantAnalysis,
     SupportVectorClassifier,
     fit_all,
 )
@@ -201,6 +202,7 @@ IN_ANY_UNITS = {
     "ridge": LogisticRegression(alpha=0.1),
     "lasso": LogisticRegression(alpha=0.1, l1_ratio=1),
     "ridge, cross-validated": LogisticRegressionCV(random_state=0),
+    "rda": RegularizedDiscriminantAnalysis(),
     "least-squares": LeastSquaresClassifier(alpha=10),
 }
 IN_UNITS = {
