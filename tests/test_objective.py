@@ -13,6 +13,9 @@ from discriminant.objective import ElasticNet, Logistic, Objective, SmoothedHing
 
 STEP = 1e-6
 each_loss = pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (Softmax(), 3)])
+every_loss = pytest.mark.parametrize(
+    ("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3), (Softmax(), 12)]
+)
 
 
 def rows_of(K, n=200, p=4, seed=0):
@@ -26,7 +29,7 @@ def everything(objective, theta):
     return value, gradient, hessian, objective.hessian_product(theta)(theta), objective.column_curvatures(theta)
 
 
-@pytest.mark.parametrize(("loss", "K"), [(Logistic(), 2), (SquaredHinge(), 2), (SmoothedHinge(2.0), 2), (Softmax(), 3)])
+@every_loss
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_intercept):
     rng = np.random.default_rng(0)
