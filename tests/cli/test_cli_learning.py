@@ -124,7 +124,7 @@ def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch)
 def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     arguments = ("fit", titanic, "-t", "survived", "--set", "alpha=0.01")
     found, text = run(*arguments, "--json").json, run(*arguments).out
-    training = read_training(titanic, "survived")
+    training = read_training(titanic, "survived", coding="full")
     model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
     rows = found["coefficients"]["rows"]
     assert [row["term"] for row in rows] == ["intercept", *training.schema.names]
@@ -148,7 +148,8 @@ def test_every_model_is_fitted_stored_used_and_explained(run, titanic, new_passe
     drop = [word for name in ("deck", "port", "name", "id") for word in ("--drop", name)]
     path = tmp_path / "model.dsc"
     assert "Accuracy on these rows" in run("fit", titanic, "-t", "survived", "--model", model, *drop, "-o", path).out
-    training = read_training(titanic, "survived", drop=["deck", "port", "name", "id"])
+    coding = "full" if model in ("svm", "naive-bayes") else "reference"
+    training = read_training(titanic, "survived", drop=["deck", "port", "name", "id"], coding=coding)
     predicted = [int(line) for line in run("predict", path, titanic).out.split()[1:]]
     np.testing.assert_array_equal(predicted, load(path).predict(training.rows))
     assert run("explain", path).out

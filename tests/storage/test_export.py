@@ -296,7 +296,7 @@ def test_a_calibration_that_is_not_exported_is_said():
         assert_answers(*as_python(model, X.tolist()), model, X)
 
 
-def tabular_case(missing="indicator"):
+def tabular_case(missing="indicator", coding="reference"):
     """A table with gaps, levels, truth values and numbers, its schema, and new rows with levels never seen."""
     rng = np.random.default_rng(1)
     n = 200
@@ -309,7 +309,7 @@ def tabular_case(missing="indicator"):
         "kind": np.array(["x", "y"])[rng.integers(2, size=n)],
         "answer": np.array(["no", "maybe", "yes"])[y],
     })  # fmt: skip
-    table = read_training(frame, "answer", missing=missing)
+    table = read_training(frame, "answer", missing=missing, coding=coding)
     new = frame.drop(columns="answer").head(30).copy()
     if missing == "indicator":
         new.loc[0, "town"], new.loc[1, "kind"] = "elsewhere", "z"
@@ -319,7 +319,8 @@ def tabular_case(missing="indicator"):
     return LogisticRegression(alpha=0.01).fit(table.X, table.y), table.schema, new
 
 
-def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them(database):
+@pytest.mark.parametrize("coding", ["reference", "full"])
+def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them(coding, database):
     """As the reference where they are few, as (other) where they are many, and as that where there is nothing else."""
     rng, n = np.random.default_rng(2), 240
     y, letters = rng.integers(2, size=n), np.array(["p", "q"])
@@ -329,7 +330,7 @@ def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them(database):
     many[40:60] = [f"l{i // 2}" for i in range(20)]
     lone = np.where(rng.random(n) < 0.3 + 0.3 * y, None, [f"c{i // 2}" for i in range(n)])
     frame = pd.DataFrame({"few": few, "many": many, "lone": lone, "y": y})
-    table = read_training(frame, "y")
+    table = read_training(frame, "y", coding=coding)
     assert [column.reference for column in table.schema.columns] == ["p", "p", "(other)"]
     model = LogisticRegression(alpha=0.01).fit(table.X, table.y)
     raw = pd.DataFrame({
@@ -344,9 +345,9 @@ def test_levels_too_rare_for_a_column_are_where_the_schema_puts_them(database):
     assert_answers(*as_onnx(model, given, schema=table.schema), model, X)
 
 
-@pytest.mark.parametrize("missing", ["indicator", "drop"])
-def test_with_a_schema_raw_values_are_taken(missing, database):
-    model, schema, raw = tabular_case(missing)
+@pytest.mark.parametrize(("missing", "coding"), [("indicator", "reference"), ("indicator", "full"), ("drop", "full")])
+def test_with_a_schema_raw_values_are_taken(missing, coding, database):
+    model, schema, raw = tabular_case(missing, coding)
     X, _ = schema.encode_batch(raw)
     for given in (schema, json.loads(json.dumps(schema.to_dict()))):
         assert_answers(*as_python(model, raw.to_dict("records"), schema=given), model, X)

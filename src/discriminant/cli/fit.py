@@ -54,11 +54,14 @@ def fit(
       discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --set firth=true
     """
+    from ..estimators.registry import coding_for
+
     check_output(output, overwrite, data)
-    labelled = reading.training(data, target, weights, model=model)
+    given = read_settings(settings or [])
+    labelled = reading.training(data, target, weights, model=model, coding=coding_for(model, given))
     if not json:
         tell_findings(labelled.training.findings)
-    show(fitted(labelled, model, read_settings(settings or []), output), _page, json)
+    show(fitted(labelled, model, given, output), _page, json)
 
 
 def read_settings(given: list[str]) -> dict[str, str]:

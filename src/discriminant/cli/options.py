@@ -26,6 +26,7 @@ from .console import running, say, told, visible_lines
 if TYPE_CHECKING:
     from ..results import Finding
     from ..tables import TableReader, TrainingTable
+    from ..tables.schema import Coding
 
 #: Arguments that a command does not take, or takes otherwise.
 _UsageError: Any = typer.BadParameter.__base__
@@ -252,6 +253,7 @@ class TrainingOptions(TableOptions):
         weights: str | None = None,
         groups: str | None = None,
         model: str | None = None,
+        coding: Coding = "reference",
     ) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
         if model is not None:
@@ -276,6 +278,7 @@ class TrainingOptions(TableOptions):
                 rare=self.rare,
                 drop_classes_below=self.drop_classes_below,
                 merge_classes_below=self.merge_classes_below,
+                coding=coding,
             )
             roles = {"target": target, "weights": weights, "groups": groups}
             columns = {role: name for role, name in roles.items() if name is not None}

@@ -39,6 +39,9 @@ _MOST_SPANS = 32
 class Rows(ABC):
     """``n_rows`` x ``n_columns`` numbers that are read in blocks; ``names`` are those of the columns, if they have any.
 
+    Of columns that code a table it may be known which are ``marks``, 1 in the rows of a level and else 0, and which are
+    ``redundant``, the sum of others and a constant, because every level of a category has a column: arrays of bool.
+
     Rows of an array or a CSR matrix can be given to an estimator in its place, and what is taken from them by
     ``rows[index]`` keeps the names. Where another library wants the values themselves, they are ``rows.values``.
     """
@@ -46,6 +49,8 @@ class Rows(ABC):
     n_rows: int
     n_columns: int
     names: tuple[str, ...] | None = None
+    marks: Array | None = None
+    redundant: Array | None = None
 
     @abstractmethod
     def block(self, start: int, stop: int) -> Any:
@@ -131,17 +136,25 @@ def _raise_nonfinite(value: float, row: int, column: str) -> None:
 class MatrixRows(Rows):
     """Rows of a matrix, dense or sparse."""
 
-    def __init__(self, values: Any, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        values: Any,
+        names: Sequence[str] | None = None,
+        marks: Array | None = None,
+        redundant: Array | None = None,
+    ) -> None:
         self.values = values
         self.n_rows, self.n_columns = values.shape
         self.names = None if names is None else tuple(names)
+        self.marks, self.redundant = marks, redundant
 
     def every(self, step: int) -> Self:
         return self[::step]
 
     def __getitem__(self, chosen: Any) -> Self:
         """Some rows with the names: by a slice, their numbers or a mask. scikit-learn writes ``rows[index, ...]``."""
-        return type(self)(self.values[chosen[0] if isinstance(chosen, tuple) else chosen], self.names)
+        values = self.values[chosen[0] if isinstance(chosen, tuple) else chosen]
+        return type(self)(values, self.names, self.marks, self.redundant)
 
 
 class DenseRows(MatrixRows):
@@ -254,15 +267,17 @@ def as_frame(X: Any) -> Any:
     return frame if named else None
 
 
-def as_rows(X: Any, names: Sequence[str] | None = None) -> Rows:
-    """``X`` as `Rows`; refuses what is not a table of numbers. ``names`` are those of the columns of a matrix."""
+def as_rows(
+    X: Any, names: Sequence[str] | None = None, marks: Array | None = None, redundant: Array | None = None
+) -> Rows:
+    """``X`` as `Rows`; refuses what is not a table of numbers. The rest is what is known of the columns of a matrix."""
     if isinstance(X, Rows):
         return X
     rows: Rows
     if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
-        rows = DenseRows(_numeric_table(X), names)
+        rows = DenseRows(_numeric_table(X), names, marks, redundant)
     elif sp.issparse(X):
-        rows = SparseRows(csr_of_floats(X), names)
+        rows = SparseRows(csr_of_floats(X), names, marks, redundant)
     elif (frame := as_frame(X)) is not None:
         rows = FrameRows(frame)
     else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import ParameterError
 from ..results import suggestion
@@ -22,6 +23,8 @@ MODELS = {
     "fisher": "FisherDiscriminant",
     "minimum-distance": "MinimumDistance",
 }
+#: Without a penalty, or shrinkage, by default: to them a column for each level is one too many.
+UNPENALISED = ("lda", "qda", "logistic", "gaussian-nb", "perceptron", "least-squares", "fisher", "minimum-distance")
 #: Their scores are not probabilities.
 WITHOUT_PROBABILITIES = ("svm", "perceptron", "least-squares", "fisher", "minimum-distance")
 
@@ -45,12 +48,32 @@ def new_model(name: str, schema: Any = None) -> Any:
     return model
 
 
+def coding_for(name: str, settings: Mapping[str, Any]) -> Literal["reference", "full"]:
+    """How the levels of categories are coded for a model: a penalty should treat them alike, inference compares them.
+
+    Settings may be values, or texts as they are written on the command line.
+
+    >>> coding_for("logistic", {}), coding_for("logistic", {"alpha": "0.1"}), coding_for("svm", {})
+    ('reference', 'full', 'full')
+    """
+    penalised = name not in UNPENALISED or any(_is_set(settings.get(name)) for name in ("alpha", "shrinkage"))
+    return "full" if penalised else "reference"
+
+
+def _is_set(strength: Any) -> bool:
+    """Whether the strength of a penalty is not 0 and not none; what is neither has a name, such as "cv"."""
+    try:
+        return float(strength) != 0
+    except (TypeError, ValueError):
+        return str(strength).strip().lower() not in ("none", "null")
+
+
 def _distributions(schema: Any) -> list[str]:
-    """Of each coded column: levels and marks of missing values are 0 or 1, numbers normal."""
+    """Of each coded column: numbers are normal, of all levels of a category a row has one, marks are 0 or 1."""
     found: list[str] = []
     for column in schema.used:
-        numbers = 0 if column.kind == "category" else 1
-        found += ["gaussian"] * numbers + ["bernoulli"] * (len(column.outputs) - numbers)
+        levels = "multinomial" if any(column.redundant) else "bernoulli"
+        found += [levels if column.kind == "category" else "bernoulli" if mark else "gaussian" for mark in column.marks]
     return found
 
 

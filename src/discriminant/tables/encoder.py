@@ -15,7 +15,7 @@ from ..data.rows import as_table
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
 from .delimited import MISSING_CODES
-from .schema import Policy, Schema
+from .schema import Coding, Policy, Schema
 from .sources import as_arrow
 from .training import ColumnLearner, LearningOptions
 
@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Codes mixed tables as numbers: categories against their most frequent level, missing values marked.
+    """Codes mixed tables as numbers: a column for each level of a category, missing values marked.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
     rare : int, default=5
         What fewer rows than this have is not learned from, see `read_training`; 1 keeps everything.
+    coding : {"reference", "full"}, default="reference"
+        Which levels have a column: all but the most frequent, for models without a penalty; all for models with one.
 
     Attributes
     ----------
@@ -71,13 +73,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     findings_: tuple[Finding, ...]
 
     def __init__(
-        self, missing: str = "indicator", drop: Any = None, types: Any = None, max_levels: int = 50, rare: int = 5
+        self,
+        missing: str = "indicator",
+        drop: Any = None,
+        types: Any = None,
+        max_levels: int = 50,
+        rare: int = 5,
+        coding: str = "reference",
     ) -> None:
         self.missing = missing
         self.drop = drop
         self.types = types
         self.max_levels = max_levels
         self.rare = rare
+        self.coding = coding
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -101,8 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self
         """
         check_choice("missing", self.missing, ("indicator", "refuse"))
-        policy = cast("Policy", self.missing)
-        options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare)
+        policy, coding = cast("Policy", self.missing), cast("Coding", self.coding)
+        options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare, coding=coding)
         data = _arrow_of(X)
         labels = np.asarray(y)
         continuous = labels.dtype.kind == "f" and bool(np.any(np.mod(labels, 1) != 0))
@@ -131,13 +140,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         array or CSR matrix of shape (n_rows, n_coded)
         """
+        return self.rows(X).values
+
+    def rows(self, X: Any) -> Any:
+        """The same as `Rows`, which know the names of the coded columns, and which are marks of levels or redundant.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_rows, n_columns)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        Rows
+        """
         check_is_fitted(self)
         data = _arrow_of(X)
         self._check_columns(X, reset=False)
         coded, report = self.schema_.encode_batch(data)
         if report.unseen or report.unread or report.new_missing:
             warn(f"Not as in training: {report.describe()}.", DiscriminantWarning)
-        return coded
+        return self.schema_.rows(coded)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the coded columns.

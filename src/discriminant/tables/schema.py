@@ -41,6 +41,8 @@ _MOST_UNSEEN = 20
 Kind = Literal["number", "date", "category", "boolean", "text", "empty"]
 Policy = Literal["indicator", "drop", "refuse"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
+Coding = Literal["reference", "full"]
+CODINGS: tuple[Coding, ...] = get_args(Coding)
 
 _VERSION = 3
 #: Coded columns are a sparse matrix when there are more than this many,
@@ -144,7 +146,7 @@ class Column:
     levels : tuple of str
         The levels of a category, sorted.
     reference : str or None
-        The most frequent level; it has no coded column. ``(other)`` where no level is frequent enough to stand alone.
+        The most frequent level. ``(other)`` where no level is frequent enough to stand alone.
     pooled : int
         How many rarer levels count as ``(other)``.
     rare_levels : tuple of str
@@ -159,6 +161,8 @@ class Column:
     shares : tuple of float
         The share of each level that has a coded column among the training rows that have a level, by their weights:
         the code of a level that training had not.
+    coding : {"reference", "full"}
+        Which levels have a coded column: all but the reference, or all.
     """
 
     name: str
@@ -174,17 +178,17 @@ class Column:
     spellings: tuple[tuple[str, str], ...] = ()
     notation: Notation = PLAIN
     shares: tuple[float, ...] = ()
+    coding: Coding = "reference"
+
+    @property
+    def told_apart(self) -> tuple[str, ...]:
+        """The levels that are told apart, ``(other)`` among them."""
+        return self.levels + ((OTHER,) if self.pooled and OTHER not in self.levels else ())
 
     @cached_property
     def coded_levels(self) -> tuple[str, ...]:
         """The levels that have a coded column each, in order."""
-        own = tuple(level for level in self.levels if level != self.reference)
-        return own + ((OTHER,) if self.other_column else ())
-
-    @property
-    def other_column(self) -> bool:
-        """Whether ``(other)`` has a coded column: it has none where it is the reference."""
-        return self.pooled > 0 and self.reference != OTHER
+        return tuple(level for level in self.told_apart if self.coding == "full" or level != self.reference)
 
     @property
     def knows_levels(self) -> bool:
@@ -198,10 +202,15 @@ class Column:
         ):
             raise InputError(f"The shares of column {self.name!r} are not one number from 0 to 1 for each coded level.")
 
+    @cached_property
+    def place_of_reference(self) -> int:
+        """Which coded column the reference has, `REFERENCE_PLACE` for none."""
+        return self.coded_levels.index(self.reference) if self.reference in self.coded_levels else REFERENCE_PLACE
+
     @property
     def place_of_other(self) -> int:
         """Which coded column levels without one of their own count for, `REFERENCE_PLACE` for none."""
-        return len(self.coded_levels) - 1 if self.other_column else REFERENCE_PLACE
+        return self.coded_levels.index(OTHER) if OTHER in self.coded_levels else self.place_of_reference
 
     @cached_property
     def places(self) -> LevelPlaces:
@@ -209,7 +218,7 @@ class Column:
         places = dict.fromkeys(self.rare_levels, self.place_of_other)
         places |= {level: place for place, level in enumerate(self.coded_levels)}
         if self.reference is not None:
-            places[self.reference] = REFERENCE_PLACE
+            places[self.reference] = self.place_of_reference
         return LevelPlaces(places | {text: places[level] for text, level in self.spellings if level in places})
 
     @property
@@ -229,6 +238,16 @@ class Column:
         own = tuple(f"{self.name}={level}" for level in self.coded_levels) if self.kind == "category" else (self.name,)
         return own + ((f"{self.name}={MISSING}",) if self.missing_column else ())
 
+    @property
+    def marks(self) -> tuple[bool, ...]:
+        """Of each coded column: whether it is 1 in the rows of a level, or of missing values, and else 0."""
+        return tuple(self.kind == "category" or place > 0 for place in range(len(self.outputs)))
+
+    @property
+    def redundant(self) -> tuple[bool, ...]:
+        """Of each coded column: whether it follows from the others, being 1 where all other levels are 0."""
+        return tuple(place == self.place_of_reference for place in range(len(self.outputs)))
+
     def describe(self) -> str:
         """One line that says what was decided."""
         return f"{self.name}: {self.words}"
@@ -244,7 +263,8 @@ class Column:
         elif self.kind == "category":
             levels = "1 level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
             rarer = f", {self.pooled:,} rarer one{'s' if self.pooled > 1 else ''} as {OTHER}" if self.pooled else ""
-            kind = f"category with {levels}{rarer}, compared with {self.reference!r}"
+            coded = "a column for each" if self.coding == "full" else f"compared with {self.reference!r}"
+            kind = f"category with {levels}{rarer}, {coded}"
         return "; ".join(filter(None, (kind, self.missing_words)))
 
     @property
@@ -502,7 +522,7 @@ class Schema:
         return out, report
 
     def rows(self, X: Any) -> Rows:
-        """Coded rows with the names of their columns, for a model that knows its columns by name.
+        """Coded rows with the names of their columns, and which of these are marks of levels or redundant.
 
         Parameters
         ----------
@@ -513,7 +533,11 @@ class Schema:
         -------
         Rows
         """
-        return as_rows(X, self.names)
+        if self.width is not None:
+            return as_rows(X, self.names)
+        coded = [(column.marks, column.redundant) for column in self.used]
+        marks, redundant = (np.array([mark for own in each for mark in own]) for each in zip(*coded, strict=True))
+        return as_rows(X, self.names, marks, redundant)
 
     def labels(self, batch: Any) -> tuple[Any, Any]:
         """The class of each row of a batch, and which rows have one; classes that the training lacked are an error.
@@ -913,4 +937,4 @@ def _coded_category(column: Column, values: Any, codes: Sequence[str], report: E
         report.note_unseen(column, level, count)
     if not column.knows_levels:
         index = np.where(index == UNSEEN_PLACE, column.place_of_other, index)
-    return np.where(missing, len(column.outputs) - 1 if column.missing_column else REFERENCE_PLACE, index)
+    return np.where(missing, len(column.outputs) - 1 if column.missing_column else column.place_of_reference, index)

@@ -37,8 +37,10 @@ from .recognition import (
     with_other_cases,
 )
 from .schema import (
+    CODINGS,
     OTHER,
     POLICIES,
+    Coding,
     Column,
     Policy,
     Schema,
@@ -144,9 +146,11 @@ class LearningOptions:
     rare: int = 1
     drop_classes_below: int = 1
     merge_classes_below: int = 1
+    coding: Coding = "reference"
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, POLICIES)
+        check_choice("coding", self.coding, CODINGS)
         if isinstance(self.drop, str) or not isinstance(self.drop, Sequence):
             raise ParameterError(Setting("drop"), f" must be a list of column names, got {self.drop!r}.")
         check_types(self.types)
@@ -488,10 +492,12 @@ class ColumnLearner:
             reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
         column = self._with_levels(column, counts)
-        weights = merged(weights, dict(column.spellings)) or counts  # all weights may be 0
-        weights[OTHER] = sum(weight for level, weight in weights.items() if level not in column.levels)
-        total_weight = sum(weights[level] for level in {*column.levels, OTHER})
-        return replace(column, shares=tuple(weights[level] / total_weight for level in column.coded_levels))
+        by_place: Counter[int] = Counter()
+        for level, weight in (weights or counts).items():  # all weights may be 0
+            by_place[column.places.texts.get(level, column.place_of_other)] += weight
+        return replace(
+            column, shares=tuple(by_place[place] / by_place.total() for place in range(len(column.coded_levels)))
+        )
 
     def _respelled(self, column: Column, counts: Counter[str]) -> tuple[Column, Counter[str]]:
         """The column and its counts with one spelling of each level; what may be misspelled is only told."""
@@ -523,7 +529,14 @@ class ColumnLearner:
         if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
             kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
         rare = tuple(rest[:_MOST_RARE])
-        return replace(column, levels=tuple(sorted(kept)), reference=reference, pooled=pooled, rare_levels=rare)
+        return replace(
+            column,
+            levels=tuple(sorted(kept)),
+            reference=reference,
+            pooled=pooled,
+            rare_levels=rare,
+            coding=self.options.coding,
+        )
 
     def _treat_rare_levels(self, columns: dict[str, Column]) -> None:
         """Tell of levels without a column of their own, and leave out columns to which none is left."""
@@ -534,7 +547,7 @@ class ColumnLearner:
             many = f"none of its {n_levels:,} levels has {self._least} rows"
             all_rare = many if n_levels > 1 else "nearly all are missing"
             where = OTHER if column.pooled else repr(column.reference)
-            if not column.outputs:
+            if len(column.told_apart) + column.missing_column < 2:
                 same = f"nearly all rows have {column.reference!r}" if column.levels else all_rare
                 columns[name] = self._dropped(column, "hardly varies", same)
             elif n_rare and len(column.levels) == self.options.max_levels:
@@ -861,6 +874,7 @@ def read_training(
     rare: int = 5,
     drop_classes_below: int = 1,
     merge_classes_below: int = 1,
+    coding: Coding = "reference",
 ) -> TrainingTable:
     """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
 
@@ -890,6 +904,10 @@ def read_training(
     drop_classes_below, merge_classes_below : int, default=1
         Rows of classes with fewer rows than the first are left out, here and in evaluations; classes with fewer than
         the second become one, ``(other)``. 1 keeps all.
+    coding : {"reference", "full"}, default="reference"
+        Which levels of a category have a coded column. All but the most frequent, so that a coefficient compares a
+        level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike: which level is
+        the most frequent does not matter then.
 
     Returns
     -------
@@ -916,7 +934,7 @@ def read_training(
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
     kinds = {} if types is None else types
-    options = LearningOptions(missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below)
+    options = LearningOptions(missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below, coding)
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):

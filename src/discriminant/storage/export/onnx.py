@@ -161,5 +161,6 @@ def _refuse_taken(column: str) -> None:
 
 def _type_of(column: RawColumn) -> str:
     """The type of a raw column: that of its levels, or numbers."""
-    kind = type(column.levels[0][0]) if column.kind == "category" else float
+    levels = (level for together in column.levels for level in together)
+    kind = type(next(levels)) if column.kind == "category" else float
     return {bool: "BOOL", int: "INT64", float: "DOUBLE"}.get(kind, "STRING")

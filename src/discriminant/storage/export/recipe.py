@@ -154,7 +154,8 @@ def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
     if column.kind == "category":
         for place in range(len(column.coded_levels)):
             unseen = column.shares[place] if column.knows_levels else float(place == column.place_of_other)
-            yield Input(column.name, "level", place - REFERENCE_PLACE, None if complete else 0.0, unseen)
+            fill = float(place == column.place_of_reference and not column.missing_column)
+            yield Input(column.name, "level", place - REFERENCE_PLACE, None if complete else fill, unseen)
     else:
         yield Input(column.name, "value", fill=None if complete else column.mean)
     if column.missing_column:
