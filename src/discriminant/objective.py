@@ -205,9 +205,7 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
 def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     """The standard deviation of each column over all rows, weighted; 1 where it does not vary. Sparse zeros count."""
     moments = reduce_rows(data, ClassMoments(len(data.classes), data.rows.n_columns, "diagonal"), n_jobs)
-    steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
-    variance = (moments.column_scatter() + moments.weight @ steps**2) / moments.total_weight
-    return standard_deviations(variance)
+    return standard_deviations(moments.column_variances())
 
 
 @dataclass(frozen=True)

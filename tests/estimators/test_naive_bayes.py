@@ -7,8 +7,14 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax
+from scipy.stats import bernoulli, norm
 
 from discriminant import GaussianNB, NaiveBayes
+from discriminant.data import labelled_rows
+from discriminant.estimators.naive_bayes import naive_bayes_rule
+from discriminant.solvers.fold_paths import HeldOut
+from helpers import normal_classes
 
 PLAN = {"visits": "counts", "smokes": "bernoulli", "word": "multinomial", "other": "multinomial"}
 
@@ -125,3 +131,55 @@ def test_a_column_of_many_levels_in_several_blocks():
     one, many = (NaiveBayes(n_jobs=jobs).fit(X, y).predict_proba(X) for jobs in (1, 3))
     assert_array_equal(one, many)
     assert np.mean((one[:, 1] > 0.5) == y) > 0.6
+
+
+# --- on coded rows, with splits -------------------------------------------------------------------------------------
+
+
+def written_out(X, y, rows, pooling, whole):
+    """Log-densities of the rows from SciPy's distributions, drawn towards all rows by two of them."""
+    found = np.zeros((len(rows), y.max() + 1))
+    for k, own in enumerate(X[y == k] for k in range(y.max() + 1)):
+        for j in range(X.shape[1]):
+            if set(whole[:, j]) <= {0.0, 1.0}:
+                share = (own[:, j].sum() + 2 * whole[:, j].mean()) / (len(own) + 2)
+                found[:, k] += bernoulli(share).logpmf(rows[:, j])
+                continue
+            scatter = [((X[y == c, j] - X[y == c, j].mean()) ** 2).sum() for c in range(y.max() + 1)]
+            total = (1 - pooling) * scatter[k] + pooling * sum(scatter) + 2 * whole[:, j].var()
+            sd = np.sqrt(total / ((1 - pooling) * len(own) + pooling * len(X) + 2))
+            found[:, k] += norm(own[:, j].mean(), sd).logpdf(rows[:, j])
+    return found
+
+
+def test_held_out_posteriors_of_coded_rows_are_those_of_the_definition():
+    X, y = normal_classes(n=120)
+    X[:, 2] = X[:, 2] > 0.5
+    held, shares = HeldOut.repeated(y, 4), np.bincount(y) / len(y)
+    tuned = naive_bayes_rule(labelled_rows(X, y), held)
+    temperature = tuned.settings["temperature"]
+    losses = {}
+    for pooling in (1.0, 0.5, 0.1, 0.0):
+        logs = np.empty((len(held.rows), 3))
+        for split in range(held.n_splits):
+            train, pairs = held.seen[:, split], held.fits == split
+            logs[pairs] = written_out(X[train], y[train], X[held.rows[pairs]], pooling, X)
+        logs = log_softmax(temperature * logs + np.log(shares), axis=1)
+        losses[pooling] = -logs[np.arange(len(logs)), y[held.rows]].mean()
+        if pooling == tuned.settings["pooling"]:
+            assert_allclose(tuned.log_posteriors, logs, rtol=1e-9)
+    assert_allclose(tuned.loss, min(losses.values()), rtol=1e-9)
+    assert losses[tuned.settings["pooling"]] == min(losses.values())
+    expected = temperature * written_out(X, y, X, tuned.settings["pooling"], X) + np.log(shares)
+    assert_allclose(log_softmax(tuned.rule.scores(X), axis=1), log_softmax(expected, axis=1), rtol=1e-9, atol=1e-12)
+
+
+def test_coded_rows_may_be_constant_rare_and_in_any_units():
+    X, y = normal_classes(n=100)
+    X = np.column_stack((X, np.full(100, 3.0), np.arange(100) == 7))
+    y[:2] = 3
+    held = HeldOut.repeated(y)
+    tuned, other = (naive_bayes_rule(labelled_rows(rows, y), held) for rows in (X, X * [1e9, 1, 1e-3, 5, 2, -4] + 7))
+    assert np.isfinite(tuned.loss)
+    assert np.isfinite(tuned.rule.scores(X)).all()
+    assert_allclose(other.log_posteriors, tuned.log_posteriors, rtol=1e-6, atol=1e-9)

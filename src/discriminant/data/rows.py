@@ -593,6 +593,10 @@ class LabelledRows:
     def n_rows(self) -> int:
         return self.rows.n_rows
 
+    def weight_of(self, chosen: Any) -> Array:
+        """The weights of the chosen rows, 1 where there are none."""
+        return np.ones(self.n_rows)[chosen] if self.weight is None else self.weight[chosen]
+
     def every(self, step: int) -> LabelledRows:
         """Every ``step``-th row with its label and weight."""
         weight = None if self.weight is None else self.weight[::step]

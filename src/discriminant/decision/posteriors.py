@@ -59,8 +59,8 @@ def one_for_each_class(name: str, given: Any, classes: Array, default: float | N
     return values
 
 
-#: Temperatures that are tried: the logarithms of densities as they are, and down to a 256th part of them.
-_ROOTS, _HALVINGS = (1.0, 0.5**0.5), 8
+#: Temperatures that are tried: the logarithms of densities as they are, and down to a 1024th part of them.
+_ROOTS, _HALVINGS = (1.0, 0.5**0.5), 10
 #: How close a temperature comes to the best one.
 _TEMPERATURE_TOL = 1e-10
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.special import logit
 
 from ..data import LabelledRows
 from ..data.checks import check_number, require
 from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
+from ..engine import side_by_side
 from ..errors import DiscriminantWarning, Part, Setting, warn
 from ..moments.covariance import gaussian_diagonal_rule
-from ..moments.statistic import Needs, TableMoments, level_log_probabilities
+from ..moments.statistic import ClassMoments, Needs, TableMoments, level_log_probabilities
 from ..results import quoted, several
-from ..rules import LevelRule, LinearRule, MixedRule
-from .base import Reading, constant_columns
+from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
+from ..solvers.fold_paths import HeldOut, TunedRule
+from .base import Reading, collected, constant_columns
 from .discriminant import GenerativeClassifier
+from .regularised import held_out_losses, log_shares, part_seen, tempered, two_valued
 
 Array = np.ndarray[Any, Any]
 
@@ -28,10 +32,8 @@ def smoothed_variances(moments: Any, smoothing: float) -> Array:
 
     The addition is measured in the column's own variance, so it does not depend on units.
     """
-    steps = moments.mean - moments.overall_mean()
-    overall = (moments.scatter.sum(axis=0) + moments.weight @ steps**2) / moments.total_weight
     with np.errstate(invalid="ignore"):  # classes not seen yet have no variance
-        return moments.scatter / moments.weight[:, None] + smoothing * overall
+        return moments.scatter / moments.weight[:, None] + smoothing * moments.column_variances()
 
 
 def _constant_column(smoothing: float) -> tuple[str, *tuple[Part, ...]]:
@@ -290,3 +292,77 @@ def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
         return (sums + alpha * (weight @ rates / weight.sum())) / (n + alpha)
     sums += alpha
     return sums / sums.sum(axis=1, keepdims=True)
+
+
+#: Classes are drawn towards what all rows are by so many of them, so that no variance and no share is 0.
+_ADDED_ROWS = 2.0
+#: How much of the variance classes have in common, from one for all to one for each.
+_POOLINGS = np.array([1.0, 0.5, 0.1, 0.0])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What all rows are: columns of two values by the lower, the step between them and the share of the other."""
+
+    two: Array
+    low: Array
+    step: Array
+    share: Array
+    variance: Array
+
+    @classmethod
+    def of_rows(cls, rows: Rows, moments: ClassMoments) -> _Columns:
+        two, low, step = two_valued(rows)
+        share = np.divide(moments.overall_mean() - low, step, out=np.full(len(low), 0.5), where=two)
+        return cls(two, low, np.where(two, step, 1.0), share, moments.column_variances())
+
+    def rule(self, moments: ClassMoments, pooling: float) -> DiagonalRule:
+        """Normal columns, and columns of two values whose log-odds are the means of normals with one variance."""
+        n, scatter = moments.weight[:, None], moments.scatter
+        mixed = (1 - pooling) * scatter + pooling * scatter.sum(axis=0) + _ADDED_ROWS * self.variance
+        variances = mixed / ((1 - pooling) * n + pooling * moments.total_weight + _ADDED_ROWS)
+        variances = np.where(self.variance > 0, variances, 1.0)
+        shares = (n * (moments.mean - self.low) / self.step + _ADDED_ROWS * self.share) / (n + _ADDED_ROWS)
+        shares = np.where(self.two, shares, 0.5)
+        odds = logit(shares)
+        constants = np.where(self.two, 0.5 * odds**2 + np.log1p(-shares), -0.5 * np.log(variances)).sum(axis=1)
+        means = np.where(self.two, self.low + self.step * odds, moments.mean)
+        return DiagonalRule(means, np.where(self.two, self.step**2, variances), constants)
+
+
+def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = None) -> TunedRule:
+    """Naive Bayes of coded rows, with the pooling of variances and the temperature of least held-out log-loss.
+
+    Parameters
+    ----------
+    data : LabelledRows
+        Coded rows: columns of two values are taken as such, others as normal.
+    held : HeldOut
+        What each split holds out; a row may be held out several times.
+    n_jobs : int, default=None
+        Threads of the splits.
+
+    Returns
+    -------
+    TunedRule
+        With the settings "pooling" and "temperature".
+    """
+    kind = ClassMoments(len(data.classes), data.rows.n_columns, "diagonal")
+    whole: ClassMoments = collected(data, kind, n_jobs)
+    columns, log_priors = _Columns.of_rows(data.rows, whole), log_shares(whole)
+
+    def densities_of(split: int) -> Array:
+        moments = collected(part_seen(data, held, split), kind, 1)
+        rows, present = data.rows.take(held.rows[held.fits == split]), moments.only_present()
+        rules = [columns.rule(present, pooling).spread_over(moments.present) for pooling in _POOLINGS]
+        return np.stack([rule.scores(rows) for rule in rules], axis=1)
+
+    densities = np.empty((len(held.rows), len(_POOLINGS), len(log_priors)))
+    for split, found in enumerate(side_by_side(densities_of, list(range(held.n_splits)), n_jobs)):
+        densities[held.fits == split] = found
+    losses = held_out_losses(data, held, densities, log_priors).of_grid()
+    best = int(np.argmin(losses.min(axis=1)))
+    temperature, loss, posteriors = tempered(data, held, densities[:, best], log_priors)
+    rule = columns.rule(whole.only_present(), _POOLINGS[best]).spread_over(whole.present)
+    scaled = replace(rule, variances=rule.variances / temperature, constants=temperature * rule.constants + log_priors)
+    return TunedRule(scaled, {"pooling": float(_POOLINGS[best]), "temperature": temperature}, loss, posteriors)

@@ -84,11 +84,10 @@ class Frame:
 
         The standard deviation within classes would make a sphere of a column that hardly varies there.
         """
-        steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
-        variance = (moments.column_scatter() + moments.weight @ steps**2) / moments.total_weight
+        variance = moments.column_variances()
         kept = np.setdiff1d(np.arange(len(variance)), constant_columns(variance, moments.mean))
         units = standard_deviations(variance)
-        two, step = _two_valued(data.rows)
+        two, _, step = two_valued(data.rows)
         return cls(moments.overall_mean(), np.where(two, step, units), kept, len(kept))
 
     def rows(self, block: Any) -> Array:
@@ -117,8 +116,8 @@ class Frame:
         return QuadraticRule(self.centre, offsets, spheres, rule.constants)
 
 
-def _two_valued(rows: Rows) -> tuple[Array, Array]:
-    """Which columns have two different values, and how far apart these are."""
+def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
+    """Which columns have two different values, the lower one and the step to the other."""
     low, high, two = np.full(rows.n_columns, np.inf), np.full(rows.n_columns, -np.inf), np.ones(rows.n_columns, bool)
     for X in _dense_blocks(rows):
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
@@ -126,7 +125,7 @@ def _two_valued(rows: Rows) -> tuple[Array, Array]:
         two &= (np.equal(X, low) | np.equal(X, high)).all(axis=0)
         if not two.any():
             break
-    return two & (high > low), high - low
+    return two & (high > low), low, high - low
 
 
 def _dense_blocks(rows: Rows) -> Iterator[Array]:
@@ -160,24 +159,14 @@ class _Search:
             found[np.ix_(pairs, moments.present)] = spectra.log_densities(rows, self.grid.shrinkages[:1])[:, 0]
         return found
 
-    def tempered(self, densities: Array) -> TemperedLosses:
-        """The losses of all pairs whose class had been seen."""
-        codes = self.data.codes[self.held.rows]
-        known = np.isfinite(densities[np.arange(len(codes)), codes])
-        return TemperedLosses(densities[known], self.log_priors, codes[known], self._weight(self.held.rows[known]))
-
     def _moments(self, split: int) -> ClassMoments:
-        weight = self._weight(np.arange(self.data.n_rows)) * self.held.seen[:, split]
-        return class_moments(replace(self.data, weight=weight), self.grid, n_jobs=1)
-
-    def _weight(self, rows: Array) -> Array:
-        return np.ones(len(rows)) if self.data.weight is None else self.data.weight[rows]
+        return class_moments(part_seen(self.data, self.held, split), self.grid, n_jobs=1)
 
     def _losses_of(self, split: int) -> tuple[Array, float]:
         moments, rows = self._moments(split), self.held.rows[self.held.fits == split]
         present, fixed = moments.present, self.grid.temperature
         rows = rows[present[self.data.codes[rows]]]
-        codes, weight = (np.cumsum(present) - 1)[self.data.codes[rows]], self._weight(rows)
+        codes, weight = (np.cumsum(present) - 1)[self.data.codes[rows]], self.data.weight_of(rows)
         Z, priors = self.frame.rows(self.data.rows.take(rows)), self.log_priors[present]
         shape = (len(self.grid.poolings), len(self.grid.shrinkages), len(TEMPERATURES) if fixed is None else 1)
         losses, step = np.zeros(shape), max(1, _CACHED_DENSITIES // (shape[1] * len(priors)))
@@ -189,6 +178,35 @@ class _Search:
                 tempered = TemperedLosses(densities, priors, codes[part], weight[part])
                 losses[place] += tempered.of_grid() if fixed is None else tempered.at(fixed)[0][..., None]
         return losses, float(weight.sum())
+
+
+def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:
+    """The same rows, of which only those count that a split learns from."""
+    return replace(data, weight=held.seen[:, split] * data.weight_of(slice(None)))
+
+
+def held_out_losses(data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array) -> TemperedLosses:
+    """The losses of all pairs whose class the split had seen; log-densities have the shape (n_pairs, ..., K)."""
+    codes = data.codes[held.rows]
+    own = np.take_along_axis(log_densities.reshape(len(codes), -1, len(log_priors)), codes[:, None, None], axis=2)
+    known = np.isfinite(own).all(axis=(1, 2))
+    return TemperedLosses(log_densities[known], log_priors, codes[known], data.weight_of(held.rows[known]))
+
+
+def tempered(
+    data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array, temperature: float | None = None
+) -> tuple[float, float, Array]:
+    """The best temperature, if none is given, with its mean loss and the log-posteriors of all pairs."""
+    losses = held_out_losses(data, held, log_densities, log_priors)
+    temperature = losses.best() if temperature is None else temperature
+    loss = float(losses.at(temperature)[0] / losses.weight.sum())
+    return temperature, loss, log_softmax(temperature * log_densities + log_priors, axis=1)
+
+
+def log_shares(moments: ClassMoments) -> Array:
+    """The logarithms of the classes' shares of the weight."""
+    with np.errstate(divide="ignore"):
+        return np.log(moments.weight / moments.total_weight)
 
 
 def class_moments(data: LabelledRows, grid: Grid, n_jobs: int | None) -> ClassMoments:
@@ -247,8 +265,7 @@ def _in_span_of_rows(data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int 
 def _tuned(
     data: LabelledRows, held: HeldOut, frame: Frame, grid: Grid, moments: ClassMoments, n_jobs: int | None
 ) -> TunedRule:
-    with np.errstate(divide="ignore"):
-        log_priors = np.log(moments.weight / moments.total_weight)
+    log_priors = log_shares(moments)
     if not moments.column_scatter()[frame.kept].any():
         raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
     search = _Search(data, held, frame, grid, log_priors)
@@ -258,13 +275,9 @@ def _tuned(
     pooling, shrinkage = float(grid.poolings[found[0]]), float(grid.shrinkages[found[1]])
     chosen = replace(grid, poolings=np.array([pooling]), shrinkages=np.array([shrinkage]))
     densities = np.nan_to_num(replace(search, grid=chosen).log_densities(), nan=0.0, neginf=-np.inf)
-    tempered = search.tempered(densities)
-    temperature = tempered.best() if grid.temperature is None else grid.temperature
-    loss = float(tempered.at(temperature)[0] / tempered.weight.sum())
+    temperature, loss, posteriors = tempered(data, held, densities, log_priors, grid.temperature)
     settings = {"pooling": pooling, "shrinkage": shrinkage, "temperature": temperature}
-    posteriors = log_softmax(temperature * densities + log_priors, axis=1)
-    rule = fitted_rule(frame, moments, settings)
-    return TunedRule(rule, settings, loss, posteriors)
+    return TunedRule(fitted_rule(frame, moments, settings), settings, loss, posteriors)
 
 
 def fitted_rule(frame: Frame, moments: ClassMoments, settings: dict[str, float]) -> LinearRule | QuadraticRule:
@@ -276,8 +289,7 @@ def fitted_rule(frame: Frame, moments: ClassMoments, settings: dict[str, float])
             "A covariance is singular: columns that can be computed from others, or too few rows. Set ",
             Setting("shrinkage"), " above 0, or leave its choice to ", Setting("shrinkage", "cv"), ".",
         )  # fmt: skip
-    priors = np.log(present.weight / present.total_weight)
-    rule = spectra.rule(settings["shrinkage"], settings["temperature"], priors)
+    rule = spectra.rule(settings["shrinkage"], settings["temperature"], log_shares(present))
     return frame.in_columns(rule).spread_over(moments.present)
 
 

@@ -216,6 +216,11 @@ class ClassMoments:
         steps = np.where(self.present[:, None], self.mean - self.overall_mean(), 0.0)
         return self.within().plus(np.sqrt(self.weight)[:, None] * steps)
 
+    def column_variances(self) -> Array:
+        """The variance of each column over all rows, within plus between classes."""
+        steps = np.where(self.present[:, None], self.mean - self.overall_mean(), 0.0)
+        return (self.column_scatter() + self.weight @ steps**2) / self.total_weight
+
     def finite(self) -> bool:
         """Whether all moments are finite, as they are exactly when the rows were and nothing overflowed."""
         return bool(np.isfinite(self.mean).all() and np.isfinite(self.column_scatter()).all())
