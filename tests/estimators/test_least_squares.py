@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
 
 from discriminant import (
     FisherDiscriminant,
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
+    cross_validate,
 )
+from discriminant.errors import NotReadyError
 from helpers import normal_classes
 
 
@@ -78,3 +81,19 @@ def test_ridge_reads_constant_and_collinear_columns():
     model = LeastSquaresClassifier(alpha=1e-6).fit(odd, y)
     assert_array_equal(model.predict(odd), LeastSquaresClassifier().fit(X, y).predict(X))
     assert_allclose(model.coef_[:, 4], 0, atol=1e-12)
+
+
+def test_calibrated_fitted_values_are_probabilities_learned_from_held_out_rows():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    X = rng.normal(size=(300, 2)) + 1.5 * np.column_stack([y == 1, y == 2])
+    plain, model = LeastSquaresClassifier().fit(X, y), LeastSquaresClassifier(calibration="sigmoid").fit(X, y)
+    assert not hasattr(plain, "predict_proba")
+    assert_array_equal(model.predict(X), plain.predict(X))
+    expected = CalibratedClassifierCV(LeastSquaresClassifier(), cv=5, ensemble=False).fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-10)
+    crossed = cross_validate({"LS": LeastSquaresClassifier(calibration="sigmoid")}, X, y, cv=3)
+    assert crossed.mean("LS", "log_loss") < np.log(3)
+    model.partial_fit(X, y)
+    with pytest.raises(NotReadyError, match="Fit again"):
+        model.predict_proba(X)

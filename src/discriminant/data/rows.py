@@ -73,6 +73,7 @@ class Rows(ABC):
 
     def __getitem__(self, chosen: Any) -> Rows:
         """Some rows, by their numbers, with the names of the columns."""
+        chosen = chosen[0] if isinstance(chosen, tuple) else chosen  # scikit-learn asks for [rows, ...]
         return as_rows(self.take(chosen), self.names)
 
     def number_label(self, j: int) -> str:

@@ -17,6 +17,7 @@ from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import MomentClassifier, Reading, constant_columns
+from .decision import CalibratedMixin
 from .discriminant import positive_divisor
 
 Array = np.ndarray[Any, Any]
@@ -230,7 +231,7 @@ def _least_error_position(positions: Array, data: LabelledRows, priors: Array) -
 
 
 @dataclass(eq=False, repr=False)
-class LeastSquaresClassifier(MomentClassifier):
+class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     """Linear regression of coded labels on the columns; the class of the highest fitted value.
 
     Minimises ``sum of w_i |y_i - B'x_i - b|^2 + alpha |D B|^2`` with an unpenalised intercept, D the columns' standard
@@ -248,6 +249,9 @@ class LeastSquaresClassifier(MomentClassifier):
     coding : {"one-hot", "fisher"}, default="one-hot"
         Responses: 1 for the own class and 0 else; or, for two classes, ``N/N_2`` for the second and ``-N/N_1`` for
         the first, which makes the coefficients proportional to Fisher's direction and the intercept ``-w'mean``.
+    calibration : {None, "sigmoid", "isotonic"}, default=None
+        Learn probabilities from the fitted values of held-out rows, by scikit-learn's calibration with 5 folds;
+        ``predict_proba`` exists only then, and not after `partial_fit`. Predictions are still those of the values.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -278,9 +282,18 @@ class LeastSquaresClassifier(MomentClassifier):
     _: KW_ONLY
     standardize: bool = True
     coding: Literal["one-hot", "fisher"] = "one-hot"
+    calibration: Literal["sigmoid", "isotonic"] | None = None
     n_jobs: int | None = None
 
+    @property
+    def _reads_class_moments(self) -> bool:  # type: ignore[override]
+        return self.calibration is None
+
+    def _refine(self, data: LabelledRows) -> None:
+        self._calibrate(data)
+
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("alpha", self.alpha, 0)
         check_choice("coding", self.coding, ("one-hot", "fisher"))
 

@@ -7,55 +7,29 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows
 from ..data.checks import check_choice, check_integer, check_number, require
-from ..data.rows import array_from
 from ..engine import side_by_side
-from ..errors import (
-    DegenerateDataError,
-    DiscriminantError,
-    LabelError,
-    NotReadyError,
-    NotSeparableError,
-    ParameterError,
-    Setting,
-    warn,
-)
+from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
 from ..margins.convex_hulls import CommonPoint
 from ..margins.hard_margin import maximum_margin
 from ..margins.problem import MarginFit, MarginProblem
 from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
-from ..results import shown
 from ..rules import LinearRule
 from ..solvers.smooth import Solution
 from .base import all_or_nothing, class_weights, extreme_values, refuse_weightless
+from .decision import CalibratedMixin
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
 
-#: Folds of the cross-validation that calibrates.
-_FOLDS = 5
-
-
-def _calibrated(model: Any) -> bool:
-    if model.calibration is None:
-        raise AttributeError(
-            "A support vector machine gives margins, not probabilities. Set calibration='sigmoid' (or 'isotonic') to "
-            "have them turned into probabilities by cross-validation."
-        )
-    return True
-
 
 @dataclass(eq=False, repr=False)
-class SupportVectorClassifier(BinaryLearner):
+class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     """Linear support vector machine: the hyperplane with the widest margin.
 
     Soft margin: minimises ``|w|^2 / 2 + C sum_i s_i loss_i`` with the hinge loss ``max(1 - y (w'x + b), 0)`` or its
@@ -163,33 +137,12 @@ class SupportVectorClassifier(BinaryLearner):
         """
         with all_or_nothing(self):
             super().fit(X, y, sample_weight)
-            if self.calibration is not None:
-                self.calibrated_ = self._calibrated(X, self._training)
+            self._calibrate(self._training)
         return self
 
     @property
     def _solves_apart(self) -> bool:
         return self.calibration is None
-
-    @available_if(_calibrated)
-    def predict_proba(self, X: Any) -> Array:
-        """Calibrated probabilities of the classes, columns in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Rows, as many columns as in fit.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        self._rows(X)
-        if not hasattr(self, "calibrated_"):
-            raise NotReadyError(
-                Setting("calibration", self.calibration), " was set after the fit, which learned none. Fit again."
-            )
-        return self.calibrated_.predict_proba(X)
 
     @property
     def support_(self) -> Array:
@@ -260,34 +213,9 @@ class SupportVectorClassifier(BinaryLearner):
         check_choice("margin", self.margin, ("soft", "hard"))
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         check_choice("solver", self.solver, ("auto", "newton", "dual"))
-        check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
         check_number("C", self.C, 0, open_below=True)
         check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
-
-    def _calibrated(self, X: Any, data: LabelledRows) -> CalibratedClassifierCV:
-        weight = data.weight
-        if weight is not None and not weight.all():  # a row of weight 0 is no row
-            counted = np.flatnonzero(weight)
-            X, data, weight = _safe_indexing(X, counted), data.take(counted), weight[counted]
-        counts = np.bincount(data.codes)
-        if counts.min() < 2:
-            label = shown(self.classes_[int(np.argmin(counts))])
-            raise DegenerateDataError(
-                f"Calibration holds out rows of every class in turn, and class {label} has only one. Leave the class "
-                "out, or set ",
-                Setting("calibration", None),
-                ".",
-            )
-        plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
-        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
-        table = X if hasattr(X, "__array__") or hasattr(X, "shape") else array_from(X)
-        try:
-            return calibrated.fit(table, self.classes_[data.codes], weight)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, DiscriminantError):
-                raise
-            raise LabelError(f"scikit-learn, which calibrates, refuses these rows or labels: {error}") from error
 
     def _solutions(self, data: LabelledRows) -> list[MarginFit]:
         refuse_weightless(class_weights(data), data.classes)
