@@ -15,6 +15,7 @@ import typer
 from .. import __version__
 from ..files import abandon
 from .compare import compare
+from .console import Ended, end_on_signals, ignore_signals, leave_at_once, signal_exit_code
 from .demo import demo
 from .describe import describe
 from .evaluate import evaluate
@@ -24,7 +25,6 @@ from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
-from .signals import Ended, end_on_signals, exit_code, ignore_signals, leave_at_once
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -82,7 +82,7 @@ def main() -> None:
     try:
         app(prog_name="discriminant")
     except Ended:  # before the command began
-        sys.exit(exit_code())
+        sys.exit(signal_exit_code())
     finally:
         ignore_signals()
         abandon()
