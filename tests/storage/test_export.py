@@ -13,6 +13,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from databases import SQLite
+from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from stored_models import fitted, training
 
@@ -112,10 +113,22 @@ def test_onnx(case):
     assert_answers(*as_onnx(model, {"X": X}), model, X)
 
 
-def from_json(described, X):
+def piecewise(x, part):
+    """All outputs of functions of one column."""
+    breaks, origins, coefficients = (np.array(part[name]) for name in ("breaks", "origins", "coefficients"))
+    piece = (x >= breaks).sum(axis=1)
+    powers = (x[:, 0] - origins[piece])[:, None] ** np.arange(coefficients.shape[2])
+    return np.einsum("nkd,nd->nk", coefficients[piece], powers)
+
+
+def member_scores(member, X):
     """The scores by the formulas that the documentation of `export` gives."""
-    scores = np.tile([-np.inf if c is None else c for c in described["constants"]], (len(X), 1))
-    for part in described["parts"]:
+    for part in member["functions"]:
+        X = np.column_stack((X, piecewise(X[:, part["places"]], part)))
+    for places in member["products"]:
+        X = np.column_stack((X, X[:, places].prod(axis=1)))
+    scores = np.tile([-np.inf if c is None else c for c in member["constants"]], (len(X), 1))
+    for part in member["parts"]:
         x = X[:, part["places"]]
         numbers = {name: np.array(values) for name, values in part.items() if name not in ("kind", "places")}
         if part["kind"] == "linear":
@@ -123,26 +136,32 @@ def from_json(described, X):
         elif part["kind"] == "diagonal":
             steps = x[:, None] - numbers["means"]
             scores -= (steps**2 / (2 * numbers["variances"])).sum(axis=2)
+        elif part["kind"] == "piecewise":
+            scores += piecewise(x, part)
         else:
             steps = x[:, None] - numbers["centre"] - numbers["offsets"]
             scores -= 0.5 * (np.einsum("nkj,kjr->nkr", steps, numbers["spheres"]) ** 2).sum(axis=2)
     return scores
 
 
+def from_json(described, X):
+    scores = [member_scores(member, X) for member in described["members"]]
+    if described["answer"] == "score":
+        return scores[0]
+    return sum(member["share"] * softmax(own, axis=1) for member, own in zip(described["members"], scores, strict=True))
+
+
 def test_json(case):
     model, X = case
     described = json.loads(export(model, "json"))
-    scores = from_json(described, X)
     assert described["classes"] == model.classes_.tolist()
     assert [column["name"] for column in described["columns"]] == [f"x{j}" for j in range(X.shape[1])]
     assert described["answer"] == ("probability" if isinstance(model, PosteriorClassifier) else "score")
-    if described["intercept"] is not None:
-        plain = described["intercept"] + X @ np.array(described["parts"][0]["coef"]).T
-        np.testing.assert_allclose(plain, scores, rtol=1e-9, atol=1e-9)
-    if described["answer"] == "probability":
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        scores /= scores.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(scores, expected(model, X)[0], rtol=1e-9, atol=1e-9)
+    (member,) = described["members"]
+    if member["intercept"] is not None:
+        plain = member["intercept"] + X @ np.array(member["parts"][0]["coef"]).T
+        np.testing.assert_allclose(plain, member_scores(member, X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(from_json(described, X), expected(model, X)[0], rtol=1e-9, atol=1e-9)
     for name in ("priors", "means"):
         kept = getattr(model, f"{name}_", None)
         assert described[name] == (None if kept is None else kept.tolist())
@@ -236,7 +255,7 @@ def test_a_class_not_seen_yet_cannot_win(model):
     assert_answers(*as_onnx(model, {"X": X}), model, X)
     found = as_sql(model, numbered(X))
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
-    assert json.loads(export(model, "json"))["constants"][2] is None
+    assert json.loads(export(model, "json"))["members"][0]["constants"][2] is None
 
 
 def test_equal_scores_are_decided_as_the_model_does():

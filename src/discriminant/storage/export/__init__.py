@@ -9,13 +9,14 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from ... import __version__
+from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...files import write_whole
 from ...results import jsonable
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from .onnx import onnx_file
 from .python import python_module
-from .recipe import Recipe, RulePart, recipe
+from .recipe import Member, Recipe, RulePart, recipe
 from .sql import sql_query
 
 _LANGUAGES = ("python", "sql", "json", "onnx")
@@ -42,11 +43,12 @@ def export(
                 A row with a missing value that the model cannot take gives NULL.
     "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones, and how they are read: ``name``,
                 ``kind``, ``levels`` by their place, ``missing``, ``missing_numbers``), ``inputs`` (how each column of
-                the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``), ``constants``
-                and ``parts`` (their sum are the scores; a part has ``kind``, ``places`` among the inputs, and numbers,
-                see below), ``intercept`` of a linear model, ``answer`` ("probability": the softmax of the scores, or
-                "score"), ``priors``, ``means``. null stands for minus infinity, the constant of a class that cannot
-                win, and for means not known yet.
+                the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``), ``answer``
+                ("probability" or "score"), ``members``, ``priors``, ``means``. A member has ``constants`` and
+                ``parts``, whose sum are its scores, ``functions`` and ``products`` that parts may need, see below, and
+                the ``intercept`` of a linear model. Probabilities are the softmax of the scores; of several members
+                their mean, with the weights ``share``. null stands for minus infinity, the constant of a class that
+                cannot win, and for means not known yet.
     "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
                 where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
                 ``probability`` or ``score`` (rows, classes). Texts have no spaces around them.
@@ -57,21 +59,25 @@ def export(
     Where several levels do, or where the type is not one that the column can be read from, they raise an error that
     names the column; nothing is guessed.
 
-    Parts add to the score of class k "linear": ``coef_k . (x - centre)`` (a linear model's score is also
-    ``intercept_k + coef_k . x``); "diagonal": ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic":
-    ``-|(x - centre - offsets_k) spheres_k|^2 / 2``; "levels": ``table[l, k]`` for ``levels[l]``, 0 for others.
+    A part has a ``kind``, ``places`` of the features x that it takes, and numbers. It adds to the score of class k
+    "linear": ``coef_k . (x - centre)`` (a linear model's score is also ``intercept_k + coef_k . x``); "diagonal":
+    ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic": ``-|(x - centre - offsets_k) spheres_k|^2 / 2``;
+    "levels": ``table[l, k]`` for ``levels[l]``, 0 for others; "piecewise": ``sum_d coefficients_ikd (x -
+    origins_i)^d`` where i is the number of ``breaks`` that are not above x. Features are the inputs, then for each of
+    the ``functions`` its outputs k, which are "piecewise", then each of the ``products`` of features before it.
 
     Parameters
     ----------
     model : fitted classifier
-        Whose scores are linear, diagonal or quadratic.
+        Whose scores are linear, diagonal or quadratic, in columns or in functions of columns; or a pool of such.
         For two classes ``decision_function`` is the second score minus the first.
     to : {"python", "sql", "json", "onnx"}
         The language.
     path : str or path, optional
         Also write it to this file.
     schema : dict, or an object with ``to_dict``, optional
-        How raw columns become the columns of the model; what is exported then takes raw values.
+        How raw columns become the columns of the model; what is exported then takes raw values. By default what the
+        model learned itself where it takes raw columns.
     dialect : {"duckdb", "postgresql", "sqlite"}, optional
         For SQL, and needed there: the database, for each has its own types.
     table : str, or sequence of names that qualify each other, default="data"
@@ -121,6 +127,7 @@ _KINDS: dict[type, str] = {
     DiagonalRule: "diagonal",
     QuadraticRule: "quadratic",
     LevelRule: "levels",
+    Piecewise: "piecewise",
 }
 
 
@@ -132,27 +139,36 @@ def _json_text(recipe: Recipe, model: Any) -> str:
         "classes": recipe.classes,
         "columns": [asdict(column) for column in recipe.columns],
         "inputs": [asdict(given) for given in recipe.inputs],
-        "constants": recipe.constants,
-        "intercept": _intercept(recipe),
-        "parts": [_part(part) for part in recipe.parts],
         "answer": recipe.answer,
+        "members": [_member(member) for member in recipe.members],
         "priors": getattr(model, "priors_", None),
         "means": getattr(model, "means_", None),
     }
     return json.dumps(jsonable(described), allow_nan=False, indent=1) + "\n"
 
 
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "share": member.share,
+        "constants": member.constants,
+        "intercept": _intercept(member),
+        "functions": [_part(RulePart(function, (function.column,))) for function in member.functions],
+        "products": [list(places) for places in member.products],
+        "parts": [_part(part) for part in member.parts],
+    }
+
+
 def _part(part: RulePart) -> dict[str, Any]:
     rule = part.rule
-    numbers = {name: values for name, values in asdict(rule).items() if name != "constants"}
+    numbers = {name: values for name, values in asdict(rule).items() if name not in ("constants", "column")}
     if isinstance(rule, LevelRule):
         numbers["table"] = rule.table[:-1]
     return {"kind": _KINDS[type(rule)], "places": list(part.places), **numbers}
 
 
-def _intercept(recipe: Recipe) -> Any:
+def _intercept(member: Member) -> Any:
     """The constants of a linear model for rows that are not centred."""
-    rules = [part.rule for part in recipe.parts]
+    rules = [part.rule for part in member.parts]
     return rules[0].intercept if len(rules) == 1 and isinstance(rules[0], LinearRule) else None
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from ...basis import Piecewise
 from ...data.checks import exact_array
 from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
-from .recipe import Input, RawColumn, Recipe, RulePart
+from .recipe import Input, Member, RawColumn, Recipe, RulePart
 
 Array = np.ndarray[Any, Any]
 
@@ -22,13 +26,23 @@ _OPERATORS, _LAYOUT = 19, 9
 def onnx_file(recipe: Recipe) -> bytes:
     """The content of the file."""
     graph = _Graph(recipe)
-    total = graph.node("Sum", graph.constant(recipe.constants), *(graph.scores(part) for part in recipe.parts))
-    best = graph.node("ArgMax", total, axis=1, keepdims=0, select_last_index=int(recipe.last_wins))
+    scores = [graph.scores(member) for member in recipe.members]
+    compared = scores[0]
+    if len(scores) > 1:
+        members = zip(recipe.members, scores, strict=True)
+        shares = [
+            graph.node("Mul", graph.node("Softmax", own, axis=1), graph.constant(member.share))
+            for member, own in members
+        ]
+        compared = graph.node("Sum", *shares)
+    best = graph.node("ArgMax", compared, axis=1, keepdims=0, select_last_index=int(recipe.last_wins))
     label = graph.node("Gather", graph.constant(_same_kind(recipe.classes, "classes")), best, result="label")
-    if recipe.answer == "probability":
-        answer = graph.node("Softmax", total, axis=1, result="probability")
+    if recipe.answer == "score":
+        answer = graph.node("Identity", compared, result="score")
+    elif len(scores) > 1:
+        answer = graph.node("Identity", compared, result="probability")
     else:
-        answer = graph.node("Identity", total, result="score")
+        answer = graph.node("Softmax", compared, axis=1, result="probability")
     return graph.serialised(recipe, label, answer)
 
 
@@ -40,6 +54,25 @@ def _same_kind(values: Any, what: str) -> Array:
             f"ONNX needs {what} of one kind, numbers of at most 64 bits, truth values or text; got {list(values)}."
         )
     return array.astype(object) if kinds == {str} else array
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A matrix, and which feature each of its columns is."""
+
+    name: str
+    places: list[int]
+
+    def chosen(self, graph: _Graph, places: Sequence[int]) -> str:
+        """The matrix of some features."""
+        if list(places) == self.places:
+            return self.name
+        at = {place: i for i, place in enumerate(self.places)}
+        return graph.node("Gather", self.name, graph.constant([at[place] for place in places]), axis=1)
+
+    def beside(self, graph: _Graph, blocks: list[str], places: Iterable[int]) -> _Columns:
+        """With more features."""
+        return _Columns(graph.beside([self.name, *blocks]), [*self.places, *places])
 
 
 class _Graph:
@@ -74,12 +107,53 @@ class _Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(np.array(values, order="C"), name))
         return name
 
-    def scores(self, part: RulePart) -> str:
+    def scores(self, member: Member) -> str:
+        """The scores of a member."""
+        features = self._features(member)
+        terms = [self._of_part(part, features) for part in member.parts]
+        return self.node("Sum", self.constant(member.constants[None]), *terms)
+
+    def _features(self, member: Member) -> _Columns:
+        """The inputs, and what the member makes of them before it scores."""
+        made = [self._evaluated(function) for function in member.functions]
+        n_inputs, n_made = len(self.inputs), sum(function.n_outputs for function in member.functions)
+        factors = self.known.beside(self, made, range(n_inputs, n_inputs + n_made))
+        by_length: dict[int, dict[int, tuple[int, ...]]] = {}
+        for place, factored in enumerate(member.products, n_inputs + n_made):
+            by_length.setdefault(len(factored), {})[place] = factored
+        found = factors
+        for length, products in by_length.items():
+            made = [factors.chosen(self, places) for places in zip(*products.values(), strict=True)]
+            if not length:  # the product of nothing is 1
+                ones = np.ones((1, len(products), 1))
+                made = [self._evaluated(Piecewise(self.known.places[0], np.zeros(0), np.zeros(1), ones))]
+            multiplied = made[0]
+            for each in made[1:]:
+                multiplied = self.node("Mul", multiplied, each)
+            found = found.beside(self, [multiplied], products)
+        return found
+
+    def _evaluated(self, function: Piecewise) -> str:
+        """The outputs of a function: its piece by counting the breaks below, then a polynomial."""
+        x = self.known.chosen(self, [function.column])
+        beyond = self._cast(self.node("GreaterOrEqual", x, self.constant(function.breaks[None])), "INT64")
+        piece = self.node("ReduceSum", beyond, self.constant([1]), keepdims=0)
+        step = self.node("Sub", x, self.node("Gather", self.constant(function.origins[:, None]), piece))
+        *lower, highest = (
+            self.node("Gather", self.constant(own), piece) for own in np.moveaxis(function.coefficients, 2, 0)
+        )
+        for own in reversed(lower):
+            highest = self.node("Add", self.node("Mul", highest, step), own)
+        return highest
+
+    def _of_part(self, part: RulePart, features: _Columns) -> str:
         """The scores that a part gives the classes."""
         rule = part.rule
         if isinstance(rule, LevelRule):
             return self._looked_up(rule, self.inputs[part.places[0]].column)
-        x = self._columns(part.places)
+        if isinstance(rule, Piecewise):
+            return self._evaluated(rule)
+        x = features.chosen(self, part.places)
         if isinstance(rule, LinearRule):
             return self.node("MatMul", self._minus(x, rule.centre), self.constant(rule.coef.T))
         if isinstance(rule, DiagonalRule):
@@ -110,16 +184,19 @@ class _Graph:
     def _minus(self, first: str, second: Array) -> str:
         return self.node("Sub", first, self.constant(second))
 
-    def _columns(self, places: tuple[int, ...]) -> str:
-        if not self.whole:
-            groups = groupby((self.inputs[j] for j in places), lambda given: given.column)
-            return self._beside([self._block(column, list(inputs)) for column, inputs in groups])
-        return "X" if len(places) == len(self.inputs) else self.node("Gather", "X", self.constant(places), axis=1)
+    @cached_property
+    def known(self) -> _Columns:
+        """The inputs that are numbers."""
+        places = [j for j, given in enumerate(self.inputs) if given.kind != "place"]
+        if self.whole:
+            return _Columns("X", places)
+        groups = groupby((self.inputs[j] for j in places), lambda given: given.column)
+        return _Columns(self.beside([self._block(column, list(inputs)) for column, inputs in groups]), places)
 
     def _block(self, column: str, inputs: list[Input]) -> str:
         """Columns of the model that come from one raw column."""
         if self.types[column] != "STRING":
-            return self._beside([self._of_number(given) for given in inputs])
+            return self.beside([self._of_number(given) for given in inputs])
         raw = self.raw[column]
         known = self._equal(column, list(raw.lookup.texts))
         missing = self._sum(self._equal(column, list(dict.fromkeys(("", *raw.missing)))))
@@ -138,7 +215,8 @@ class _Graph:
             return self._cast(missing, "DOUBLE")
         return self.node("Where", missing, self.constant(np.nan if given.fill is None else given.fill), given.column)
 
-    def _beside(self, columns: list[str]) -> str:
+    def beside(self, columns: list[str]) -> str:
+        """The columns as one matrix."""
         return self.node("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
 
     def _sum(self, columns: str) -> str:

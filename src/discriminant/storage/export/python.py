@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
+from ...basis import Piecewise
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from .recipe import Recipe, RulePart
+from .recipe import Member, Recipe, RulePart
 
 _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
 
@@ -21,7 +22,6 @@ import math
 
 CLASSES = {classes}
 COLUMNS = {columns}
-CONSTANTS = {constants}
 READING = {reading}
 LEVELS = {levels}
 INPUTS = {inputs}
@@ -133,14 +133,54 @@ def _quadratic(x, centre, offsets, spheres):
 def _level(x, table):
     return table[x[0]]
 """,
+    Piecewise: """
+def _piecewise(x, breaks, origins, coefficients):
+    piece = sum(x[0] >= end for end in breaks)
+    step, out = x[0] - origins[piece], []
+    for powers in coefficients[piece]:
+        value = 0.0
+        for coefficient in reversed(powers):
+            value = value * step + coefficient
+        out.append(value)
+    return out
+""",
 }
-_SCORES = '''
+_SCORES = """
+def _scores(values, constants, functions, products, parts):
+    features = list(values)
+    for function, places, numbers in functions:
+        features += function([features[j] for j in places], *numbers)
+    for places in products:
+        features.append(math.prod(features[j] for j in places))
+    each = [part([features[j] for j in places], *numbers) for part, places, numbers in parts]
+    return [sum(of_class) for of_class in zip(constants, *each)]
+"""
+_ONE = '''
+
 def scores(row):
     """The score of each class, in the order of CLASSES."""
-    values = _values(row)
-    each = [part([values[j] for j in places], *numbers) for part, places, numbers in PARTS]
-    return [sum(of_class) for of_class in zip(CONSTANTS, *each)]
+    return _scores(_values(row), *MEMBERS[0])
+'''
+_POOL = '''
 
+def scores(row):
+    """The logarithm of the weighted mean of the members' probabilities of each class, in the order of CLASSES."""
+    values = _values(row)
+    logs = [_log_shares(_scores(values, *member), share) for share, member in zip(SHARES, MEMBERS)]
+    return [_log_sum(of_class) for of_class in zip(*logs)]
+
+
+def _log_shares(found, share):
+    top = max(found)
+    rest = _log_sum([score - top for score in found]) - math.log(share)
+    return [score - top - rest for score in found]
+
+
+def _log_sum(logs):
+    top = max(logs)
+    return top if top == -math.inf else top + math.log(sum(math.exp(log - top) for log in logs))
+'''
+_PREDICTION = '''
 
 def predict(row):
     """The class of the highest score."""
@@ -167,18 +207,38 @@ def python_module(recipe: Recipe) -> str:
         version=__version__,
         classes=_literal(recipe.classes),
         columns=_literal([column.name for column in recipe.columns]),
-        constants=_literal(recipe.constants),
         reading=repr({column.name: (column.kind, column.missing, column.missing_numbers) for column in recipe.columns}),
         levels=repr(levels),
         inputs=_lines(map(_literal, inputs)),
         truth=repr(BOOLEANS),
     )
-    kinds = dict.fromkeys(type(part.rule) for part in recipe.parts)
+    kinds = dict.fromkeys(type(part.rule) for member in recipe.members for part in (*_functions(member), *member.parts))
     functions = "\n".join(_PARTS[kind] for kind in kinds)
-    parts = f"\n\nPARTS = {_lines(map(_part, recipe.parts))}\n\n"
+    members = f"\n\nMEMBERS = {_lines(map(_member, recipe.members))}\n"
+    pooled = len(recipe.members) > 1
+    shares = f"SHARES = {_literal([member.share for member in recipe.members])}\n" if pooled else ""
     choice = "CLASSES[int(found[1] >= found[0])]" if recipe.last_wins else "CLASSES[found.index(max(found))]"
-    tail = _SCORES.format(choice=choice) + (_PROBABILITIES if recipe.answer == "probability" else "")
-    return head + "\n" + functions + parts + tail
+    answers = _SCORES + (_POOL if pooled else _ONE) + _PREDICTION.format(choice=choice)
+    return (
+        head
+        + "\n"
+        + functions
+        + members
+        + shares
+        + "\n"
+        + answers
+        + (_PROBABILITIES if recipe.answer == "probability" else "")
+    )
+
+
+def _functions(member: Member) -> list[RulePart]:
+    return [RulePart(function, (function.column,)) for function in member.functions]
+
+
+def _member(member: Member) -> str:
+    functions, parts = (", ".join(map(_part, parts)) for parts in (_functions(member), member.parts))
+    products = _literal([list(places) for places in member.products])
+    return f"({_literal(member.constants)}, [{functions}], {products}, [{parts}])"
 
 
 def _part(part: RulePart) -> str:
@@ -190,6 +250,8 @@ def _part(part: RulePart) -> str:
         name, numbers = "_diagonal", [rule.means, rule.variances]
     elif isinstance(rule, QuadraticRule):
         name, numbers = "_quadratic", [rule.centre, rule.offsets, rule.spheres]
+    elif isinstance(rule, Piecewise):
+        name, numbers = "_piecewise", [rule.breaks, rule.origins, rule.coefficients]
     else:
         name, numbers = "_level", [rule.table]
     return f"({name}, {_literal(list(part.places))}, {_literal(numbers)})"

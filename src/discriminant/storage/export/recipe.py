@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...basis import Basis, Piecewise
 from ...errors import DiscriminantWarning, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier
 from ...multiclass import CodebookRule
 from ...results import plain, quoted
-from ...rules import DiagonalRule, LevelRule, LinearRule, MixedRule, QuadraticRule
+from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, PoolRule, QuadraticRule
 from ...tables.levels import NUMBER, REFERENCE_PLACE, LevelPlaces
 from ...tables.schema import Column, Schema
 
 Array = np.ndarray[Any, Any]
-PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule
+PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule | Piecewise
 
 #: Whole numbers below it are written with all their digits.
 _LARGEST = 10**30
 
-EXPORTABLE = "linear, diagonal and quadratic rules: " + ", ".join(
+#: A member of a pool with a smaller share changes no digit of a probability.
+_LEAST_SHARE = 1e-30
+
+EXPORTABLE = "linear, diagonal and quadratic rules, of columns or of functions of them, and their pools: " + ", ".join(
     (
         "LinearDiscriminantAnalysis",
         "QuadraticDiscriminantAnalysis",
@@ -164,24 +169,24 @@ def _inputs(column: Column, schema: Schema) -> Iterator[Input]:
 
 @dataclass(frozen=True)
 class RulePart:
-    """A rule for some of the model's columns, without its constants."""
+    """What some features add to the scores of a member; a `Piecewise` has an output for each class."""
 
     rule: PartRule
     places: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A fitted model: scores are its constants (one for each class) plus what the parts make of its inputs."""
+class Member:
+    """Scores: constants (one for each class) plus what the parts make of features.
 
-    name: str
-    classes: list[Any]
-    columns: list[RawColumn]  #: the raw columns that are read
-    inputs: list[Input]  #: one for each column of the model
-    parts: tuple[RulePart, ...]
+    Features are the inputs, then the outputs of ``functions`` (of inputs), then ``products`` of features before them.
+    """
+
     constants: Array
-    answer: Literal["probability", "score"]
-    last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
+    parts: tuple[RulePart, ...]
+    functions: tuple[Piecewise, ...] = ()
+    products: tuple[tuple[int, ...], ...] = ()
+    share: float = 1.0  #: its weight in the mean of the members' probabilities
 
     @property
     def possible(self) -> list[int]:
@@ -189,21 +194,40 @@ class Recipe:
         return np.flatnonzero(np.isfinite(self.constants)).tolist()
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """A fitted model: its members' scores of its inputs; of several, the mean of their probabilities."""
+
+    name: str
+    classes: list[Any]
+    columns: list[RawColumn]  #: the raw columns that are read
+    inputs: list[Input]  #: one for each column of the model
+    members: tuple[Member, ...]
+    answer: Literal["probability", "score"]
+    last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
+
+    @property
+    def possible(self) -> list[int]:
+        """The classes that can win."""
+        return sorted({k for member in self.members for k in member.possible})
+
+
 def recipe(model: Any, schema: Any = None) -> Recipe:
-    """The recipe of a fitted model, reading raw values as the schema says where there is one."""
+    """The recipe of a fitted model, reading raw values as the schema says, or as its own encoder does."""
     if isinstance(model, RuleClassifier):
         model._ready()
-    rule = getattr(model, "rule_", None)
-    if type(rule) not in _PARTS:
-        inside = f" with a {type(rule).__name__}" if rule is not None else ""
-        raise ParameterError(f"A {type(model).__name__}{inside} cannot be exported. What can be: {EXPORTABLE}.")
-    parts = _PARTS[type(rule)](rule, model)
-    if schema is not None and any(isinstance(part.rule, LevelRule) for part in parts):
+    rule: Any = getattr(model, "rule_", None)
+    if hasattr(model, "basis_"):
+        rule = ExpandedRule(model.basis_, rule)
+    members = _members(rule, model)
+    if schema is None and hasattr(model, "encoder_"):
+        schema = model.encoder_.schema_
+    if schema is not None and isinstance(rule, MixedRule) and rule.categorical:
         raise ParameterError(f"This {type(model).__name__} reads raw categories itself: leave the schema out.")
     columns, inputs = _own_inputs(model, rule) if schema is None else of_schema(schema)
-    if len(inputs) != model.n_features_in_:
+    if len(inputs) != rule.sizes[1]:
         raise ParameterError(
-            f"The schema makes {len(inputs)} columns, the model was fitted to {model.n_features_in_}. Give the schema "
+            f"The schema makes {len(inputs)} columns, the model was fitted to {rule.sizes[1]}. Give the schema "
             "of the rows it was fitted to."
         )
     if hasattr(model, "calibrated_"):
@@ -214,14 +238,12 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
         )
     answer: Any = "probability" if isinstance(model, PosteriorClassifier) else "score"
     classes = [plain(label) for label in model.classes_]
-    constants = sum(part.rule.constants for part in parts if not isinstance(part.rule, LevelRule))
-    used = tuple(part for part in parts if part.places)
     last_wins = isinstance(model, RuleClassifier) and model._last_wins
-    return Recipe(type(model).__name__, classes, columns, inputs, used, np.asarray(constants), answer, last_wins)
+    return Recipe(type(model).__name__, classes, columns, inputs, members, answer, last_wins)
 
 
 def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
-    names = [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])]
+    names = [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(rule.sizes[1])])]
     columns, inputs = _numbers(names)
     if isinstance(rule, MixedRule):
         for j, own in zip(_categorical(model), rule.categorical, strict=True):
@@ -235,22 +257,33 @@ def _categorical(model: Any) -> list[int]:
     return [j for j, kind in enumerate(model.distributions_) if kind == "categorical"]
 
 
-def _one_part(rule: Any, model: Any) -> tuple[RulePart, ...]:
-    places = tuple(range(model.n_features_in_))
-    return (RulePart(rule, places),)
+def _plain_member(rule: Any, places: Sequence[int] | None = None) -> Member:
+    """A rule of columns as they are."""
+    if isinstance(rule, QuadraticRule):
+        rule = _triangular(rule)
+    return Member(rule.constants, (RulePart(rule, tuple(range(rule.sizes[1]) if places is None else places)),))
 
 
-def _mixed_parts(rule: MixedRule, model: Any) -> tuple[RulePart, ...]:
+def _triangular(rule: QuadraticRule) -> QuadraticRule:
+    """The same lengths by matrices of which half is 0."""
+    if not np.tril(rule.spheres, -1).any():
+        return rule
+    factors = [np.asarray(np.linalg.qr(sphere.T, mode="r")).T for sphere in rule.spheres]
+    return replace(rule, spheres=np.stack(factors))
+
+
+def _mixed_member(rule: MixedRule, model: Any) -> Member:
     levels = _categorical(model)
     numbers = np.setdiff1d(np.arange(model.n_features_in_), levels)
-    return (
+    parts = (
         RulePart(rule.linear, tuple(numbers[rule.linear_columns].tolist())),
         RulePart(rule.normal, tuple(numbers[rule.normal_columns].tolist())),
         *(RulePart(own, (j,)) for own, j in zip(rule.categorical, levels, strict=True)),
     )
+    return Member(rule.linear.constants + rule.normal.constants, tuple(part for part in parts if part.places))
 
 
-def _coded_parts(rule: CodebookRule, model: Any) -> tuple[RulePart, ...]:
+def _coded_member(rule: CodebookRule, model: Any) -> Member:
     """Binary problems whose scores are only added up are one linear rule."""
     columns, book = rule.columns, rule.codebook
     added = book.n_classes == 2 or rule.decoding == "confidence"
@@ -260,14 +293,87 @@ def _coded_parts(rule: CodebookRule, model: Any) -> tuple[RulePart, ...]:
             f"its scores are no sums of columns. What can be: {EXPORTABLE}."
         )
     own = 0.5 * book.matrix if book.n_classes == 2 else book.own
-    linear = LinearRule(columns.centre, own @ columns.coef, own @ columns.constants)
-    return _one_part(linear, model)
+    return _plain_member(LinearRule(columns.centre, own @ columns.coef, own @ columns.constants))
 
 
-_PARTS: dict[type, Callable[[Any, Any], tuple[RulePart, ...]]] = {
-    LinearRule: _one_part,
-    DiagonalRule: _one_part,
-    QuadraticRule: _one_part,
-    MixedRule: _mixed_parts,
-    CodebookRule: _coded_parts,
+def _expanded_member(rule: ExpandedRule) -> Member:
+    if isinstance(rule.rule, LinearRule):
+        return _summed_member(rule.basis, rule.rule)
+    products, places = _features(rule.basis)
+    return replace(_plain_member(rule.rule, places), functions=tuple(rule.basis.functions), products=products)
+
+
+def _features(basis: Basis) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
+    """The products of a basis, and the place of each of its outputs among the features."""
+    n_made = basis.n_factors - len(basis.columns)
+    of_factor = np.r_[basis.columns, basis.n_columns + np.arange(n_made)]
+    factors = [tuple(of_factor[row[row >= 0]].tolist()) for row in basis.outputs]
+    after = count(basis.n_columns + n_made)
+    places = [own[0] if len(own) == 1 else next(after) for own in factors]
+    return tuple(own for own in factors if len(own) != 1), places
+
+
+def _summed_member(basis: Basis, rule: LinearRule) -> Member:
+    """A linear rule: all that it makes of the functions of one column is one function for each class."""
+    n_own, counted = len(basis.columns), rule.coef.any(axis=0)
+    single, factor = (basis.outputs >= 0).sum(axis=1) == 1, basis.outputs.max(axis=1)
+    as_is, of_one = counted & single & (factor < n_own), counted & single & (factor >= n_own)
+    multiplied = counted & ~single
+    weights = np.zeros((basis.n_factors, len(rule.constants)))
+    np.add.at(weights, factor[of_one], rule.coef.T[of_one])
+    parts = []
+    first = n_own
+    for function in basis.functions:
+        own = weights[first : first + function.n_outputs].T
+        first += function.n_outputs
+        if own.any():
+            parts.append(RulePart(function.combined(own), (function.column,)))
+    linear = LinearRule(rule.centre[as_is], rule.coef[:, as_is], rule.constants)
+    parts.append(RulePart(linear, tuple(basis.columns[factor[as_is]].tolist())))
+    needed = _with_outputs(basis, multiplied)
+    products, places = _features(needed)
+    parts.append(RulePart(LinearRule(np.zeros(len(places)), rule.coef[:, multiplied], rule.constants), tuple(places)))
+    constants = rule.constants - rule.coef[:, ~as_is] @ rule.centre[~as_is]
+    return Member(constants, tuple(part for part in parts if part.places), tuple(needed.functions), products)
+
+
+def _with_outputs(basis: Basis, wanted: Array) -> Basis:
+    """The basis of some of the outputs, and of what these need."""
+    n_own, outputs = len(basis.columns), basis.outputs[wanted]
+    used = np.unique(outputs[outputs >= 0])
+    functions = []
+    first = n_own
+    for function in basis.functions:
+        own = used[(used >= first) & (used < first + function.n_outputs)] - first
+        first += function.n_outputs
+        if own.size:
+            functions.append(replace(function, coefficients=function.coefficients[:, own]))
+    renumbered = np.where(outputs >= 0, np.searchsorted(used, outputs), -1)
+    return Basis(basis.n_columns, basis.columns[used[used < n_own]], functions, renumbered)
+
+
+def _pool_members(rule: PoolRule) -> tuple[Member, ...]:
+    shares = (rule.weights / rule.weights.sum()).tolist()
+    pairs = [(own, share) for own, share in zip(rule.rules, shares, strict=True) if share >= _LEAST_SHARE]
+    return tuple(replace(_RULES[type(own)](own), share=share) for own, share in pairs)
+
+
+_RULES: dict[type, Callable[[Any], Member]] = {
+    LinearRule: _plain_member,
+    DiagonalRule: _plain_member,
+    QuadraticRule: _plain_member,
+    ExpandedRule: _expanded_member,
 }
+_MODELS: dict[type, Callable[[Any, Any], Member]] = {MixedRule: _mixed_member, CodebookRule: _coded_member}
+
+
+def _members(rule: Any, model: Any) -> tuple[Member, ...]:
+    """The members of a model with this rule."""
+    if isinstance(rule, PoolRule):
+        return _pool_members(rule)
+    if type(rule) in _MODELS:
+        return (_MODELS[type(rule)](rule, model),)
+    if type(rule) in _RULES and not (isinstance(rule, ExpandedRule) and type(rule.rule) not in _RULES):
+        return (_RULES[type(rule)](rule),)
+    inside = f" with a {type(rule).__name__}" if rule is not None else ""
+    raise ParameterError(f"A {type(model).__name__}{inside} cannot be exported. What can be: {EXPORTABLE}.")

@@ -1,30 +1,33 @@
 """A model as a query: each class's probability (or score) and the predicted class, for every row of a table.
 
-The query takes four steps: raw columns as numbers and places of levels, the columns of the model, the scores, the
-answers. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is standard
-SQL but the word MATERIALIZED, without which databases compute a value again wherever it is used. A probability is
-``1 / sum_l exp(s_l - s_k)``, in which no exponential can overflow or vanish unnoticed. Names and texts are quoted; raw
-columns appear with their table in front, so that a column that is not there is an error everywhere.
+The query goes in steps: raw columns as numbers and places of levels (v), the columns of the model (x), what functions
+make of them (p, d, f, c), the scores of each member (s), their greatest (t), the exponentials of the differences from
+it (e) and their sums (g), probabilities (a), answers. Every step is MATERIALIZED, for else databases compute a value
+again wherever it is used, and passes on what later steps need: databases limit the columns of a step, and hardly its
+text. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is standard
+SQL. Names and texts are quoted; raw columns appear with their table in front, so that a column that is not there is an
+error everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
-from .recipe import Input, LevelLookup, RawColumn, Recipe, RulePart
+from .recipe import Input, LevelLookup, Member, RawColumn, Recipe
 
 Array = np.ndarray[Any, Any]
 
-_VALUES, _SCORES = "discriminant_values", "discriminant_scores"
-#: Beyond it a probability is 0 to every digit, and the exponential is near the end of the numbers.
-_FAR = 700.0
+#: Scores this far behind the greatest have a probability of 0 to every digit; the exponential of the difference, and
+#: its product with the share of a member, are still numbers, without which PostgreSQL stops.
+_FAR = 600.0
 #: Floats tell whole numbers below it apart.
 _EXACT = 2**53
 _TRUTHS = {"1.0E0": 1.0, "0.0E0": 0.0}
@@ -48,6 +51,7 @@ class _Dialect:
     spells_number: str  #: whether a text is a number
     error: str  #: stop with a message
     character: str  #: the character of a number
+    greatest: str = "GREATEST({0}, {1})"
 
 
 _NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
@@ -91,6 +95,7 @@ _DIALECTS = {
         spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
         error="json_extract('{{}}', {0})",  # which fails, and says what it was given
         character="CHAR({0})",
+        greatest="MAX({0}, {1})",
     ),
 }
 
@@ -106,32 +111,183 @@ def sql_query(recipe: Recipe, dialect: str | None, table: str | Sequence[str], k
     names = [*keep, "prediction", *(f"{recipe.answer}_{label}" for label in recipe.classes)]
     if len(set(names)) < len(names):
         raise ParameterError(f"The query's columns need different names, got {names}. Keep other columns.")
-    kept = [f"k{i}" for i in range(len(keep))]
-    inner = [f"{_input(recipe, given, _DIALECTS[dialect])} AS x{j}" for j, given in enumerate(recipe.inputs)]
-    steps = f"SELECT {_listed([*kept, *inner])}\nFROM {_VALUES} AS t"
-    sphered = [column for part in recipe.parts for column in _sphered(recipe, part)]
-    if sphered:
-        passed = [f"x{j}" for j in range(len(recipe.inputs))]
-        steps = _outer([*kept, *passed, *sphered], steps, "n")
-    scores = [f"{_score(recipe, k)} AS s{k}" for k in recipe.possible]
-    answers = [f"k{i} AS {identifier(name)}" for i, name in enumerate(keep)]
-    answers.append(f"{_label(recipe)} AS {identifier('prediction')}")
-    for k, label in enumerate(recipe.classes):
-        answers.append(f"{_answer(recipe, k)} AS {identifier(f'{recipe.answer}_{label}')}")
-    return (
-        f"WITH {_VALUES} AS MATERIALIZED (\n{_values(recipe, _DIALECTS[dialect], table, keep)}\n),\n"
-        f"{_SCORES} AS MATERIALIZED (\n{_outer([*kept, *scores], steps, 'z')}\n)\n"
-        f"SELECT {_listed(answers)}\nFROM {_SCORES}\n"
-    )
-
-
-def _values(recipe: Recipe, dialect: _Dialect, table: str | Sequence[str], keep: Sequence[str]) -> str:
-    """The step in which raw columns are read."""
+    query = _Query(recipe, _DIALECTS[dialect], keep)
     source = identifier(table) if isinstance(table, str) else ".".join(map(identifier, table))
-    columns = [f"t.{identifier(name)} AS k{i}" for i, name in enumerate(keep)]
-    columns += [f"{_Reading(column, dialect).expression} AS v{i}" for i, column in enumerate(recipe.columns)]
-    spaces = " || ".join(["' '", *(dialect.character.format(number) for number in _SPACES)])
-    return f"SELECT {_listed(columns)}\nFROM {source} AS t\nCROSS JOIN (SELECT {spaces} AS spaces) AS w"
+    return query.text(source)
+
+
+class _Steps:
+    """Named expressions: each is computed in the step after those that it needs, and passed on while it is needed."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, tuple[int, str, tuple[str, ...]]] = {}
+
+    def add(self, name: str, expression: str, needs: Iterable[str] = ()) -> str:
+        """The name, once it stands for the expression."""
+        needed = tuple(dict.fromkeys(needs))
+        self._columns[name] = 1 + max((self._columns[other][0] for other in needed), default=-1), expression, needed
+        return name
+
+    def written(self, wanted: Iterable[str], source: str) -> tuple[str, str]:
+        """The steps that lead to some columns, and the name of the last."""
+        end = 1 + max(step for step, _, _ in self._columns.values())
+        until = dict.fromkeys(wanted, end)  # the last step that reads each
+        for name, (step, _, needed) in reversed(self._columns.items()):
+            if name in until:
+                for other in needed:
+                    until[other] = max(until.get(other, 0), step)
+        steps = []
+        for now in range(end):
+            columns = [
+                name if step < now else f"{expression} AS {name}"
+                for name, (step, expression, _) in self._columns.items()
+                if step <= now < until.get(name, 0)
+            ]
+            steps.append(f"discriminant_{now} AS MATERIALIZED (\nSELECT {_listed(columns)}\nFROM {source}\n)")
+            source = f"discriminant_{now}"
+        return ",\n".join(steps), source
+
+
+#: How a feature is written, and the columns that it needs.
+_Feature = tuple[str, tuple[str, ...]]
+
+
+class _Query:
+    """The steps from the values of a row to the answers of a recipe."""
+
+    def __init__(self, recipe: Recipe, dialect: _Dialect, keep: Sequence[str]) -> None:
+        self.recipe, self.dialect, self.keep, self.steps = recipe, dialect, keep, _Steps()
+        self.shared: dict[Any, str] = {}  #: what several members need, by what it is made of
+        for i, name in enumerate(keep):
+            self.steps.add(f"k{i}", f"t.{identifier(name)}")
+        for i, column in enumerate(recipe.columns):
+            self.steps.add(f"v{i}", _Reading(column, dialect).expression)
+        place = {column.name: i for i, column in enumerate(recipe.columns)}
+        self.inputs: list[_Feature] = []
+        for j, given in enumerate(recipe.inputs):
+            i = place[given.column]
+            name = self.steps.add(f"x{j}", _input(f"v{i}", recipe.columns[i], given, dialect), [f"v{i}"])
+            self.inputs.append((name, (name,)))
+
+    def text(self, source: str) -> str:
+        """The query of a table."""
+        recipe = self.recipe
+        scores = [self._scores(m, member) for m, member in enumerate(recipe.members)]
+        compared, answers = scores[0], scores[0]
+        if recipe.answer == "probability":
+            answers = self._probabilities(scores)
+            compared = answers if len(scores) > 1 else compared
+        columns = [f"k{i} AS {identifier(name)}" for i, name in enumerate(self.keep)]
+        columns.append(f"{_label(recipe, compared)} AS {identifier('prediction')}")
+        never = "0.0E0" if recipe.answer == "probability" else "NULL"
+        for k, label in enumerate(recipe.classes):
+            columns.append(f"{answers.get(k, never)} AS {identifier(f'{recipe.answer}_{label}')}")
+        spaces = " || ".join(["' '", *(self.dialect.character.format(number) for number in _SPACES)])
+        raw = f"{source} AS t\nCROSS JOIN (SELECT {spaces} AS spaces) AS w"
+        wanted = [*(f"k{i}" for i in range(len(self.keep))), *compared.values(), *answers.values()]
+        steps, last = self.steps.written(wanted, raw)
+        return f"WITH {steps}\nSELECT {_listed(columns)}\nFROM {last}\n"
+
+    def _scores(self, m: int, member: Member) -> dict[int, str]:
+        """The columns of a member's scores, by class."""
+        features = [*self.inputs]
+        for function in member.functions:
+            for output in range(function.n_outputs):
+                text, needs = self._polynomials(function, output)
+                name = self.steps.add(f"f{m}_{len(features)}", text, needs)
+                features.append((name, (name,)))
+        for places in member.products:
+            factors = [features[j] for j in places]
+            text = " * ".join(["1.0E0"][len(factors) :] + [text for text, _ in factors])
+            features.append((text, tuple(name for _, needs in factors for name in needs)))
+        found = {}
+        for k in member.possible:
+            terms: list[_Feature] = [(_number(member.constants[k]), ())]
+            for part in member.parts:
+                terms += self._terms(part.rule, [features[j] for j in part.places], k)
+            needed = (name for _, needs in terms for name in needs)
+            found[k] = self.steps.add(f"s{m}_{k}", _sum([text for text, _ in terms]), needed)
+        return found
+
+    def _terms(self, rule: Any, features: list[_Feature], k: int) -> list[_Feature]:
+        """What a part adds to the score of a class, term by term."""
+        if isinstance(rule, LevelRule):
+            text, needs = features[0]
+            cases = "".join(f" WHEN {level} THEN {_number(value)}" for level, value in enumerate(rule.table[:-1, k]))
+            return [(f"CASE {text}{cases} WHEN {_UNSEEN} THEN {_number(rule.table[-1, k])} END", needs)]
+        if isinstance(rule, Piecewise):
+            return [self._polynomials(rule, k)]
+        if isinstance(rule, LinearRule):
+            used = np.flatnonzero(rule.coef.any(axis=0))
+            return [self._weighted(rule.coef[k, j], rule.centre[j], features[j]) for j in used]
+        if isinstance(rule, DiagonalRule):
+            terms = []
+            for w, mean, (text, needs) in zip(0.5 / rule.variances[k], rule.means[k], features, strict=True):
+                step = _minus(text, mean)
+                terms.append((f"{_number(-w)} * {step} * {step}", needs))
+            return terms
+        return self._squares(rule, features, k)
+
+    def _squares(self, rule: QuadraticRule, features: list[_Feature], k: int) -> list[_Feature]:
+        """The squared length of the step from the mean of a class, on axes along which steps are independent."""
+        centred = [self._centred(*each) for each in zip(features, rule.centre.tolist(), strict=True)]
+        offsets = rule.offsets[k] @ rule.spheres[k]
+        terms = []
+        for axis, offset in zip(rule.spheres[k].T, offsets.tolist(), strict=True):
+            used = np.flatnonzero(axis)
+            steps = [f"{_number(axis[j])} * {centred[j]}" for j in used]
+            length = _sum([_number(-offset), *steps])
+            terms.append((f"(-0.5E0) * POWER({length}, 2.0E0)", tuple(centred[j] for j in used)))
+        return terms
+
+    def _centred(self, feature: _Feature, centre: float) -> str:
+        """The column of a feature's step from a centre."""
+        key = feature, centre
+        if key not in self.shared:
+            self.shared[key] = self.steps.add(f"c{len(self.shared)}", _minus(feature[0], centre), feature[1])
+        return self.shared[key]
+
+    def _polynomials(self, function: Piecewise, output: int) -> _Feature:
+        """An output of a function."""
+        x = self.inputs[function.column][0]
+        key = x, tuple(function.breaks.tolist()), tuple(function.origins.tolist())
+        if key not in self.shared:
+            n = len(self.shared)
+            ends = [(f"{x} < {_number(end)}", str(i)) for i, end in enumerate(function.breaks)]
+            piece = _cases([(f"{x} IS NULL", "NULL"), *ends], str(len(ends)))
+            steps = [(f"{x} < {_number(end)}", _minus(x, at)) for end, at in zip(*key[1:], strict=False)]
+            self.steps.add(f"p{n}", piece, [x])
+            self.steps.add(f"d{n}", _cases(steps, _minus(x, function.origins[-1])), [x])
+            self.shared[key] = str(n)
+        piece, step = (f"{letter}{self.shared[key]}" for letter in "pd")
+        values = [_polynomial(powers[output], step) for powers in function.coefficients]
+        whens = " ".join(f"WHEN {i} THEN {value}" for i, value in enumerate(values))
+        return f"CASE {piece} {whens} END", (piece, step)
+
+    @staticmethod
+    def _weighted(weight: float, centre: float, feature: _Feature) -> _Feature:
+        text, needs = feature
+        return f"{_number(weight)} * {_minus(text, centre)}", needs
+
+    def _probabilities(self, scores: list[dict[int, str]]) -> dict[int, str]:
+        """The columns of the classes' probabilities."""
+        shares: dict[int, list[_Feature]] = {}
+        for m, (member, own) in enumerate(zip(self.recipe.members, scores, strict=True)):
+            top = _paired(list(own.values()), self.dialect.greatest.format)
+            top = self.steps.add(f"t{m}", top, own.values())
+            exponentials = {}
+            for k, score in own.items():
+                far = (f"{score} - {top} < {_number(-_FAR)}", "0.0E0")
+                text = _cases([far], f"EXP({score} - {top})")
+                exponentials[k] = self.steps.add(f"e{m}_{k}", text, [score, top])
+            total = self.steps.add(f"g{m}", _sum(list(exponentials.values())), exponentials.values())
+            for k, name in exponentials.items():
+                text = f"{name} / {total}" if member.share == 1 else f"{_number(member.share)} * {name} / {total}"
+                shares.setdefault(k, []).append((text, (name, total)))
+        return {
+            k: self.steps.add(f"a{k}", _sum([text for text, _ in own]), [name for _, needs in own for name in needs])
+            for k, own in sorted(shares.items())
+        }
 
 
 class _Reading:
@@ -245,10 +401,8 @@ def _cases(cases: list[tuple[str, str]], otherwise: str, between: str = " ") -> 
     return f"CASE{whens}{between}ELSE {otherwise} END" if whens else otherwise
 
 
-def _input(recipe: Recipe, given: Input, dialect: _Dialect) -> str:
+def _input(value: str, column: RawColumn, given: Input, dialect: _Dialect) -> str:
     """A column of the model from the raw column that was read."""
-    place, column = next((i, column) for i, column in enumerate(recipe.columns) if column.name == given.column)
-    value = f"t.v{place}"
     if given.kind == "place":
         return value
     fill = "NULL" if given.fill is None else _number(given.fill)
@@ -263,10 +417,6 @@ def _input(recipe: Recipe, given: Input, dialect: _Dialect) -> str:
     message = constant(f"Column {column.name!r} holds infinity: ")
     infinite = dialect.error.format(f"{message} || CAST({value} AS VARCHAR)")
     return _cases([missing, (f"ABS({value}) <= {_number(np.finfo(float).max)}", value)], infinite)
-
-
-def _outer(columns: list[str], inner: str, alias: str) -> str:
-    return f"SELECT {_listed(columns)}\nFROM (\n{inner}\n) AS {alias}"
 
 
 def _listed(columns: list[str]) -> str:
@@ -301,76 +451,41 @@ def _number(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _sphered(recipe: Recipe, part: RulePart) -> list[str]:
-    """The steps of a row from each class's mean, on the axes along which they are independent."""
-    rule = part.rule
-    if not isinstance(rule, QuadraticRule):
-        return []
-    return [
-        f"{_weighted(rule.spheres[k, :, r], rule.centre + rule.offsets[k], part.places)} AS z{k}_{r}"
-        for k in recipe.possible
-        for r in range(rule.spheres.shape[2])
-    ]
+def _minus(text: str, number: float) -> str:
+    """The difference of a feature from a number, in brackets."""
+    return f"({text} - {_number(number)})" if number else f"({text})" if " " in text else text
 
 
-def _weighted(weights: Array, origin: Array, places: Sequence[int]) -> str:
-    steps = [f"{_number(w)} * (x{j} - {_number(m)})" for w, m, j in zip(weights, origin, places, strict=True)]
-    return _sum(steps)
-
-
-def _score(recipe: Recipe, k: int) -> str:
-    return _sum([_number(recipe.constants[k]), *(_of_part(part, k) for part in recipe.parts)])
-
-
-def _of_part(part: RulePart, k: int) -> str:
-    rule = part.rule
-    if isinstance(rule, LevelRule):
-        return _looked_up(rule, part.places[0], k)
-    if isinstance(rule, LinearRule):
-        used = [i for i in range(len(part.places)) if rule.coef[:, i].any()]
-        return _weighted(rule.coef[k, used], rule.centre[used], [part.places[i] for i in used])
-    if isinstance(rule, DiagonalRule):
-        weighted = zip(0.5 / rule.variances[k], rule.means[k], part.places, strict=True)
-        squares = [f"{_number(w)} * (x{j} - {_number(m)}) * (x{j} - {_number(m)})" for w, m, j in weighted]
-    else:
-        squares = [f"0.5E0 * z{k}_{r} * z{k}_{r}" for r in range(rule.spheres.shape[2])]
-    return f"(0.0E0 - {_sum(squares)})"
-
-
-def _looked_up(rule: LevelRule, place: int, k: int) -> str:
-    cases = "".join(f" WHEN {level} THEN {_number(value)}" for level, value in enumerate(rule.table[:-1, k]))
-    return f"CASE x{place}{cases} WHEN {_UNSEEN} THEN {_number(rule.table[-1, k])} END"
+def _polynomial(coefficients: Array, step: str) -> str:
+    """A polynomial of a column, as few products as it can be."""
+    degree = int(np.max(np.flatnonzero(coefficients), initial=0))
+    text = _number(coefficients[degree])
+    for coefficient in coefficients[:degree][::-1]:
+        text = f"({_number(coefficient)} + {step} * {text})"
+    return text
 
 
 def _sum(terms: list[str]) -> str:
-    """The sum in pairs of pairs: databases limit how deep an expression may be, not how long."""
+    return _paired(terms, "({} + {})".format) if terms else "0.0E0"
+
+
+def _paired(terms: list[str], join: Callable[[str, str], str]) -> str:
+    """The terms joined in pairs of pairs: databases limit how deep an expression may be, not how long."""
     while len(terms) > 1:
-        terms = [f"({' + '.join(terms[i : i + 2])})" for i in range(0, len(terms), 2)]
-    return terms[0] if terms else "0.0E0"
+        last = terms[len(terms) - len(terms) % 2 :]
+        terms = [join(*pair) for pair in zip(terms[::2], terms[1::2], strict=False)] + last
+    return terms[0]
 
 
-def _label(recipe: Recipe) -> str:
-    possible, sign, cases = recipe.possible, ">" if recipe.last_wins else ">=", []
+def _label(recipe: Recipe, compared: Mapping[int, str]) -> str:
+    """The class of the greatest of the compared columns, which are by class."""
+    possible, sign, cases = list(compared), ">" if recipe.last_wins else ">=", []
     classes = recipe.classes
     if any(isinstance(label, int) and abs(label) >= 2**63 for label in classes):
         classes = [*map(str, classes)]  # SQLite would make floats of such numbers
     for place, k in enumerate(possible):
         # Who comes later is enough: an earlier class that was passed over has a better one behind it.
-        beats = " AND ".join(f"s{k} {sign} s{later}" for later in possible[place + 1 :]) or f"s{k} IS NOT NULL"
+        own, later = compared[k], [compared[other] for other in possible[place + 1 :]]
+        beats = " AND ".join(f"{own} {sign} {other}" for other in later) or f"{own} IS NOT NULL"
         cases.append(f"WHEN {beats} THEN {constant(classes[k])}")
     return f"CASE {' '.join(cases)} END"
-
-
-def _answer(recipe: Recipe, k: int) -> str:
-    if k not in recipe.possible:
-        return "0.0E0" if recipe.answer == "probability" else "NULL"
-    if recipe.answer == "score":
-        return f"s{k}"
-    return f"1.0E0 / {_sum(['1.0E0', *(_ratio(f's{other} - s{k}') for other in recipe.possible if other != k)])}"
-
-
-def _ratio(difference: str) -> str:
-    """The exponential of a difference, where it is neither too large nor too small for a number."""
-    far, near = _number(_FAR), _number(-_FAR)
-    limits = f"WHEN {difference} > {far} THEN {_number(float(np.exp(_FAR)))} WHEN {difference} < {near} THEN 0.0E0"
-    return f"CASE {limits} ELSE EXP({difference}) END"
