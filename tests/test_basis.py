@@ -124,7 +124,7 @@ def test_a_pool_is_the_weighted_mean_of_posteriors():
 def stored(value):
     encoder = Encoder()
     node = encoder.encode(value, "value")
-    return Decoder({name: array for name, array in encoder.arrays.items()}).decode(node)
+    return Decoder(dict(encoder.arrays)).decode(node)
 
 
 def test_files_keep_them_to_the_last_bit():
