@@ -1,6 +1,7 @@
 """Models of functions of columns, and pools of models, exported: the same answers, also far from the training rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,7 @@ def assert_exported(model, X, database=None, tolerance=TOLERANCE):
     np.testing.assert_allclose(from_json(json.loads(export(model, "json")), X), model.predict_proba(X), atol=tolerance)
 
 
+KNOTS = [-1.0, 0.5, 1.0, 4.0]
 KINDS = ("splines", "lasso", "quadratic", "diagonal", "quadratic of functions", "diagonal of functions")
 
 
@@ -105,6 +107,34 @@ def test_pools(n_classes, database):
     rule = PoolRule(members(X, y), np.array([0.31, 0.17, 0.13, 1e-9, 0.28, 0.11]))
     labels = np.array(["a", "it's", "c"])[np.unique(y)]
     assert_exported(Pooled().having(rule, labels), far(X), database)
+
+
+INNER = {"log": (0.5, 4.0), "sqrt": (2.0, 9.0), "exp": (3.0, -2.0)}
+
+
+def of_inner(inner):
+    """A linear rule on splines and squares of a function of the first column, and its product with the second."""
+    slope, offset = INNER[inner]
+    functions = [replace(own, inner=inner, slope=slope, offset=offset) for own in (b_splines(0, KNOTS), powers(0, 2))]
+    outputs = np.r_[np.c_[np.arange(9), np.full(9, -1)], [[0, 7]]]
+    rng = np.random.default_rng(0)
+    rule = LinearRule(rng.normal(size=10), rng.normal(size=(2, 10)), np.zeros(2))
+    return Pooled().having(ExpandedRule(Basis(2, np.array([1]), functions, outputs), rule), ["a", "b"])
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_functions_of_logarithms_roots_and_exponentials(inner, database):
+    x = np.linspace(-4.4, 3, 20)
+    assert_exported(of_inner(inner), np.column_stack((x, x[::-1] ** 2)), database)
+
+
+@pytest.mark.parametrize(("inner", "value"), [("log", -8.0), ("sqrt", -5.0), ("exp", 300.0)])
+def test_values_that_have_no_logarithm_root_or_exponential_are_told(inner, value, database):
+    X = np.array([[value, 1.0]])
+    with pytest.raises(ValueError, match=f"has no {inner}"):
+        as_python(of_inner(inner), X.tolist())
+    with pytest.raises(database.errors, match=f"Column '+x0'+ has no {inner}"):
+        as_sql(of_inner(inner), numbered(X), database)
 
 
 def test_scores_of_a_pool_are_logarithms():

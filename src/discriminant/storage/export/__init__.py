@@ -62,9 +62,10 @@ def export(
     A part has a ``kind``, ``places`` of the features x that it takes, and numbers. It adds to the score of class k
     "linear": ``coef_k . (x - centre)`` (a linear model's score is also ``intercept_k + coef_k . x``); "diagonal":
     ``-sum_j (x_j - means_kj)^2 / (2 variances_kj)``; "quadratic": ``-|(x - centre - offsets_k) spheres_k|^2 / 2``;
-    "levels": ``table[l, k]`` for ``levels[l]``, 0 for others; "piecewise": ``sum_d coefficients_ikd (x -
-    origins_i)^d`` where i is the number of ``breaks`` that are not above x. Features are the inputs, then for each of
-    the ``functions`` its outputs k, which are "piecewise", then each of the ``products`` of features before it.
+    "levels": ``table[l, k]`` for ``levels[l]``, 0 for others; "piecewise": ``sum_d coefficients_ikd (u - origins_i)^d``
+    where u is ``inner(slope x + offset)`` and i the number of ``breaks`` not above it. Features are the inputs, then
+    for each of the ``functions`` its outputs k, which are "piecewise", then each of the ``products`` of features before
+    it.
 
     Parameters
     ----------

@@ -136,6 +136,9 @@ class _Graph:
     def _evaluated(self, function: Piecewise) -> str:
         """The outputs of a function: its piece by counting the breaks below, then a polynomial."""
         x = self.known.chosen(self, [function.column])
+        if function.inner != "identity":
+            x = self.node("Add", self.node("Mul", x, self.constant(function.slope)), self.constant(function.offset))
+            x = self.node(function.inner.capitalize(), x)
         beyond = self._cast(self.node("GreaterOrEqual", x, self.constant(function.breaks[None])), "INT64")
         piece = self.node("ReduceSum", beyond, self.constant([1]), keepdims=0)
         step = self.node("Sub", x, self.node("Gather", self.constant(function.origins[:, None]), piece))

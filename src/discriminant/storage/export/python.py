@@ -134,15 +134,23 @@ def _level(x, table):
     return table[x[0]]
 """,
     Piecewise: """
-def _piecewise(x, breaks, origins, coefficients):
-    piece = sum(x[0] >= end for end in breaks)
-    step, out = x[0] - origins[piece], []
+def _piecewise(x, breaks, origins, coefficients, inner="identity", slope=1.0, offset=0.0):
+    value = x[0] if inner == "identity" else _inner(x[0], inner, slope, offset)
+    piece = sum(value >= end for end in breaks)
+    step, out = value - origins[piece], []
     for powers in coefficients[piece]:
         value = 0.0
         for coefficient in reversed(powers):
             value = value * step + coefficient
         out.append(value)
     return out
+
+
+def _inner(value, name, slope, offset):
+    try:
+        return getattr(math, name)(slope * value + offset)
+    except (ValueError, OverflowError):
+        raise ValueError("%r has no %s" % (value, name)) from None
 """,
 }
 _SCORES = """
@@ -252,6 +260,7 @@ def _part(part: RulePart) -> str:
         name, numbers = "_quadratic", [rule.centre, rule.offsets, rule.spheres]
     elif isinstance(rule, Piecewise):
         name, numbers = "_piecewise", [rule.breaks, rule.origins, rule.coefficients]
+        numbers += [] if rule.inner == "identity" else [rule.inner, rule.slope, rule.offset]
     else:
         name, numbers = "_level", [rule.table]
     return f"({name}, {_literal(list(part.places))}, {_literal(numbers)})"

@@ -243,13 +243,22 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
 
 
 def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
-    names = [str(name) for name in getattr(model, "feature_names_in_", [f"x{j}" for j in range(rule.sizes[1])])]
+    names = [str(name) for name in _input_names(model) or (f"x{j}" for j in range(rule.sizes[1]))]
     columns, inputs = _numbers(names)
     if isinstance(rule, MixedRule):
         for j, own in zip(_categorical(model), rule.categorical, strict=True):
             columns[j] = RawColumn(names[j], "category", tuple((plain(level),) for level in own.levels))
             inputs[j] = Input(names[j], "place")
     return columns, inputs
+
+
+def _input_names(model: Any) -> Any:
+    """What the columns are called that a model takes, if it knows."""
+    return (
+        model.formula_.inputs
+        if hasattr(model, "formula_")
+        else getattr(model, "feature_names_in_", np.zeros(0)).tolist()
+    )
 
 
 def _categorical(model: Any) -> list[int]:

@@ -1,12 +1,12 @@
 """A model as a query: each class's probability (or score) and the predicted class, for every row of a table.
 
 The query goes in steps: raw columns as numbers and places of levels (v), the columns of the model (x), what functions
-make of them (p, d, f, c), the scores of each member (s), their greatest (t), the exponentials of the differences from
-it (e) and their sums (g), probabilities (a), answers. Every step is MATERIALIZED, for else databases compute a value
-again wherever it is used, and passes on what later steps need: databases limit the columns of a step, and hardly its
-text. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is standard
-SQL. Names and texts are quoted; raw columns appear with their table in front, so that a column that is not there is an
-error everywhere.
+make of them (u, p, d, f, c), the scores of each member (s), their greatest (t), the exponentials of the differences
+from it (e) and their sums (g), probabilities (a), answers. Every step is MATERIALIZED, for else databases compute a
+value again wherever it is used, and passes on what later steps need: databases limit the columns of a step, and hardly
+its text. How a value is read depends on the type that the database gave its column, see `_Dialect`; the rest is
+standard SQL. Names and texts are quoted; raw columns appear with their table in front, so that a column that is not
+there is an error everywhere.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ Array = np.ndarray[Any, Any]
 #: Scores this far behind the greatest have a probability of 0 to every digit; the exponential of the difference, and
 #: its product with the share of a member, are still numbers, without which PostgreSQL stops.
 _FAR = 600.0
+#: Functions of a value ``{0}``: where they are numbers, and how they are written.
+_INNER = {
+    "log": ("{0} > 0.0E0", "LN({0})"),
+    "sqrt": ("{0} >= 0.0E0", "SQRT({0})"),
+    "exp": ("{0} < 7.0E2", "CASE WHEN {0} < (-7.0E2) THEN 0.0E0 ELSE EXP({0}) END"),
+}
 #: Floats tell whole numbers below it apart.
 _EXACT = 2**53
 _TRUTHS = {"1.0E0": 1.0, "0.0E0": 0.0}
@@ -249,20 +255,35 @@ class _Query:
 
     def _polynomials(self, function: Piecewise, output: int) -> _Feature:
         """An output of a function."""
-        x = self.inputs[function.column][0]
-        key = x, tuple(function.breaks.tolist()), tuple(function.origins.tolist())
+        u = self._argument(function)
+        key = u, tuple(function.breaks.tolist()), tuple(function.origins.tolist())
         if key not in self.shared:
             n = len(self.shared)
-            ends = [(f"{x} < {_number(end)}", str(i)) for i, end in enumerate(function.breaks)]
-            piece = _cases([(f"{x} IS NULL", "NULL"), *ends], str(len(ends)))
-            steps = [(f"{x} < {_number(end)}", _minus(x, at)) for end, at in zip(*key[1:], strict=False)]
-            self.steps.add(f"p{n}", piece, [x])
-            self.steps.add(f"d{n}", _cases(steps, _minus(x, function.origins[-1])), [x])
+            ends = [(f"{u} < {_number(end)}", str(i)) for i, end in enumerate(function.breaks)]
+            piece = _cases([(f"{u} IS NULL", "NULL"), *ends], str(len(ends)))
+            steps = [(f"{u} < {_number(end)}", _minus(u, at)) for end, at in zip(*key[1:], strict=False)]
+            self.steps.add(f"p{n}", piece, [u])
+            self.steps.add(f"d{n}", _cases(steps, _minus(u, function.origins[-1])), [u])
             self.shared[key] = str(n)
         piece, step = (f"{letter}{self.shared[key]}" for letter in "pd")
         values = [_polynomial(powers[output], step) for powers in function.coefficients]
         whens = " ".join(f"WHEN {i} THEN {value}" for i, value in enumerate(values))
         return f"CASE {piece} {whens} END", (piece, step)
+
+    def _argument(self, function: Piecewise) -> str:
+        """The column that the polynomials of a function are of."""
+        x = self.inputs[function.column][0]
+        if function.inner == "identity":
+            return x
+        key = x, function.inner, function.slope, function.offset
+        if key not in self.shared:
+            given = f"({_number(function.offset)} + {_number(function.slope)} * {x})"
+            taken, value = (text.format(given) for text in _INNER[function.inner])
+            message = constant(f"Column {self.recipe.inputs[function.column].column!r} has no {function.inner}: ")
+            wrong = self.dialect.error.format(f"{message} || CAST({x} AS VARCHAR)")
+            text = _cases([(f"{x} IS NULL", "NULL"), (taken, value)], wrong)
+            self.shared[key] = self.steps.add(f"u{len(self.shared)}", text, [x])
+        return self.shared[key]
 
     @staticmethod
     def _weighted(weight: float, centre: float, feature: _Feature) -> _Feature:
