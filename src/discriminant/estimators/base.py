@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import metadata_routing as routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.checks import check_shapes, require, sorted_classes
+from ..data.checks import check_choice, check_shapes, require, sorted_classes
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (
@@ -27,6 +28,7 @@ from ..errors import (
     NotReadyError,
     ParameterError,
     Part,
+    Setting,
     WeightError,
     warn,
 )
@@ -41,6 +43,9 @@ Array = np.ndarray[Any, Any]
 _LARGE = 1e75
 #: A standard deviation below this share of the values' own size is their rounding, not variation.
 _CONSTANT = 8 * float(np.finfo(np.float64).eps)
+#: Folds of the cross-validation that calibrates.
+_CALIBRATION_FOLDS = 5
+CALIBRATIONS = (None, "sigmoid", "isotonic")
 
 
 class RuleClassifier(ClassifierMixin, BaseEstimator):
@@ -320,6 +325,76 @@ class PosteriorClassifier(RuleClassifier):
 
         self._score(rows, keep)
         return out
+
+
+def _calibrated(model: Any) -> bool:
+    if model.calibration is None:
+        raise AttributeError(
+            f"{type(model).__name__} gives margins, not probabilities. Set calibration='sigmoid' (or 'isotonic') to "
+            "have them turned into probabilities by cross-validation."
+        )
+    return True
+
+
+class CalibratedMixin:
+    """Probabilities for a classifier whose scores are none: learned from held-out rows, if ``calibration`` says so.
+
+    The classifier calls `_calibrate` at the end of its fit. Its predictions stay those of its scores.
+    """
+
+    calibration: Literal["sigmoid", "isotonic"] | None
+    classes_: Array
+    _rows: Callable[[Any], Any]
+
+    @available_if(_calibrated)
+    def predict_proba(self, X: Any) -> Array:
+        """Calibrated probabilities of the classes, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows, as many columns as in fit.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        rows = self._rows(X)
+        if not hasattr(self, "calibrated_"):
+            raise NotReadyError(
+                Setting("calibration", self.calibration), " was set after the fit, which learned none. Fit again."
+            )
+        return self.calibrated_.predict_proba(rows)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()  # type: ignore[misc]
+        check_choice("calibration", self.calibration, CALIBRATIONS)
+
+    def _calibrate(self, data: LabelledRows) -> None:
+        """Learn the probabilities from these rows, those that the classifier was fitted to."""
+        if self.calibration is None:
+            return
+        if data.weight is not None and not data.weight.all():  # a row of weight 0 is no row
+            data = data.take(np.flatnonzero(data.weight))
+        counts = np.bincount(data.codes)
+        if counts.min() < 2:
+            label = shown(self.classes_[int(np.argmin(counts))])
+            raise DegenerateDataError(
+                f"Calibration holds out rows of every class in turn, and class {label} has only one. Leave the class "
+                "out, or set ",
+                Setting("calibration", None),
+                ".",
+            )
+        from sklearn.calibration import CalibratedClassifierCV  # slow to load
+
+        plain, folds = clone(self).set_params(calibration=None), min(_CALIBRATION_FOLDS, int(counts.min()))
+        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
+        try:
+            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, DiscriminantError):
+                raise
+            raise LabelError(f"scikit-learn, which calibrates, refuses these rows or labels: {error}") from error
 
 
 class MetaClassifierMixin(MetaEstimatorMixin):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
@@ -12,92 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import LabelledRows
 from ..data.checks import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
-from ..errors import DegenerateDataError, DiscriminantError, LabelError, NotReadyError, ParameterError, Setting
-from ..results import shown
-from .base import MetaClassifierMixin, all_or_nothing
+from ..errors import ParameterError
+from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing
 from .multiclass import TableRows
 
 Array = np.ndarray[Any, Any]
-
-
-#: Folds of the cross-validation that calibrates.
-_FOLDS = 5
-_CALIBRATIONS = (None, "sigmoid", "isotonic")
-
-
-def _calibrated(model: Any) -> bool:
-    if model.calibration is None:
-        raise AttributeError(
-            f"{type(model).__name__} gives margins, not probabilities. Set calibration='sigmoid' (or 'isotonic') to "
-            "have them turned into probabilities by cross-validation."
-        )
-    return True
-
-
-class CalibratedMixin:
-    """Probabilities for a classifier whose scores are none: learned from held-out rows, if ``calibration`` says so.
-
-    The classifier calls `_calibrate` at the end of its fit. Its predictions stay those of its scores.
-    """
-
-    calibration: Literal["sigmoid", "isotonic"] | None
-    classes_: Array
-    _rows: Callable[[Any], Any]
-
-    @available_if(_calibrated)
-    def predict_proba(self, X: Any) -> Array:
-        """Calibrated probabilities of the classes, columns in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Rows, as many columns as in fit.
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        rows = self._rows(X)
-        if not hasattr(self, "calibrated_"):
-            raise NotReadyError(
-                Setting("calibration", self.calibration), " was set after the fit, which learned none. Fit again."
-            )
-        return self.calibrated_.predict_proba(rows)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()  # type: ignore[misc]
-        check_choice("calibration", self.calibration, _CALIBRATIONS)
-
-    def _calibrate(self, data: LabelledRows) -> None:
-        """Learn the probabilities from these rows, those that the classifier was fitted to."""
-        if self.calibration is None:
-            return
-        if data.weight is not None and not data.weight.all():  # a row of weight 0 is no row
-            data = data.take(np.flatnonzero(data.weight))
-        counts = np.bincount(data.codes)
-        if counts.min() < 2:
-            label = shown(self.classes_[int(np.argmin(counts))])
-            raise DegenerateDataError(
-                f"Calibration holds out rows of every class in turn, and class {label} has only one. Leave the class "
-                "out, or set ",
-                Setting("calibration", None),
-                ".",
-            )
-        plain, folds = clone(self).set_params(calibration=None), min(_FOLDS, int(counts.min()))
-        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
-        try:
-            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, DiscriminantError):
-                raise
-            raise LabelError(f"scikit-learn, which calibrates, refuses these rows or labels: {error}") from error
 
 
 @dataclass(eq=False, repr=False)
@@ -203,7 +126,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            check_choice("calibration", self.calibration, _CALIBRATIONS)
+            check_choice("calibration", self.calibration, CALIBRATIONS)
             routed = self._routed("fit", sample_weight, params)
             classes, codes = encode_labels(y, TableRows(X).n_rows)
             decision = deepcopy(self._decision_for(classes))  # the caller may go on to change its tables

@@ -16,8 +16,7 @@ from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
-from .base import MomentClassifier, Reading, constant_columns
-from .decision import CalibratedMixin
+from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
 from .discriminant import positive_divisor
 
 Array = np.ndarray[Any, Any]

@@ -21,8 +21,7 @@ from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..rules import LinearRule
 from ..solvers.smooth import Solution
-from .base import all_or_nothing, class_weights, extreme_values, refuse_weightless
-from .decision import CalibratedMixin
+from .base import CalibratedMixin, all_or_nothing, class_weights, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
