@@ -19,7 +19,7 @@ from .data.rows import dense_rows
 Array = np.ndarray[Any, Any]
 
 #: What may be done to a column before it is made a polynomial.
-INNER = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}
+INNER: dict[str, Any] = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}
 
 
 @dataclass(frozen=True)
