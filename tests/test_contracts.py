@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discriminant import (
+    AutoClassifier,
     DecisionClassifier,
     FisherDiscriminant,
     GaussianNB,
@@ -37,6 +38,8 @@ pytestmark = [
 
 ESTIMATORS = [
     LinearDiscriminantAnalysis(),
+    AutoClassifier(),
+    AutoClassifier("linear", choose="best"),
     LinearDiscriminantAnalysis(shrinkage=0.3),
     LinearDiscriminantAnalysis(shrinkage="oas"),
     LinearDiscriminantAnalysis(shrinkage="ledoit-wolf"),
@@ -102,7 +105,7 @@ def expected_failed_checks(estimator):
             return dict.fromkeys(EQUIVALENCE, ROWS_ALIKE)
         weights = ("check_sample_weights_shape", "check_sample_weights_not_overwritten")
         return dict.fromkeys((*weights, *EQUIVALENCE), SINGULAR)
-    if isinstance(estimator, LogisticRegressionCV):
+    if isinstance(estimator, (AutoClassifier, LogisticRegressionCV)):
         return dict.fromkeys(EQUIVALENCE, FOLDS)
     if getattr(estimator, "calibration", None) is not None:
         return dict.fromkeys(EQUIVALENCE, FOLDS) | {"check_classifiers_train": CALIBRATED}

@@ -4,6 +4,7 @@ from . import errors, figures, raster, solvers, theory
 from .decision.posteriors import Posterior, posterior, top_k
 from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
+from .estimators.auto import AutoClassifier
 from .estimators.base import fit_all
 from .estimators.coefficients import coefficient_table, contributions, nomogram
 from .estimators.decision import DecisionClassifier
@@ -38,6 +39,7 @@ from .validation.learning_curve import error_sources, learning_curve
 __version__: str
 
 __all__ = [
+    "AutoClassifier",
     "BayesClassifier",
     "CalibrationBins",
     "Codebook",

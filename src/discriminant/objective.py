@@ -40,6 +40,7 @@ from scipy.linalg import helmert
 
 from .data import Block, LabelledRows
 from .data.checks import check_number, check_shapes
+from .data.rows import SparseRows, two_valued
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import losses as loss_kernels
@@ -208,6 +209,20 @@ def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     return standard_deviations(moments.column_variances())
 
 
+def penalty_units(data: LabelledRows, n_jobs: int | None = None) -> Array | None:
+    """What a penalty measures columns by: their standard deviation; the step between two values if they have no more.
+
+    Marks of levels, rare or not, are then measured alike. A sparse matrix of unknown columns, such as words, is left in
+    its own units (None).
+    """
+    rows = data.rows
+    sparse = isinstance(rows, SparseRows)
+    if sparse and rows.marks is None:
+        return None
+    two, _, step = (rows.marks, 0.0, 1.0) if sparse else two_valued(rows)
+    return np.where(two, step, column_spread(data, n_jobs))
+
+
 @dataclass(frozen=True)
 class Objective:
     """The function to be minimised; see the module's docstring for its parameters."""
@@ -305,11 +320,11 @@ class Objective:
         return replace(self, data=replace(self.data, weight=weight), passes=[0.0], n_jobs=1)
 
     def linear(self, theta: Array) -> tuple[Array, Array]:
-        """Coefficients (scores, p) and intercepts (scores,) of the original columns, centred."""
+        """Coefficients (..., scores, p) and intercepts (..., scores) of the original columns, centred."""
         # As many functions as scores (an L1 penalty needs them all) are the scores themselves.
-        full = theta if len(theta) == self.contrasts.shape[1] else self.contrasts.T @ theta
-        intercept = full[:, self.n_columns] if self.fit_intercept else np.zeros(len(full))
-        return full[:, : self.n_columns] / self.standardised.scale, intercept
+        full = theta if theta.shape[-2] == self.contrasts.shape[1] else self.contrasts.T @ theta
+        intercept = full[..., self.n_columns] if self.fit_intercept else np.zeros(full.shape[:-1])
+        return full[..., : self.n_columns] / self.standardised.scale, intercept
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
@@ -401,9 +416,9 @@ class Objective:
         return value, self.to_parameters(total.products, total.sums) + self.ridge * theta
 
     def to_parameters(self, products: Array, sums: Array) -> Array:
-        """Sums of (derivative in the scores) x (columns), (scores, p) and (scores,), as a gradient in ``theta``."""
+        """Sums of (derivative in the scores) x (columns), (..., scores, p), as a gradient in ``theta``."""
         scaled = products / self.standardised.scale
-        whole = np.concatenate((scaled, sums[:, None]), axis=1) if self.fit_intercept else scaled
+        whole = np.concatenate((scaled, sums[..., None]), axis=-1) if self.fit_intercept else scaled
         return self.contrasts @ whole / self.total_weight
 
     def reduce(self, statistic: Any) -> Any:

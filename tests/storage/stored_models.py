@@ -4,7 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from discriminant import LogisticRegression, LogisticRegressionCV, NaiveBayes, RegularizedDiscriminantAnalysis
+from discriminant import (
+    AutoClassifier,
+    LogisticRegression,
+    LogisticRegressionCV,
+    NaiveBayes,
+    RegularizedDiscriminantAnalysis,
+)
 from discriminant.decision.rules import Decision
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.estimators.multiclass import OneVsOne, OneVsRest, OutputCode
@@ -36,6 +42,8 @@ MORE = {
     "svm-pairs": partial(SupportVectorClassifier, solver="dual", multiclass="one-vs-one"),
     "svm-sigmoid": partial(SupportVectorClassifier, C=0.1, calibration="sigmoid"),
     "svm-isotonic-two": partial(SupportVectorClassifier, C=0.1, calibration="isotonic"),
+    "auto": AutoClassifier,
+    "auto-linear-two": partial(AutoClassifier, "linear", choose="best"),
     "rda": RegularizedDiscriminantAnalysis,
     "rda-linear-two": partial(RegularizedDiscriminantAnalysis, pooling=1.0),
     "one-vs-rest": partial(OneVsRest, LDA()),

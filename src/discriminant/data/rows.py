@@ -258,6 +258,24 @@ def dense_parts(block: Any) -> Iterator[tuple[Array, slice]]:
         yield block[where].toarray(order="C"), where
 
 
+def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
+    """Which columns have two different values, the lower one and the step to the other."""
+    low, high, two = np.full(rows.n_columns, np.inf), np.full(rows.n_columns, -np.inf), np.ones(rows.n_columns, bool)
+    for X in _dense_blocks(rows):
+        low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
+    for X in _dense_blocks(rows):
+        two &= (np.equal(X, low) | np.equal(X, high)).all(axis=0)
+        if not two.any():
+            break
+    return two & (high > low), low, high - low
+
+
+def _dense_blocks(rows: Rows) -> Iterator[Array]:
+    for span in rows.spans:
+        for start, stop in rows.edges(span):
+            yield from (X for X, _ in dense_parts(rows.block(start, stop)))
+
+
 def as_frame(X: Any) -> Any:
     """``X`` as a narwhals frame, if it is a frame (pandas, polars, pyarrow, ...) that is all in memory; else None."""
     try:

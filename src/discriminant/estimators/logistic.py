@@ -24,9 +24,9 @@ from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
-from ..solvers.fold_paths import HeldOut, ridge_paths
+from ..solvers.fold_paths import HeldOut, RidgeChoice
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
-from ..solvers.smooth import is_wide, named_solver, rotated
+from ..solvers.smooth import named_solver
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .coefficients import LogisticInference, firth_data
 
@@ -612,7 +612,10 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         """The strengths, and the held-out loss of each split at each of them."""
         alphas = self._strengths(objective)
         if objective.penalty.l1 == 0:
-            return self._held_out_ridge(objective, alphas, splits)
+            held = HeldOut.by_splits(splits, objective.data.n_rows)
+            most = _RISING if self.alphas is None else None  # a given grid is gone through to its end
+            found = RidgeChoice.among(objective, held, alphas, max(self.tol, _FOLD_TOL), self.max_iter, most)
+            return found.alphas, found.losses
 
         def losses_of(split: tuple[Array, Array]) -> Array:
             train, held = (objective.part(rows) for rows in split)
@@ -620,19 +623,6 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             return np.array([held.mean_loss(solution.theta) for solution in path])
 
         return alphas, np.stack(side_by_side(losses_of, splits, self.n_jobs))
-
-    def _held_out_ridge(
-        self, objective: Objective, alphas: Array, splits: list[tuple[Array, Array]]
-    ) -> tuple[Array, Array]:
-        """The same for a ridge; the default grid ends once the loss has been rising for long."""
-        objective = rotated(objective).objective if is_wide(objective) else objective
-        held, losses = HeldOut.by_splits(splits, objective.data.n_rows), list[Array]()
-        for fits in ridge_paths(objective, held, alphas, max(self.tol, _FOLD_TOL), self.max_iter):
-            losses.append(fits.losses(objective, held))
-            best = int(np.argmin([loss.mean() for loss in losses]))
-            if self.alphas is None and len(losses) > best + _RISING:
-                break
-        return alphas[: len(losses)], np.stack(losses, axis=1)
 
     def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
         """The rows to train on and those held out, for each fold; the smallest class limits their number."""

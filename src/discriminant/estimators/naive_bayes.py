@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from ..data import LabelledRows
 from ..data.checks import check_number, require
-from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions
+from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions, two_valued
 from ..engine import side_by_side
 from ..errors import DiscriminantWarning, Part, Setting, warn
 from ..moments.covariance import gaussian_diagonal_rule
@@ -22,7 +22,7 @@ from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
 from ..solvers.fold_paths import HeldOut, TunedRule
 from .base import Reading, collected, constant_columns
 from .discriminant import GenerativeClassifier
-from .regularised import held_out_losses, log_shares, part_seen, tempered, two_valued
+from .regularised import held_out_losses, log_shares, part_seen, tempered
 
 Array = np.ndarray[Any, Any]
 

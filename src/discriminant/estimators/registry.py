@@ -11,6 +11,7 @@ from ..results import suggestion
 
 #: The class of each model, as it is called in the package.
 MODELS = {
+    "auto": "AutoClassifier",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "rda": "RegularizedDiscriminantAnalysis",

@@ -7,7 +7,6 @@ rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from scipy.special import log_softmax
 
 from ..data import LabelledRows, as_rows
 from ..data.checks import check_integer, check_number
-from ..data.rows import Rows, dense_parts
+from ..data.rows import dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting
@@ -114,24 +113,6 @@ class Frame:
         offsets[:, kept] = rule.offsets * units
         spheres[:, kept[:, None], kept] = rule.spheres / units[:, None]
         return QuadraticRule(self.centre, offsets, spheres, rule.constants)
-
-
-def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
-    """Which columns have two different values, the lower one and the step to the other."""
-    low, high, two = np.full(rows.n_columns, np.inf), np.full(rows.n_columns, -np.inf), np.ones(rows.n_columns, bool)
-    for X in _dense_blocks(rows):
-        low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
-    for X in _dense_blocks(rows):
-        two &= (np.equal(X, low) | np.equal(X, high)).all(axis=0)
-        if not two.any():
-            break
-    return two & (high > low), low, high - low
-
-
-def _dense_blocks(rows: Rows) -> Iterator[Array]:
-    for span in rows.spans:
-        for start, stop in rows.edges(span):
-            yield from (X for X, _ in dense_parts(rows.block(start, stop)))
 
 
 @dataclass(frozen=True)

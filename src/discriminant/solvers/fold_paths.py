@@ -19,7 +19,7 @@ from scipy.special import log_expit, logsumexp
 
 from ..data import Block
 from ..objective import ElasticNet, Objective, Pass, Softmax
-from .smooth import MEMORY, Preconditioner, inverse_hessian, moment_preconditioner
+from .smooth import MEMORY, Preconditioner, inverse_hessian, is_wide, moment_preconditioner, rotated
 
 Array = np.ndarray[Any, Any]
 
@@ -64,7 +64,8 @@ class HeldOut:
     def repeated(cls, codes: Array, n_folds: int = 5) -> HeldOut:
         """Folds with equal shares of every class, dealt anew up to five times where rows are few.
 
-        The classes of the rows count, not the order of the classes; the same rows have the same folds every time.
+        The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
+        only row of a class is never held out: no fit could know its class.
         """
         n_rows, splits = len(codes), list[tuple[Array, Array]]()
         n_folds = min(n_folds, n_rows)
@@ -76,6 +77,7 @@ class HeldOut:
             rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
             fold = np.empty(n_rows, dtype=np.int64)
             fold[order] = (first[of_class] + rank) % n_folds
+            fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
             splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
         return cls.by_splits(splits, n_rows)
 
@@ -126,6 +128,35 @@ class FoldFits:
         return np.bincount(held.fits, weight * loss) / np.bincount(held.fits, weight)
 
 
+@dataclass(frozen=True)
+class RidgeChoice:
+    """Ridges at decreasing strengths, and the fits at that with the least held-out loss."""
+
+    alphas: Array
+    losses: Array  #: (splits, strengths)
+    best: FoldFits
+
+    @classmethod
+    def among(
+        cls, objective: Objective, held: HeldOut, alphas: Array, tol: float, max_iter: int, most_rising: int | None
+    ) -> RidgeChoice:
+        """Look at strength after strength, no further than ``most_rising`` beyond the best one.
+
+        More columns than rows are rotated to the span of the rows.
+        """
+        rotation = rotated(objective) if is_wide(objective) else None
+        turned, losses, best = rotation.objective if rotation else objective, list[Array](), 0
+        for fits in ridge_paths(turned, held, alphas, tol, max_iter):
+            losses.append(fits.losses(objective, held))
+            if len(losses) == 1 or losses[-1].mean() < losses[best].mean():
+                best, found = len(losses) - 1, fits
+            if most_rising is not None and len(losses) > best + most_rising:
+                break
+        if rotation:
+            found = replace(found, theta=rotation.to_columns(found.theta))
+        return cls(alphas[: len(losses)], np.stack(losses, axis=1), found)
+
+
 def ridge_paths(
     objective: Objective, held: HeldOut, alphas: Sequence[float] | Array, tol: float, max_iter: int
 ) -> Iterator[FoldFits]:
@@ -170,14 +201,14 @@ class _FitPoints:
 
 def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Any) -> _FitPoints:
     """The chosen fits at these parameters, in one pass."""
-    coefs, intercepts = zip(*(objective.linear(own) for own in theta), strict=True)
-    start = _Fits(objective, np.concatenate(coefs), np.concatenate(intercepts), held, fits)
+    coefs, intercepts = objective.linear(theta)
+    start = _Fits(objective, coefs.reshape(-1, objective.n_columns), intercepts.ravel(), held, fits)
     total = objective.reduce(start)
     products, sums = (part.reshape(len(theta), -1, *part.shape[1:]) for part in (total.products, total.sums))
     # The sums are over other weights than the objective's own.
     share = objective.total_weight / total.weight
-    slope = np.stack([objective.to_parameters(*own) for own in zip(products, sums, strict=True)])
-    return _FitPoints(theta, total.value / total.weight, share[:, None, None] * slope, start.held_scores)
+    slope = share[:, None, None] * objective.to_parameters(products, sums)
+    return _FitPoints(theta, total.value / total.weight, slope, start.held_scores)
 
 
 class _Fits(Pass):
@@ -244,7 +275,8 @@ def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner
     """An inverse Hessian of all rows, at the mean of the fits' parameters."""
     centre = theta.mean(axis=0)
     if objective.n_parameters > _MOST_HESSIAN:
-        return moment_preconditioner(objective, centre)
+        of_one = moment_preconditioner(objective, centre)
+        return lambda gradients: np.stack([of_one(gradient) for gradient in gradients])
     return inverse_hessian(objective.value_gradient_hessian(centre)[2])
 
 
@@ -268,7 +300,7 @@ class _FitMemory:
             share = inverse[fits] * np.einsum("gij,gij->g", step[fits], q)
             shares.append(share)
             q -= share[:, None, None] * change[fits]
-        q = np.stack([precondition(own) for own in q])
+        q = precondition(q)
         for (step, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
             back = inverse[fits] * np.einsum("gij,gij->g", change[fits], q)
             q += (share - back)[:, None, None] * step[fits]

@@ -433,9 +433,9 @@ def _damped_newton(
 
 
 def inverse_hessian(hessian: Array) -> Preconditioner:
-    """Gradient to inverse Hessian times gradient."""
+    """Gradient to inverse Hessian times gradient, for one gradient or several at once."""
     factors = factorised(hessian)
-    return lambda gradient: factors.solve(gradient.ravel()[None])[0].reshape(gradient.shape)
+    return lambda gradient: factors.solve(gradient.reshape(-1, len(hessian))).reshape(gradient.shape)
 
 
 def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:

@@ -270,6 +270,7 @@ def _fits(holds: bool, reason: str) -> None:
 _MOMENTS = ("grain", "fourth", "pools", "counts", "weight", "mean", "scatter", "fourth_power", "cubed")
 
 _ESTIMATORS = (
+    "AutoClassifier",
     "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "FisherDiscriminant", "GaussianNB", "NaiveBayes",
     "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
@@ -278,6 +279,7 @@ _ESTIMATORS = (
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),
     "decision.rules": ("Decision",),
+    "estimators.auto": ("Member",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
     "inference.ml_existence": ("LogisticSeparation",),
