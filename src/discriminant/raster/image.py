@@ -611,13 +611,12 @@ def refuse_other_bands(trained: Sequence[Band], image: Image) -> None:
 
     Examples
     --------
-    >>> import tempfile, rasterio, numpy as np
-    >>> from discriminant.raster import Band, open_image, refuse_other_bands
+    >>> import tempfile, rasterio
+    >>> from discriminant.raster import Band, Image, refuse_other_bands
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     form = {"transform": rasterio.Affine.scale(10), "count": 3, "dtype": "uint8"}
-    ...     with rasterio.open(f"{folder}/new.tif", "w", driver="GTiff", width=2, height=2, **form) as file:
-    ...         file.write(np.ones((3, 2, 2), dtype="uint8"))
-    ...     with open_image(f"{folder}/new.tif") as image:
+    ...     grid = {"transform": rasterio.Affine.scale(10), "dtype": "uint8"}
+    ...     rasterio.open(f"{folder}/new.tif", "w", "GTiff", 2, 2, 3, **grid).close()
+    ...     with Image([f"{folder}/new.tif"]) as image:
     ...         refuse_other_bands([Band(name, "uint8", True) for name in ("red", "green", "blue")], image)
     """
     wanted = [band.name for band in trained]
