@@ -216,10 +216,9 @@ def penalty_units(data: LabelledRows, n_jobs: int | None = None) -> Array | None
     its own units (None).
     """
     rows = data.rows
-    sparse = isinstance(rows, SparseRows)
-    if sparse and rows.marks is None:
-        return None
-    two, _, step = (rows.marks, 0.0, 1.0) if sparse else two_valued(rows)
+    if isinstance(rows, SparseRows):
+        return None if rows.marks is None else np.where(rows.marks, 1.0, column_spread(data, n_jobs))
+    two, _, step = two_valued(rows)
     return np.where(two, step, column_spread(data, n_jobs))
 
 

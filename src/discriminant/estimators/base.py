@@ -370,6 +370,10 @@ class CalibratedMixin:
         super()._check_parameters()  # type: ignore[misc]
         check_choice("calibration", self.calibration, CALIBRATIONS)
 
+    @property
+    def _reads_class_moments(self) -> bool:
+        return self.calibration is None
+
     def _calibrate(self, data: LabelledRows) -> None:
         """Learn the probabilities from these rows, those that the classifier was fitted to."""
         if self.calibration is None:
@@ -478,10 +482,14 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
 
     moments_: Any
     _stream_state = "moments_"
-    _reads_class_moments = True  #: not, where columns need statistics of their own
     _needs: Callable[[], Needs]  #: what has to be summed up to read this model
     _read: Callable[[Reading], None]  #: sets ``rule_`` and the other fitted attributes from the moments
     _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
+
+    @property
+    def _reads_class_moments(self) -> bool:
+        """Whether a fit is read from class moments alone: not, where columns need statistics of their own."""
+        return True
 
     def _learn(self, data: LabelledRows) -> None:
         self._adopt(self._pass_over(data))

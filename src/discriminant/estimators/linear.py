@@ -284,10 +284,6 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     calibration: Literal["sigmoid", "isotonic"] | None = None
     n_jobs: int | None = None
 
-    @property
-    def _reads_class_moments(self) -> bool:  # type: ignore[override]
-        return self.calibration is None
-
     def _refine(self, data: LabelledRows) -> None:
         self._calibrate(data)
 
