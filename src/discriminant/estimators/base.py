@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -13,8 +13,10 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from ..basis import Basis
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.checks import check_choice, check_shapes, require, sorted_classes
+from ..data.checks import check_choice, check_shapes, check_weights, require, sorted_classes
+from ..data.rows import as_frame
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (
@@ -22,6 +24,7 @@ from ..errors import (
     ColumnError,
     DegenerateDataError,
     DiscriminantError,
+    DiscriminantWarning,
     DtypeError,
     InputError,
     LabelError,
@@ -35,8 +38,12 @@ from ..errors import (
 from ..kernels import scores as kernels
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
-from ..results import frame_of, shown
+from ..results import frame_of, notes, shown
 from ..rules import LinearRule
+
+if TYPE_CHECKING:
+    from ..formula import Formula
+    from ..tables import TrainingTable
 
 Array = np.ndarray[Any, Any]
 #: The squares of squares of larger values, and of the inverses of smaller ones, are no numbers any more.
@@ -87,6 +94,78 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             with computable(data):
                 self._learn(data)
         return self
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        frame: Any,
+        *,
+        sample_weight: Any = None,
+        missing: Literal["drop", "indicator", "refuse"] = "drop",
+        **parameters: Any,
+    ) -> Self:
+        """Fit a model to a table by a formula, such as ``"ill ~ age + sex * dose + bs(bmi, df=4)"``.
+
+        The model then takes frames like this one, with text and all: it keeps levels, knots and products.
+
+        Parameters
+        ----------
+        formula : str
+            The column of classes, ``~``, and terms as R writes them: columns, ``a:b``, ``a * b``, ``(a + b)**2``,
+            ``- 1``, ``.``, `` `odd names` ``, ``C(a)``, ``C(a, Treatment("level"))``, ``bs``, ``ns``, ``poly``,
+            ``I(a**2)``, ``log``, ``exp``, ``sqrt``, ``center``, ``scale``. Needs the package formulaic.
+        frame : frame, or what `open_table` opens
+            The training table, with columns by name.
+        sample_weight : str or array-like of shape (n_rows,), default=None
+            Frequencies of the rows, or the column that has them.
+        missing : {"drop", "indicator", "refuse"}, default="drop"
+            Leave out rows with missing values, as R does; or mark them, and put the mean in their place; or refuse
+            them. Rows to be classified must not have any, unless they are marked.
+        **parameters
+            Of the model.
+
+        Returns
+        -------
+        The fitted model
+
+        See Also
+        --------
+        coefficient_table : The coefficients by the names of the terms.
+
+        References
+        ----------
+        Chambers, J. M. & Hastie, T. J., eds. (1992). Statistical Models in S.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from discriminant import LogisticRegression
+        >>> frame = load_breast_cancer(as_frame=True).frame
+        >>> model = LogisticRegression.from_formula("target ~ ns(`mean radius`, df=3) + `mean texture`", frame)
+        >>> model.feature_names_in_.tolist()
+        ['ns(mean radius, df=3)[1]', 'ns(mean radius, df=3)[2]', 'ns(mean radius, df=3)[3]', 'mean texture']
+        >>> print(model.term_tests())
+        term                   chi-square  df         p
+        ns(mean radius, df=3)       356.2   3  < 0.0001
+        mean texture                38.55   1  < 0.0001
+        """
+        from ..formula import Formula, first_levels  # tables take as long to load as all models
+        from ..tables import TableEncoder, open_table
+
+        table, weights = open_table(frame), sample_weight if isinstance(sample_weight, str) else None
+        read = Formula.parse(formula, table.columns, [weights])
+        options: Any = {"missing": missing, "weights": weights, "rare": 1, "max_levels": np.iinfo(np.int32).max}
+        training = read.training(table, **options)
+        if sample_weight is not None and weights is None:
+            whole = check_weights(sample_weight, len(training.y) + training.n_dropped)
+            training = replace(training, weights=None if whole is None else whole[training.row_numbers])
+        told = [text for severity, text in notes(training.findings) if severity == "warning"]
+        if told:
+            warn(" ".join(told), DiscriminantWarning)
+        model = fit_formula(cls(**parameters), read, training, first_levels(frame))
+        model.encoder_ = TableEncoder.of_training(training)
+        return model
 
     def _rows_to_fit(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
         """The rows of a fit that begins anew."""
@@ -154,13 +233,25 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Rows:
         self._ready()
-        return self._readable(X, first=False)
+        return self._readable(self._as_fitted(X), first=False)
 
     def _readable(self, X: Any, first: bool) -> Rows:
         """``X`` as rows; the first time its columns are noted, later they are compared."""
         rows = as_rows(X)
         self._check_columns(X, reset=first)
         return rows
+
+    def _as_fitted(self, X: Any) -> Any:
+        """Rows of the columns that the rule takes: ``encoder_`` codes what is raw, ``basis_`` expands what is coded."""
+        encoder, basis = getattr(self, "encoder_", None), getattr(self, "basis_", None)
+        if encoder is not None and not isinstance(X, Rows):
+            frame, names = as_frame(X), encoder.feature_names_in_.tolist()
+            if frame is not None and set(names) <= set(frame.columns):
+                X = frame.select(names).to_native()
+            X = encoder.rows(X)
+        if basis is None or (isinstance(X, Rows) and X.names == tuple(self.feature_names_in_)):
+            return X
+        return self.formula_.expanded(basis, as_rows(X), self.feature_names_in_.tolist())
 
     def _check_columns(self, X: Any, reset: bool) -> None:
         names = X.names if isinstance(X, Rows) else None
@@ -213,7 +304,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
                     f"{declared.tolist()} now. Declare every class in the first call, or start anew with fit."
                 )
             declared = self.classes_
-        data = labelled_rows(self._readable(X, first), y, sample_weight, declared)
+        data = labelled_rows(self._readable(X if first else self._as_fitted(X), first), y, sample_weight, declared)
         self._accept(data)
         return data
 
@@ -236,6 +327,21 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         listed = ", ".join(f"column {j if names is None else repr(names[j])}" for j in chosen[:5])
         return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
+
+
+def fit_formula(model: Any, formula: Formula, training: TrainingTable, first: Mapping[str, str] | None = None) -> Any:
+    """The model, fitted to a training table by a formula; ``first`` has the levels that come first in their columns."""
+    if not formula.intercept:
+        if "fit_intercept" not in model.get_params(deep=False):
+            without = f"{type(model).__name__} always has an intercept: leave - 1 and + 0 out."
+            raise ParameterError(Setting("formula"), ": ", without)
+        model.set_params(fit_intercept=False)
+    formula = replace(formula, intercept=getattr(model, "fit_intercept", True))
+    basis, names, terms = formula.design(training.schema, training.X, training.weights, first)
+    rows = terms.expanded(basis, training.rows, names)
+    model.fit(rows, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
+    model.basis_, model.formula_ = basis, terms
+    return model
 
 
 #: What models learn as arrays of floats, and their shapes: K classes, o scores, p columns (m of them numbers), r
@@ -266,6 +372,7 @@ def check_learned(model: Any) -> None:
     sizes = check_shapes(model, **there)
     same = sizes.get("p", count) == count and ("K" not in sizes or (classes is not None and sizes["K"] == len(classes)))
     require(same, model, f"the shapes of {', '.join(there)}")
+    _check_inputs(model, learned.get("encoder_"), learned.get("basis_"), learned.get("formula_"))
     rule = learned.get("rule_")
     if rule is not None:
         require(hasattr(type(rule), "sizes"), model, f"rule_ is a {type(rule).__name__}")
@@ -274,10 +381,36 @@ def check_learned(model: Any) -> None:
         require(count == n_columns, model, f"rule_ takes {n_columns} columns")
 
 
-def with_names(model: Any, values: Any) -> Any:
-    """Numbers as rows with the column names that a classifier of this package was fitted with, if it was."""
-    known = isinstance(model, RuleClassifier) and hasattr(model, "feature_names_in_")
-    return as_rows(values, model.feature_names_in_.tolist()) if known else values
+def _check_inputs(model: Any, encoder: Any, basis: Any, formula: Any) -> None:
+    """Refuse a model whose rows would not be coded and expanded to the columns of its rule."""
+    if encoder is basis is formula is None:
+        return
+    from ..formula import FormulaTerms
+    from ..tables import TableEncoder
+
+    require((basis is None) == (formula is None), model, "formula_ without basis_, or basis_ without formula_")
+    own = [] if "feature_names_in_" not in vars(model) else model.feature_names_in_.tolist()
+    if basis is not None:
+        require(type(basis) is Basis and type(formula) is FormulaTerms, model, "basis_ and formula_")
+        require(basis.n_columns == len(formula.inputs), model, "formula_ names other columns than basis_ takes")
+        require(basis.n_outputs == len(formula.terms) == len(own), model, "basis_ makes other columns than rule_ takes")
+        own = formula.inputs
+    if encoder is not None:
+        require(type(encoder) is TableEncoder and list(encoder.schema_.names) == own, model, "encoder_")
+
+
+def input_names(model: Any) -> list[str] | None:
+    """The names of the coded columns that a classifier of this package takes, if it knows them."""
+    if hasattr(model, "formula_"):
+        return list(model.formula_.inputs)
+    return model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None
+
+
+def with_names(model: Any, values: Any, names: Sequence[str] | None = None) -> Any:
+    """Numbers as rows with names, by default of the columns that a classifier of this package has coefficients of."""
+    if not isinstance(model, RuleClassifier) or not hasattr(model, "feature_names_in_"):
+        return values
+    return as_rows(values, model.feature_names_in_.tolist() if names is None else names)
 
 
 class PosteriorClassifier(RuleClassifier):
@@ -484,7 +617,9 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
     _stream_state = "moments_"
     _needs: Callable[[], Needs]  #: what has to be summed up to read this model
     _read: Callable[[Reading], None]  #: sets ``rule_`` and the other fitted attributes from the moments
-    _lasting: tuple[str, ...] = ("classes_", "n_features_in_", "feature_names_in_", "moments_")
+    _lasting: tuple[str, ...] = (
+        "classes_", "n_features_in_", "feature_names_in_", "moments_", "encoder_", "basis_", "formula_"
+    )  # fmt: skip
 
     @property
     def _reads_class_moments(self) -> bool:

@@ -44,7 +44,7 @@ from ..moments.covariance import collinearity
 from ..objective import NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, shown
 from ..rules import MixedRule
-from .base import PosteriorClassifier, with_names
+from .base import PosteriorClassifier, input_names, with_names
 
 Array = np.ndarray[Any, Any]
 
@@ -329,18 +329,18 @@ def contributions(
     >>> found.label, found.against, found.rows[0].column
     (0, 1, 'x2')
     """
-    own = np.asarray(column_names(model) if columns is None else columns)
+    names = input_names(model) or column_names(model)
+    own = np.asarray(names if columns is None else columns)
     x, at_means = np.ravel(row.toarray() if sp.issparse(row) else row).astype(np.float64), np.asarray(means, np.float64)
-    if not len(x) == len(at_means) == len(own) == model.n_features_in_:
+    if not len(x) == len(at_means) == len(own) == len(names):
         raise ParameterError(
-            f"The model has {model.n_features_in_} columns; got a row of {len(x)}, {len(at_means)} means and "
-            f"{len(own)} names."
+            f"The model has {len(names)} columns; got a row of {len(x)}, {len(at_means)} means and {len(own)} names."
         )
     sources = list(dict.fromkeys(own.tolist()))
     changed = np.where(own == np.asarray(sources)[:, None], at_means, x)
-    scores = _class_scores(model, np.vstack((x, at_means, changed)))
+    scores = _class_scores(model, np.vstack((x, at_means, changed)), names)
     labels = [plain(label) for label in model.classes_]
-    best = labels.index(plain(model.predict(with_names(model, row if sp.issparse(row) else x[None]))[0]))
+    best = labels.index(plain(model.predict(with_names(model, row if sp.issparse(row) else x[None], names))[0]))
     rival = int(np.argmax(np.where(np.arange(scores.shape[1]) == best, -np.inf, scores[0])))
     lead = scores[:, best] - scores[:, rival]
     given = dict(zip(own.tolist(), x.tolist(), strict=True)) if values is None else values
@@ -358,11 +358,11 @@ def contributions(
     )
 
 
-def _class_scores(model: Any, X: Array) -> Array:
+def _class_scores(model: Any, X: Array, names: Sequence[str]) -> Array:
     """The score of every class."""
     if isinstance(getattr(model, "rule_", None), MixedRule):  # predicting would refuse shares for what is 0 or 1
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
-    found = np.asarray(model.decision_function(with_names(model, X)))
+    found = np.asarray(model.decision_function(with_names(model, X, names)))
     return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
 
 
@@ -447,6 +447,8 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
     check_is_fitted(model)
     if len(model.classes_) != 2 or not hasattr(model, "coef_") or getattr(schema, "sparse", False):
         raise ParameterError("Points are for a linear model of two classes, of columns that are not sparse.")
+    if hasattr(model, "formula_"):
+        raise ParameterError("Points are for columns as they are, not for the terms of a formula.")
     if getattr(model, "separation_", None) is not None:
         raise DegenerateDataError(
             "There are no points to add up: some coefficients are infinite. A fit with ",
@@ -542,12 +544,12 @@ class LikelihoodRatioTest(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermTests(Result):
-    """The likelihood-ratio tests of a model against those without one of its columns.
+    """The likelihood-ratio tests of a model against those without one of its terms.
 
     Parameters
     ----------
     tests : mapping of str to LikelihoodRatioTest
-        By the name of the column left out; ``found[name]`` looks one up.
+        By the name of the term left out, a column or a term of a formula; ``found[name]`` looks one up.
 
     See Also
     --------
@@ -780,19 +782,27 @@ class LogisticInference(PosteriorClassifier):
         return LikelihoodRatioTest.of(smaller._log_likelihood(), self._log_likelihood(), df)
 
     def term_tests(self) -> TermTests:
-        """For each column, the likelihood-ratio test of the model without it.
+        """For each column, or term of a formula, the likelihood-ratio test of the model without it.
 
         Returns
         -------
         TermTests
-            A test for each column, by its name.
+            A test for each term, by its name: that all of its coefficients are 0.
         """
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
         objective, theta = self._rows_again(), self.solution_.theta
+        columns: dict[str, list[int]] = {}
+        for j, name in enumerate(self.formula_.terms if hasattr(self, "formula_") else self._column_names()):
+            columns.setdefault(name, []).append(j)
         found = {}
-        for j, name in enumerate(self._column_names()):
-            chosen = np.eye(objective.n_parameters)[j :: objective.shape[1]]
+        for name, own in columns.items():
+            free = [j for j in own if j not in self.aliased_] or own
+            chosen = (
+                np.eye(objective.n_parameters)
+                .reshape(*objective.shape, -1)[:, free]
+                .reshape(-1, objective.n_parameters)
+            )
             value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
             found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, self._log_likelihood(), len(chosen))
         return TermTests(found)

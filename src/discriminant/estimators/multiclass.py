@@ -348,6 +348,7 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
     def _rows(self, X: Any) -> Rows:
         self._ready()
         linear = isinstance(getattr(self.rule_, "columns", self.rule_), LinearRule)
+        X = self._as_fitted(X)
         return super()._readable(X, first=False) if linear else self._readable(X, first=False)
 
     def _readable(self, X: Any, first: bool) -> TableRows:
@@ -433,7 +434,7 @@ class OneVsRest(CodebookMetaClassifier):
         array of shape (n_rows, n_classes)
         """
         self._ready()
-        table = self._readable(X, first=False).table
+        table = self._readable(self._as_fitted(X), first=False).table
         claims = np.column_stack(
             on_threads(lambda binary: np.asarray(binary.predict_proba(table))[:, 1], self.estimators_, self.n_jobs)
         ).astype(np.float64, copy=False)

@@ -6,6 +6,7 @@ Nothing else is written, and nothing else comes out of a file. Compiled code tru
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
@@ -21,6 +22,7 @@ from ..errors import ModelFileError
 from ..estimators.base import check_learned
 from ..moments.statistic import RowsLeftOut, ThinMoments
 from ..objective import Objective
+from ..tables.schema import Schema
 
 Array = np.ndarray[Any, Any]
 Parts = dict[str, Any]
@@ -159,6 +161,23 @@ def frame_backend(module: str, name: str) -> Form:
     return Form(module, name, lambda value: {"name": value.value}, lambda kind, parts: kind(parts["name"]))
 
 
+def table_encoder() -> Form:
+    """The encoder of a model that takes frames: its schema, as plain values."""
+
+    def apart(value: Any) -> Parts:
+        kept = {**value.get_params(), "feature_names_in_": value.feature_names_in_}
+        return {**kept, "schema": json.dumps(value.schema_.to_dict())}
+
+    def together(kind: Any, parts: Parts) -> Any:
+        names, schema = parts.pop("feature_names_in_"), Schema.from_dict(json.loads(parts.pop("schema")))
+        made = kind(**parts)
+        made.schema_, made.findings_ = schema, ()
+        made.feature_names_in_, made.n_features_in_ = names, len(names)
+        return made
+
+    return Form(_PACKAGE, "TableEncoder", apart, together)
+
+
 _PARAMETERS = ("estimator", "method", "cv", "n_jobs", "ensemble")
 _METHODS = ("sigmoid", "isotonic")
 
@@ -280,6 +299,7 @@ _RECORDS = {
     "basis": ("Basis", "Piecewise"),
     "decision.rules": ("Decision",),
     "estimators.auto": ("Member",),
+    "formula": ("FormulaTerms",),
     "estimators.multiclass": ("BinaryClassifiers",),
     "inference.firth": ("FirthFit",),
     "inference.ml_existence": ("LogisticSeparation",),
@@ -303,6 +323,7 @@ FORMS: dict[str, Form] = {
     "RowsLeftOut": plain(f"{_PACKAGE}.moments.statistic", "RowsLeftOut"),
     "Softmax": plain(f"{_PACKAGE}.objective", "Softmax"),
     "Stream": stream(f"{_PACKAGE}.solvers.gradient", "Stream"),
+    "TableEncoder": table_encoder(),
     "TableMoments": table_moments(f"{_PACKAGE}.moments.statistic", "TableMoments"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..results import Finding, suggestion
 from .delimited import MISSING_CODES
 from .schema import Coding, Policy, Schema
 from .sources import as_arrow
-from .training import ColumnLearner, LearningOptions
+from .training import ColumnLearner, LearningOptions, TrainingTable
 
 Array = np.ndarray[Any, Any]
 
@@ -127,6 +128,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_columns(X, reset=True)
         self.schema_, self.findings_ = schema, tuple(learner.findings)
         return self
+
+    @classmethod
+    def of_training(cls, training: TrainingTable) -> Self:
+        """The encoder that codes rows as a training table was; rows with gaps that were left out there are refused.
+
+        Parameters
+        ----------
+        training : TrainingTable
+            What `read_training` gave.
+
+        Returns
+        -------
+        TableEncoder
+            Fitted, to the columns that are used.
+        """
+        used = training.schema.used
+        policy: Policy = "indicator" if training.schema.missing == "indicator" else "refuse"
+        made = cls(policy)
+        made.schema_ = replace(training.schema, columns=used, target=None, missing=policy)
+        made.findings_, made.n_features_in_ = training.findings, len(used)
+        made.feature_names_in_ = np.array([column.name for column in used], dtype=object)
+        return made
 
     def transform(self, X: Any) -> Any:
         """The rows as numbers; levels and gaps that training had not are treated as the schema says, with a warning.

@@ -147,6 +147,7 @@ class LearningOptions:
     drop_classes_below: int = 1
     merge_classes_below: int = 1
     coding: Coding = "reference"
+    plain_numbers: bool = False
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, POLICIES)
@@ -176,7 +177,10 @@ class ColumnLearner:
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.types = self.options.types
+        self.types = dict(self.options.types)
+        if self.options.plain_numbers:
+            numeric = [name for name in self.data.column_names if is_numeric(self.data[name].type)]
+            self.types = dict.fromkeys(numeric, "number") | self.types
         if self.weights is not None:
             self.weights = self.weights / self.weights.max()  # sums of huge ones would overflow
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
@@ -193,7 +197,8 @@ class ColumnLearner:
             self._least, self.findings = 1, []  # rare things are better than nothing
             columns = self._learned(names)
         if all(column.dropped is not None for column in columns):
-            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in columns[:5])
+            wanted = [column for column in columns if column.name not in self.options.drop] or columns
+            reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in wanted[:5])
             rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
             raise InputError(f"No column is left to learn from in {rows} ({reasons}).")
         outputs = Counter(name for column in columns for name in column.outputs)
@@ -875,6 +880,7 @@ def read_training(
     drop_classes_below: int = 1,
     merge_classes_below: int = 1,
     coding: Coding = "reference",
+    plain_numbers: bool = False,
 ) -> TrainingTable:
     """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
 
@@ -908,6 +914,8 @@ def read_training(
         Which levels of a category have a coded column. All but the most frequent, so that a coefficient compares a
         level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike: which level is
         the most frequent does not matter then.
+    plain_numbers : bool, default=False
+        Whether columns of numbers are just that, as if each had been declared: no codes, sentinels or identifiers.
 
     Returns
     -------
@@ -934,7 +942,9 @@ def read_training(
     array(['y', 'n', 'n', 'y'], dtype='<U1')
     """
     kinds = {} if types is None else types
-    options = LearningOptions(missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below, coding)
+    options = LearningOptions(
+        missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below, coding, plain_numbers
+    )
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):

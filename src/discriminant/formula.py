@@ -1,0 +1,790 @@
+"""Formulas such as ``ill ~ age + sex * dose + bs(bmi, df=4)``: from text to terms, and with training rows to a `Basis`.
+
+Nothing in a formula is run. Its calls are read here, by their syntax tree, from a list of functions of one column with
+plain arguments. What is left are names and operators, of which formulaic's parser makes terms as R and patsy do. Which
+levels, knots and polynomials these stand for is found in the training rows and kept as data: a fitted model needs
+neither the formula nor formulaic again.
+
+References
+----------
+Wilkinson, G. N. & Rogers, C. E. (1973). Symbolic description of factorial models for analysis of variance. Applied
+Statistics 22.
+Chambers, J. M. & Hastie, T. J., eds. (1992). Statistical Models in S.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, combinations, product
+from typing import Any, NoReturn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.polynomial import polynomial
+
+from .basis import Basis, Piecewise, b_splines, natural_splines, orthogonal_polynomials, powers
+from .data.checks import check_shapes, require
+from .data.rows import Rows, as_frame, as_rows, dense_rows
+from .dependencies import optional_module
+from .errors import ColumnError, DiscriminantError, InputError, ParameterError, Setting
+from .results import quoted, shortened, suggestion
+from .tables.levels import number_meant
+from .tables.schema import OTHER, Column, Schema
+
+Array = np.ndarray[Any, Any]
+#: Functions of a column, made from its place, its values and their weights.
+Making = Callable[[int, Array, Array | None], Piecewise]
+
+#: Letters of a formula and of a call in it, parentheses within each other: more than people write.
+_MOST_LETTERS, _MOST_CALL_LETTERS, _MOST_DEPTH = 100_000, 1000, 20
+#: Terms, categories that are multiplied in one, columns made of all of them, and powers.
+_MOST_TERMS, _MOST_CROSSED, _MOST_COLUMNS, _MOST_DEGREE = 2000, 6, 5000, 10
+_TOKEN = re.compile(
+    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)(?![\w.])|(?P<all>\.)(?![\w.])"
+    r"|(?P<operator>\*\*|[~+\-:*/^()]))"
+)
+_CALL, _POWER = re.compile(r"\s*\("), re.compile(r"\s*(?:\*\*|\^)\s*(\d+)(?![\w.])")
+#: What a call is made of, as far as its end and its columns are concerned.
+_IN_CALL = re.compile(
+    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)(?P<next>\s*(?:\(|=(?!=)))?"""
+    r"|\d[\w.]*|(?P<bracket>[()])"
+)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What terms are products of: a column, the levels of a category, or functions of a column."""
+
+    text: str
+    column: str
+    category: bool = False
+    reference: str | None = None
+    make: Making | None = None
+    numbered: bool = False  #: whether its functions are told apart by numbers
+
+
+@dataclass(frozen=True)
+class FormulaTerms:
+    """What a fitted model keeps of its formula.
+
+    Parameters
+    ----------
+    formula : str
+        As it was written.
+    inputs : list of str
+        The coded columns of the table that its basis takes.
+    terms : list of str
+        The term that each column of the model belongs to.
+    lowest, middle, highest : arrays of shape (n_inputs,)
+        The range of each input in the training rows, and its median.
+    """
+
+    formula: str
+    inputs: list[str]
+    terms: list[str]
+    lowest: Array
+    middle: Array
+    highest: Array
+
+    def _check_parts(self) -> None:
+        lists = all(isinstance(own, list) and all(isinstance(v, str) for v in own) for own in (self.inputs, self.terms))
+        require(isinstance(self.formula, str) and lists, self, "formula")
+        sizes = check_shapes(self, lowest="p", middle="p", highest="p")
+        require(sizes["p"] == len(self.inputs), self, "ranges")
+
+    def expanded(self, basis: Basis, rows: Rows, names: Sequence[str]) -> Rows:
+        """Coded rows as rows of the columns of the model, which have these names."""
+        if rows.n_columns != basis.n_columns or (rows.names is not None and list(rows.names) != self.inputs):
+            raise ColumnError(
+                f"The model was fitted by {self.formula!r}: give it a frame, or rows coded by its schema, with the "
+                f"columns {quoted(self.inputs, 20)}."
+            )
+        block = np.asarray(dense_rows(rows.block(0, rows.n_rows)), dtype=np.float64)
+        for function in basis.functions:
+            if function.inner != "identity":
+                own = block[:, function.column]
+                refuse_undefined(function.inner, self.inputs[function.column], function.argument(own), own)
+        return as_rows(basis.expand(block), names)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that has been read: its terms in the order of their degree, and whether there is an intercept."""
+
+    text: str
+    target: str
+    terms: tuple[tuple[Factor, ...], ...]
+    intercept: bool
+
+    @classmethod
+    def parse(cls, text: Any, columns: Iterable[str], apart: Iterable[str | None] = ()) -> Formula:
+        """The formula of a table with these columns, some of which stand ``apart``: a dot does not mean them.
+
+        >>> formula = Formula.parse("ill ~ age + C(race) * bs(bmi, df=4) - 1", ["ill", "age", "race", "bmi"])
+        >>> [term_name(term) for term in formula.terms], formula.intercept
+        (['age', 'C(race)', 'bs(bmi, df=4)', 'C(race):bs(bmi, df=4)'], False)
+        """
+        if not isinstance(text, str) or not text.strip() or len(text) > _MOST_LETTERS:
+            must = f" must be text such as 'y ~ a + b', of at most {_MOST_LETTERS:,} letters."
+            raise ParameterError(Setting("formula"), must)
+        return _Reader(text.strip(), tuple(columns), {*apart}).formula()
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the table that it names, but for the target."""
+        return list(dict.fromkeys(factor.column for term in self.terms for factor in term))
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """What it says that columns are."""
+        factors = list(chain.from_iterable(self.terms))
+        stated = {factor.column: "category" for factor in factors if factor.category}
+        for factor in factors:
+            if factor.make is not None and factor.column in stated:
+                both = f"both a category, C({factor.column}), and a number, {factor.text}"
+                _refuse(f"{factor.column!r} is {both}. Copy the column under another name for one of them.")
+        return stated
+
+    def training(self, table: Any, **options: Any) -> Any:
+        """The rows of an opened table as `read_training` has them, with the columns of the formula alone.
+
+        Each level of a category has a column, of which the basis takes those it needs. Numbers are numbers, unless
+        ``C(...)`` says otherwise. A column that cannot be used is an error.
+        """
+        from .tables import read_training
+
+        roles = {self.target, options.get("weights"), options.get("groups")}
+        drop = [name for name in table.columns if name not in roles and name not in self.columns]
+        types = {**(options.pop("types", None) or {}), **self.types}
+        training = read_training(
+            table, self.target, drop=drop, types=types, coding="full", plain_numbers=True, **options
+        )
+        for column in training.schema.columns:
+            if column.name in self.columns and column.dropped is not None:
+                raise ColumnError(
+                    f"Column {column.name!r} of the formula cannot be used: {column.dropped}. Leave it out of the "
+                    "formula, or put the table right."
+                )
+        return training
+
+    def design(
+        self, schema: Schema, X: Any, weight: Array | None = None, first: Mapping[str, str] | None = None
+    ) -> tuple[Basis, list[str], FormulaTerms]:
+        """The basis that training rows give to the formula, the names of its columns, and what a model keeps of it.
+
+        ``first`` has the level that comes first in a column, where that is not the first of them in order.
+        """
+        rows = np.asarray(dense_rows(X), dtype=np.float64)
+        return _Designer(self, schema, rows, weight, first or {}).design()
+
+
+def term_name(term: Sequence[Factor]) -> str:
+    """How a term is called."""
+    return ":".join(factor.text for factor in term)
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ParameterError(Setting("formula"), f": {reason}")
+
+
+@dataclass
+class _Reader:
+    """Reads the text of a formula. What formulaic gets has ``v0``, ``v1``, ... for the factors, and operators."""
+
+    text: str
+    columns: tuple[str, ...]
+    apart: set[str | None]
+    factors: dict[str, Factor] = field(default_factory=dict)  #: by what stands for them
+    pieces: list[str] = field(default_factory=list)
+    placed: dict[Any, str] = field(default_factory=dict)  #: what stands for a factor
+
+    def formula(self) -> Formula:
+        at = depth = 0
+        while at < len(self.text):
+            found = _TOKEN.match(self.text, at)
+            if found is None:
+                here = self.text[at:].lstrip()[:1]
+                _refuse(f"{here!r} (at letter {self.text.index(here, at) + 1}) has no meaning in a formula.")
+            at = self._read(found)
+            depth += (self.pieces[-1] == "(") - (self.pieces[-1] == ")")
+            if depth > _MOST_DEPTH:
+                _refuse(f"more than {_MOST_DEPTH} parentheses within each other.")
+        left, right = self.pieces[:2], self.pieces[2:]
+        if "~" not in left or "~" in right or left[0] not in self.factors:
+            _refuse(f"expected a column, ~ and terms, such as y ~ a + b; got {shortened(self.text, 80)!r}.")
+        target = self.factors[left[0]]
+        if target != Factor(target.text, target.text):
+            _refuse(f"the left side must be the column of classes, got {target.text}.")
+        terms, intercept = _parsed(" ".join(right), self.factors)
+        for factor in chain.from_iterable(terms):
+            if factor.column == target.column:
+                _refuse(f"the target {target.column!r} also stands on the right side, in {factor.text}.")
+        if not terms:
+            _refuse("no term is left on its right side. Name the columns that the classes depend on.")
+        made = Formula(self.text, target.column, tuple(sorted(terms, key=len)), intercept)
+        _ = made.types
+        return made
+
+    def _read(self, found: re.Match[str]) -> int:
+        """Take the token, or the call or power that begins with it; gives the place after it."""
+        kind, at = found.lastgroup, found.end()
+        if kind == "number":
+            exponent = self.pieces[-1:] in (["**"], ["^"]) and found[kind] in map(str, range(2, _MOST_DEGREE + 1))
+            if not exponent and found[kind] not in ("0", "1"):
+                number = shortened(found[kind], 20)
+                _refuse(f"the number {number} has no meaning here: 1 and 0 stand for the intercept and its absence.")
+        if kind == "all":
+            target = next(iter(self.factors.values())).column if self.factors else None
+            others = [self._placed(Factor(c, c)) for c in self.columns if c != target and c not in self.apart]
+            self.pieces += ["(", " + ".join(others) or "0", ")"]
+        elif kind in ("number", "operator"):
+            self.pieces.append(found[kind])
+        else:
+            called = kind == "name" and _CALL.match(self.text, at)
+            at = self._end_of_call(called.end()) if called else at
+            power = _POWER.match(self.text, at)
+            at = power.end() if power else at
+            whole = self.text[found.start() : at]
+            name = str(found[str(kind)])
+            factor = self._computed(whole) if called or power else Factor(name, self._known(name))
+            self.pieces.append(self._placed(factor))
+        return at
+
+    def _placed(self, factor: Factor) -> str:
+        """What stands for a factor; the same text is the same factor."""
+        name = self.placed.setdefault((factor.text, factor.make is None), f"v{len(self.factors)}")
+        self.factors.setdefault(name, factor)
+        return name
+
+    def _known(self, name: str) -> str:
+        if name not in self.columns:
+            near = suggestion(name, self.columns)
+            raise ColumnError(
+                f"The formula names {shortened(name, 80)!r}, and the table has no such column.{near} Columns: "
+                f"{quoted(self.columns, 20)}."
+            )
+        return name
+
+    def _end_of_call(self, at: int) -> int:
+        """Where the parenthesis is closed that was opened just before."""
+        depth, start = 1, at
+        while depth:
+            found = _IN_CALL.search(self.text, at)
+            if found is None or at - start > _MOST_CALL_LETTERS:
+                call = shortened(self.text[start - 1 :], 80)
+                _refuse(f"a parenthesis is not closed within {_MOST_CALL_LETTERS:,} letters: {call!r}.")
+            depth += {"(": 1, ")": -1}.get((found["bracket"] or found["next"] or "").strip(), 0)
+            at = found.end()
+            if depth > _MOST_DEPTH:
+                _refuse(f"more than {_MOST_DEPTH} parentheses within each other.")
+        return at
+
+    def _computed(self, text: str) -> Factor:
+        """The factor that a call, or a power of one or of a column, stands for."""
+        names: dict[str, str] = {}
+
+        def placed(found: re.Match[str]) -> str:
+            name = found["quoted"] or found["name"]
+            if name is None or found["next"] or (found["quoted"] is None and name in _WORDS):
+                return found[0]
+            names[f"v{len(names)}"] = self._known(name)
+            return f"v{len(names) - 1}"
+
+        def told(made: Any) -> str:
+            shown = re.sub(r"\bv\d+\b", lambda found: names.get(found[0], found[0]), str(made))
+            return shortened(shown.replace(" ** ", "**"), 200)
+
+        whole = text.strip()
+        try:
+            tree = ast.parse(_IN_CALL.sub(placed, whole.replace("^", "**")), mode="eval").body
+            whole = told(ast.unparse(tree))
+            with np.errstate(all="ignore"):
+                found = _meaning(tree, names)
+            if isinstance(found, _Expression) and found.column is not None:
+                found = Factor("", found.column, make=found.functions)
+            if not isinstance(found, Factor):
+                raise ValueError("it stands for no column")
+        except DiscriminantError:
+            raise
+        except (SyntaxError, ValueError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
+            _refuse(f"{shortened(whole, 80)} cannot be read: {told(error)}.")
+        return replace(found, text=whole)
+
+
+def _parsed(expression: str, factors: Mapping[str, Factor]) -> tuple[list[tuple[Factor, ...]], bool]:
+    """The terms of names and operators, by formulaic's parser, and whether there is an intercept."""
+    parser = optional_module("formulaic.parser", "Formulas").DefaultFormulaParser(feature_flags=set())
+    try:
+        if _size(parser.get_ast(expression)) > _MOST_TERMS:
+            _refuse(f"it has more than {_MOST_TERMS:,} terms. Multiply fewer columns.")
+        found = [[factor.expr for factor in term.factors] for term in parser.get_terms(expression)]
+    except ParameterError:
+        raise
+    except Exception as error:  # whatever the parser makes of what is no formula
+        said = re.sub(r"\bv\d+\b", lambda name: factors[name[0]].text if name[0] in factors else name[0], str(error))
+        _refuse(f"its right side cannot be read. {shortened((said or type(error).__name__).splitlines()[0], 200)}")
+    terms = [tuple(factors[name] for name in term if name in factors) for term in found]
+    return [term for term in terms if term], len(terms) > len([term for term in terms if term])
+
+
+def _size(node: Any) -> int:
+    """How many terms the parser would go through, or more than it may."""
+    size = 0
+    while hasattr(node, "operator") and node.operator.symbol in ("+", "-") and len(node.args) == 2:
+        size, node = size + _size(node.args[1]), node.args[0]  # long sums nest to the left
+    if not hasattr(node, "operator"):
+        return size + 1
+    sizes = [min(_size(each), _MOST_TERMS + 1) for each in node.args]
+    if node.operator.symbol in ("**", "^"):
+        return size + sizes[0] ** min(int(str(node.args[1])), _MOST_DEGREE)
+    return size + int(np.prod([1 + own for own in sizes]))
+
+
+# Calls. What stands in them is a column, a number, a text or a list, or arithmetic of one column.
+
+
+@dataclass(frozen=True)
+class _Expression:
+    """A polynomial, by rising powers, of u = inner(slope x + offset); without a column it is a number."""
+
+    powers: Array
+    column: str | None = None
+    inner: str = "identity"
+    slope: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def of(self) -> dict[str, Any]:
+        """What u is."""
+        return {"inner": self.inner, "slope": self.slope, "offset": self.offset}
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it is u itself."""
+        return self.column is not None and self.powers.tolist() == [0.0, 1.0]
+
+    @property
+    def functions(self) -> Making | None:
+        """The polynomial as a function of the column, None where it is the column."""
+        if self.is_argument and self.inner == "identity":
+            return None
+        return lambda j, *_: Piecewise(j, np.zeros(0), np.zeros(1), self.powers[None, None], **self.of)
+
+
+@dataclass(frozen=True)
+class _Treatment:
+    reference: str
+
+
+def _meaning(node: ast.expr, names: Mapping[str, str]) -> Any:
+    """What a syntax tree stands for, in which ``names`` are those of columns; a ValueError where it may not stand."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float, str, bool):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in names:
+        return _Expression(np.array([0.0, 1.0]), names[node.id])
+    if isinstance(node, ast.Name) and node.id in _WORDS:
+        return _WORDS[node.id]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_number(_meaning(each, names)) for each in node.elts]
+    if isinstance(node, ast.UnaryOp) and type(node.op) in (ast.UAdd, ast.USub):
+        own = _expression(_meaning(node.operand, names))
+        return replace(own, powers=own.powers if isinstance(node.op, ast.UAdd) else -own.powers)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        left, right = (_expression(_meaning(each, names)) for each in (node.left, node.right))
+        if None not in (left.column, right.column) and (left.column, left.of) != (right.column, right.of):
+            raise ValueError("arithmetic is of one column; a product of two is written a:b")
+        own = left if right.column is None else right
+        return _expression(replace(own, powers=_OPERATIONS[type(node.op)](left.powers, right.powers)))
+    if isinstance(node, ast.Call):
+        return _called(node, names)
+    raise ValueError(f"{shortened(ast.unparse(node), 40)!r} may not stand in a formula")
+
+
+def _called(node: ast.Call, names: Mapping[str, str]) -> Any:
+    name = ast.unparse(node.func).removeprefix("np.")
+    if name not in _FUNCTIONS:
+        raise ValueError(f"there is no function {shortened(name, 40)!r}, but {', '.join(_FUNCTIONS)}")
+    named = {each.arg: _meaning(each.value, names) for each in node.keywords if each.arg is not None}
+    if len(named) < len(node.keywords):
+        raise ValueError("** may not stand before an argument")
+    bound = inspect.signature(_FUNCTIONS[name]).bind(*(_meaning(each, names) for each in node.args), **named)
+    return _FUNCTIONS[name](*bound.args, **bound.kwargs)
+
+
+def _expression(found: Any) -> _Expression:
+    made = _Expression(np.array([float(found)])) if type(found) in (int, float) else found
+    if not isinstance(made, _Expression) or not np.isfinite(made.powers).all():
+        raise ValueError("a number or a column was expected")
+    if len(made.powers) > _MOST_DEGREE + 1:
+        raise ValueError(f"powers go up to {_MOST_DEGREE}")
+    return made
+
+
+def _number(found: Any) -> float:
+    made = _expression(found)
+    if made.column is not None:
+        raise ValueError("a number was expected, not a column")
+    return float(made.powers[0])
+
+
+def _whole(found: Any, name: str, least: int, most: int = 1000) -> int:
+    number = _number(found)
+    if not number.is_integer() or not least <= number <= most:
+        raise ValueError(f"{name} must be a whole number from {least} to {most}, got {number:g}")
+    return int(number)
+
+
+def _argument(found: Any) -> _Expression:
+    """A column, or log, exp or sqrt of one."""
+    if not isinstance(found, _Expression) or not found.is_argument:
+        raise ValueError("it is of a column, or of log, exp or sqrt of one")
+    return found
+
+
+def _divided(left: Array, right: Array) -> Array:
+    if len(right) > 1 or right[0] == 0:
+        raise ValueError("division is by a number other than 0")
+    return left / right[0]
+
+
+def _raised(left: Array, right: Array) -> Array:
+    if len(right) > 1 or right[0] not in range(_MOST_DEGREE + 1):
+        raise ValueError(f"powers are whole numbers from 0 to {_MOST_DEGREE}")
+    return np.asarray(polynomial.polypow(left, int(right[0]), maxpower=_MOST_DEGREE))
+
+
+_OPERATIONS: dict[type, Callable[[Array, Array], Array]] = {
+    ast.Add: polynomial.polyadd,
+    ast.Sub: polynomial.polysub,
+    ast.Mult: polynomial.polymul,
+    ast.Div: _divided,
+    ast.Pow: _raised,
+}
+
+
+def _category(x: Any, contrasts: Any = None) -> Factor:
+    own = x if isinstance(x, _Expression) and x.functions is None else None
+    if own is None or own.column is None or not (contrasts is None or isinstance(contrasts, _Treatment)):
+        raise ValueError("it is C(column) or C(column, Treatment(reference level))")
+    return Factor("", own.column, True, None if contrasts is None else contrasts.reference)
+
+
+def _treatment(reference: Any) -> _Treatment:
+    if type(reference) not in (str, int, float, bool):
+        raise ValueError("the reference must be a level, as text or number")
+    return _Treatment(str(reference))
+
+
+def _inner(function: str, factor: float = 1.0, shift: float = 0.0) -> Callable[[Any], _Expression]:
+    """A function of a straight line of a column, times a number."""
+
+    def made(x: Any) -> _Expression:
+        own = _expression(x)
+        if own.column is None or own.inner != "identity" or len(own.powers) != 2:
+            raise ValueError(f"{function} is of a column, or of a column times and plus numbers")
+        offset, slope = own.powers.tolist()
+        return _Expression(np.array([0.0, factor]), own.column, function, slope, offset + shift)
+
+    return made
+
+
+def _as_is(x: Any) -> _Expression:
+    return _expression(x)
+
+
+def _b_splines(
+    x: Any, df: Any = None, knots: Any = None, degree: Any = 3, intercept: Any = False, include_intercept: Any = False
+) -> Factor:
+    own, whole, order = _argument(x), bool(intercept or include_intercept), _whole(degree, "degree", 1, _MOST_DEGREE)
+    within = _Knots("bs", df, knots, order + whole)
+
+    def make(j: int, values: Array, weight: Array | None) -> Piecewise:
+        made = b_splines(j, within.placed(values, weight), order)
+        return made if whole else made.combined(np.eye(made.n_outputs)[1:])
+
+    return _of_argument(own, make)
+
+
+def _natural_splines(x: Any, df: Any = None, knots: Any = None, intercept: Any = False) -> Factor:
+    own, within = _argument(x), _Knots("ns", df, knots, 1 + bool(intercept))
+    return _of_argument(own, lambda j, values, w: natural_splines(j, within.placed(values, w), bool(intercept)))
+
+
+def _polynomials(x: Any, degree: Any = 1, raw: Any = False) -> Factor:
+    own, order = _argument(x), _whole(degree, "degree", 1, _MOST_DEGREE)
+
+    def make(j: int, values: Array, weight: Array | None) -> Piecewise:
+        _refuse_few(values, order, "degree")
+        return powers(j, order) if raw else orthogonal_polynomials(j, values, order, weight)
+
+    return _of_argument(own, make)
+
+
+def _scaled(divisor: Callable[[Array, Array | None], float]) -> Callable[[Any], Factor]:
+    """A column measured from its mean, in units that its values give."""
+
+    def made(x: Any) -> Factor:
+        def make(j: int, values: Array, weight: Array | None) -> Piecewise:
+            return powers(j, 1, float(np.average(values, weights=weight)), divisor(values, weight))
+
+        return replace(_of_argument(_argument(x), make), numbered=False)
+
+    return made
+
+
+def _deviation(values: Array, weight: Array | None, less: int) -> float:
+    w = np.ones(len(values)) if weight is None else weight
+    return float(np.sqrt(w @ (values - np.average(values, weights=w)) ** 2 / (w.sum() - less)))
+
+
+def _of_argument(own: _Expression, make: Making) -> Factor:
+    """The functions of u, told as functions of the column."""
+
+    def of_column(j: int, x: Array, weight: Array | None) -> Piecewise:
+        return replace(make(j, Piecewise(j, x, x, x, **own.of).argument(x), weight), **own.of)
+
+    return Factor("", str(own.column), make=of_column, numbered=True)
+
+
+@dataclass(frozen=True)
+class _Knots:
+    """The knots of a spline: at quantiles, as many as ``df`` functions take, or as they were given."""
+
+    name: str
+    df: Any
+    given: Any
+    least: int  #: functions without any knot within
+
+    def __post_init__(self) -> None:
+        if self.df is not None and self.given is not None:
+            raise ValueError("df and knots are two ways to say one thing: give one of them")
+        if self.df is not None:
+            _whole(self.df, "df", self.least)
+        if self.given is not None and not isinstance(self.given, list):
+            raise ValueError("knots must be a list of numbers, such as [20, 30]")
+
+    def placed(self, values: Array, weight: Array | None) -> Array:
+        """All knots of these values, with those at the ends of their range."""
+        lowest, highest = values.min(), values.max()
+        if self.given is not None:
+            within = np.array(sorted(self.given))
+        else:
+            n_within = 0 if self.df is None else int(self.df) - self.least
+            _refuse_few(values, self.least + n_within, "df")
+            within = quantiles(values, np.arange(1, n_within + 1) / (n_within + 1), weight)
+        if not ((within > lowest) & (within < highest)).all():
+            tied = "many rows have its lowest or highest value. Lower df, or give knots"
+            outside = f"knots must lie between {lowest:g} and {highest:g}"
+            raise ValueError(tied if self.given is None else outside)
+        return np.r_[lowest, within, highest]
+
+
+def _refuse_few(values: Array, functions: int, name: str) -> None:
+    n = len(np.unique(values))
+    if n <= functions:
+        raise ValueError(f"there are only {n} different values: {name} must be below {n}; C(...) takes each as a level")
+
+
+def quantiles(values: Array, at: Array, weight: Array | None = None) -> Array:
+    """Quantiles of values of which each stands for ``weight`` rows; between two rows in proportion (R's type 7)."""
+    order = np.argsort(values, kind="stable")
+    counts = np.cumsum(np.ones(len(values)) if weight is None else weight[order])
+    place = np.maximum(at * (counts[-1] - 1), 0.0)
+    low, high = (
+        values[order][np.minimum(np.searchsorted(counts, rank, side="right"), len(values) - 1)]
+        for rank in (np.floor(place), np.ceil(place))
+    )
+    return np.asarray(low + (high - low) * (place - np.floor(place)))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "C": _category,
+    "Treatment": _treatment,
+    "bs": _b_splines,
+    "ns": _natural_splines,
+    "poly": _polynomials,
+    "I": _as_is,
+    "log": _inner("log"),
+    "log2": _inner("log", 1 / np.log(2)),
+    "log10": _inner("log", 1 / np.log(10)),
+    "log1p": _inner("log", shift=1.0),
+    "exp": _inner("exp"),
+    "sqrt": _inner("sqrt"),
+    "center": _scaled(lambda *_: 1.0),
+    "scale": _scaled(partial(_deviation, less=1)),
+    "standardize": _scaled(partial(_deviation, less=0)),
+    "c": lambda *numbers: [_number(each) for each in numbers],
+}
+_WORDS = {"True": True, "False": False, "TRUE": True, "FALSE": False}
+
+
+# From terms to columns.
+
+
+@dataclass
+class _Designer:
+    """Makes the basis of a formula: the factors are all coded columns, and after them the functions."""
+
+    formula: Formula
+    schema: Schema
+    X: Array
+    weight: Array | None
+    first: Mapping[str, str]
+    functions: list[Piecewise] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.columns = {column.name: column for column in self.schema.used}
+        self.places = {name: j for j, name in enumerate(self.schema.names)}
+        self.made: dict[str, list[tuple[int, str]]] = {}  #: the functions of factors, by their text
+        #: Which categories, each without one level, are multiplied with which numbers already.
+        self.spanned: dict[frozenset[Factor], set[frozenset[str]]] = {}
+        if self.formula.intercept:
+            self.spanned[frozenset()] = {frozenset()}
+
+    def design(self) -> tuple[Basis, list[str], FormulaTerms]:
+        made = [(term_name(term), *own) for term in self.formula.terms for own in self._term(term)]
+        for column in self.schema.used:
+            if column.kind != "category" and column.missing_column:  # where the mean stands in, that is marked
+                made.append((column.outputs[-1], (self.places[column.outputs[-1]],), column.outputs[-1]))
+        terms, factors, names = map(list, zip(*made, strict=True))
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ColumnError(f"Two columns of the formula would be called {twice!r}. Rename a column of the table.")
+        outputs = np.full((len(made), max(map(len, factors))), -1)
+        for row, own in zip(outputs, factors, strict=True):
+            row[: len(own)] = own
+        basis = Basis(len(self.places), np.arange(len(self.places)), self.functions, outputs)
+        ends = np.array([quantiles(x, np.array([0.0, 0.5, 1.0]), self.weight) for x in self.X.T]).T
+        return basis, names, FormulaTerms(self.formula.text, list(self.places), terms, *ends)
+
+    def _term(self, term: tuple[Factor, ...]) -> Iterator[tuple[tuple[int, ...], str]]:
+        """The factors and the name of each column of a term; of the first factor the next comes first.
+
+        A category has all its levels where the term without it is not spanned by those before, else all but one.
+        """
+        crossed = dict.fromkeys(factor.column for factor in term if self._is_category(factor))
+        if len(crossed) > _MOST_CROSSED:
+            _refuse(f"{term_name(term)} multiplies {len(crossed)} categories; at most {_MOST_CROSSED} can be.")
+        spanned = self.spanned.setdefault(frozenset(f for f in term if f.column not in crossed), set())
+        every = chain.from_iterable(combinations(crossed, size) for size in range(len(crossed) + 1))
+        new = [part for part in map(frozenset, every) if part not in spanned]
+        spanned.update(new)
+        for full in _codings(new):
+            used = [factor for factor in term if factor.column not in crossed or factor.column in full]
+            parts = [self._levels(f.column, full[f.column]) if f.column in full else self._functions(f) for f in used]
+            if np.prod([float(len(part)) for part in parts]) > _MOST_COLUMNS:
+                _refuse(f"{term_name(term)} would have more than {_MOST_COLUMNS:,} columns.")
+            for chosen in product(*reversed(parts)):
+                yield tuple(j for j, _ in reversed(chosen)), ":".join(name for _, name in reversed(chosen))
+
+    def _is_category(self, factor: Factor) -> bool:
+        if self.columns[factor.column].kind != "category":
+            return False
+        if factor.make is not None:
+            _refuse(f"{factor.text} is of numbers, and {factor.column!r} is a category.")
+        return True
+
+    def _levels(self, name: str, full: bool) -> list[tuple[int, str]]:
+        """The coded columns of the levels, all of them or all but the reference."""
+        column = self.columns[name]
+        left_out = None if full else self._reference(column)
+        levels = [f"{name}={level}" for level in _in_order(column) if level != left_out]
+        marks = column.outputs[len(column.coded_levels) :]  # of missing values, where these are a level
+        return [(self.places[own], own) for own in (*levels, *marks)]
+
+    def _reference(self, column: Column) -> str:
+        """The level that others are compared with: as the formula says, else the first of them."""
+        factors = chain.from_iterable(self.formula.terms)
+        stated = {f.reference for f in factors if f.column == column.name and f.reference is not None}
+        levels = _in_order(column)
+        if len(stated) > 1:
+            _refuse(f"{column.name!r} has the references {quoted(sorted(stated))}: give one.")
+        wanted = stated.pop() if stated else self.first.get(column.name)
+        if wanted is None:
+            return levels[0]
+        found = column.places.place(wanted, "text")
+        if found is None or found < 0:
+            raise ColumnError(f"The reference {wanted!r} is no level of {column.name!r}: {quoted(levels, 20)}.")
+        return column.coded_levels[found]
+
+    def _functions(self, factor: Factor) -> list[tuple[int, str]]:
+        """The places and names of a number, or of the functions of one."""
+        place, name = self.places[factor.column], factor.text
+        if factor.make is None:
+            return [(place, factor.column)]
+        if factor.text not in self.made:
+            n_before = len(self.places) + sum(function.n_outputs for function in self.functions)
+            function = self._function(factor, place)
+            self.functions.append(function)
+            names = [f"{name}[{i + 1}]" for i in range(function.n_outputs)] if factor.numbered else [name]
+            self.made[factor.text] = list(enumerate(names, n_before))
+        return self.made[factor.text]
+
+    def _function(self, factor: Factor, place: int) -> Piecewise:
+        """Made of the values that are there and count."""
+        column, weight = self.columns[factor.column], self.weight
+        there = np.ones(len(self.X), dtype=bool) if weight is None else weight > 0
+        if column.missing_column:
+            there &= self.X[:, self.places[column.outputs[-1]]] == 0
+        assert factor.make is not None
+        try:
+            made = factor.make(place, self.X[there, place], None if weight is None else weight[there])
+        except ValueError as error:
+            _refuse(f"{factor.text} cannot be made of these rows: {error}.")
+        refuse_undefined(factor.text, factor.column, made.argument(self.X[:, place]), self.X[:, place])
+        return made
+
+
+def first_levels(frame: Any) -> dict[str, str]:
+    """The first level of the columns of a frame whose categories have an order of their own."""
+    table, found = as_frame(frame), dict[str, str]()
+    for name, kind in {} if table is None else table.schema.items():
+        if kind == nw.Enum or (kind == nw.Categorical and table.implementation.is_pandas()):
+            there = set(table[name].drop_nulls().cast(nw.String).unique().to_list())
+            levels = [level for level in table[name].cat.get_categories().cast(nw.String).to_list() if level in there]
+            found |= {name: levels[0]} if levels else {}
+    return found
+
+
+def refuse_undefined(name: str, column: str, made: Array, values: Array) -> None:
+    """Raise an error for the first row in which a function of a column is no number."""
+    wrong = np.flatnonzero(~np.isfinite(made))
+    if wrong.size:
+        raise InputError(
+            f"{name} is not defined in row {wrong[0]}, where {column!r} is {values[wrong[0]]:g}. Correct the value, or "
+            "leave such rows out."
+        )
+
+
+def _in_order(column: Column) -> list[str]:
+    """The levels: numbers by their size, then texts; what stands for several levels comes last."""
+
+    def order(level: str) -> tuple[bool, bool, Any, str]:
+        number = number_meant(level)
+        return level == OTHER, number is None, number or 0, level
+
+    return sorted(column.coded_levels, key=order)
+
+
+def _codings(new: list[frozenset[str]]) -> list[dict[str, bool]]:
+    """Products of categories, each with or without all its levels, that span what these span without one level each.
+
+    What ``a`` and ``a b`` span, ``a`` with all levels of ``b`` does (Nathaniel Smith's algorithm, as in patsy).
+
+    >>> _codings([frozenset("a"), frozenset("b"), frozenset("ab")])
+    [{'b': False}, {'a': False, 'b': True}]
+    """
+    found = [dict.fromkeys(sorted(part), False) for part in new]
+    while True:
+        pairs = ((short, long) for i, short in enumerate(found) for long in found[i + 1 :])
+        absorbed = next(((s, g) for s, g in pairs if len(g) == len(s) + 1 and s.items() <= g.items()), None)
+        if absorbed is None:
+            return found
+        short, long = absorbed
+        long.update(dict.fromkeys(long.keys() - short.keys(), True))
+        found.remove(short)

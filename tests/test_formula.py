@@ -1,0 +1,295 @@
+"""Formulas: what they mean, that their columns are those of patsy and formulaic, and that nothing in them is run."""
+
+import formulaic
+import numpy as np
+import pandas as pd
+import patsy
+import pytest
+
+from discriminant.errors import ColumnError, DiscriminantError, InputError, ParameterError
+from discriminant.formula import Formula, quantiles, term_name
+from discriminant.tables import open_table
+
+COLUMNS = ["ill", "age", "sex", "dose", "bmi", "race", "body mass", "a.b", "class", "log"]
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(50, 12, n),
+            "dose": rng.gamma(2, 2, n),
+            "bmi": rng.normal(25, 4, n),
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice([1, 2, 10], n),
+            "site": rng.choice(["a", "b", "c", "d"], n),
+        }
+    )
+    odds = 0.03 * (frame.age - 50) + np.sin(frame.bmi / 3) / 2 + (frame.sex == "m") * (0.3 - 0.2 * frame.dose) - 0.5
+    return frame.assign(ill=(rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int))
+
+
+def made(text, frame, weight=None):
+    """The columns that a formula makes of a frame, and their names."""
+    table = open_table(frame)
+    formula = Formula.parse(text, table.columns)
+    training = formula.training(table, rare=1)
+    basis, names, kept = formula.design(training.schema, training.X, weight)
+    return basis.expand(training.X), names, kept
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("ill ~ age + sex * dose", ["age", "sex", "dose", "sex:dose"]),
+        ("ill~bs( bmi,df = 4 )-age", ["bs(bmi, df=4)"]),
+        ("ill ~ (age + sex + dose)^2", ["age", "sex", "dose", "age:sex", "age:dose", "sex:dose"]),
+        ("ill ~ sex/age", ["sex", "sex:age"]),
+        ("ill ~ age*sex - age:sex", ["age", "sex"]),
+        ("ill ~ age:sex + age", ["age", "age:sex"]),
+        ("ill ~ age + age + age:age", ["age"]),
+        ("ill ~ age**2 + I(age^3)", ["age**2", "I(age**3)"]),
+        ("ill ~ `body mass` + ns(`body mass`, 3)", ["body mass", "ns(body mass, 3)"]),
+        ("ill ~ a.b + log(a.b + 1) + class + bs(class, 4)", ["a.b", "log(a.b + 1)", "class", "bs(class, 4)"]),
+        ("ill ~ log + log(log) + np.log(age)", ["log", "log(log)", "np.log(age)"]),
+        ("ill ~ C(race, Treatment('a)b'))", ["C(race, Treatment('a)b'))"]),
+        ("ill ~ . - log - `a.b` - class", ["age", "sex", "dose", "bmi", "race", "body mass"]),
+        ("ill ~ bs(bmi, knots=c(20, 30), degree=2)", ["bs(bmi, knots=c(20, 30), degree=2)"]),
+    ],
+)
+def test_terms_are_those_of_wilkinson_and_rogers(text, terms):
+    formula = Formula.parse(text, COLUMNS)
+    assert [term_name(term) for term in formula.terms] == terms
+    assert formula.intercept
+    assert formula.target == "ill"
+
+
+@pytest.mark.parametrize("text", ["ill ~ age - 1", "ill ~ 0 + age", "ill ~ -1 + age", "ill ~ age + 0"])
+def test_the_intercept_can_be_left_out(text):
+    assert not Formula.parse(text, COLUMNS).intercept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'ill ~ __import__("os").system("touch /tmp/x")',
+        'ill ~ I(__import__("os"))',
+        'ill ~ bs(bmi, df=__import__("os").getpid())',
+        "ill ~ age.__class__",
+        "ill ~ I(age.__class__)",
+        "ill ~ I((age).__class__)",
+        "ill ~ age[0]",
+        "ill ~ I(age[0])",
+        "ill ~ I([age][0])",
+        "ill ~ (lambda: 1)()",
+        "ill ~ bs(bmi, df=lambda: 3)",
+        "ill ~ exec('1')",
+        "ill ~ {age}",
+        "ill ~ I(f'{age}')",
+        "ill ~ I(age := 3)",
+        "ill ~ I(age if age else 1)",
+        "ill ~ I([x for x in (1,)])",
+        "ill ~ bs(*bmi)",
+        "ill ~ bs(bmi, **dose)",
+        "ill ~ age; dose",
+        "ill ~ age | dose",
+        "ill ~ age %in% sex",
+        "ill ~ 'age'",
+        "ill ~ `age",
+        "ill ~ `nothing`",
+        "ill ~ agee",
+        "ill ~ foo(age)",
+        "ill ~ cr(age, 3)",
+        "ill ~ log(age",
+        "ill ~ age)",
+        "ill ~ age +",
+        "ill ~ age dose",
+        "ill ~ 2 * age",
+        "ill ~ 1",
+        "ill ~ age - age",
+        "ill ~ ill + age",
+        "ill ~ age ~ dose",
+        "ill",
+        "~ age",
+        "ill + sex ~ age",
+        "log(ill) ~ age",
+        "",
+        "ill ~ age\0",
+        "ill ~ age\n`",
+        None,
+        42,
+        "ill ~ I(age * dose)",
+        "ill ~ I(age / dose)",
+        "ill ~ I(1 / age)",
+        "ill ~ I(age / 0)",
+        "ill ~ I(age**-1)",
+        "ill ~ I(age**0.5)",
+        "ill ~ log(log(age))",
+        "ill ~ log(age + dose)",
+        "ill ~ bs(age + 1, 4)",
+        "ill ~ bs(age, 4, knots=[3])",
+        "ill ~ bs(age, df=2)",
+        "ill ~ bs(age, df=4.5)",
+        "ill ~ bs(age, df='4')",
+        "ill ~ bs()",
+        "ill ~ poly(age, 0)",
+        "ill ~ C(race, Sum)",
+        "ill ~ C(log(race))",
+        "ill ~ C(race) + log(race)",
+        "ill ~ Treatment('a')",
+        "ill ~ I(3)",
+        "ill ~ c(1, 2)",
+        # what would take long
+        "ill ~ " + "(" * 400 + "age" + ")" * 400,
+        "ill ~ " + "I(" * 200 + "age" + ")" * 200,
+        "ill ~ " + "I(" * 5000 + "age" + ")" * 5000,
+        "ill ~ (age + sex + dose + bmi + race + class)**10",
+        "ill ~ ((age + sex + dose)**5 + bmi)**10",
+        "ill ~ " + "*".join(f"I(age + {i})" for i in range(30)),
+        "ill ~ I(age**99999999999)",
+        "ill ~ age**99999999999",
+        "ill ~ I(9**9**9**9 * age)",
+        "ill ~ I((((age**10)**10)**10)**10)",
+        "ill ~ I('a' * 10000000000)",
+        "ill ~ bs(age, df=1e9)",
+        "ill ~ poly(age, 1000000)",
+        "ill ~ " + " + ".join(["age"] * 50_000),
+    ],
+    ids=lambda text: None,
+)
+def test_what_is_no_formula_is_refused_in_words(text):
+    with pytest.raises(DiscriminantError) as refused:
+        Formula.parse(text, COLUMNS)
+    assert len(str(refused.value)) < 600
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(ColumnError, match="names 'agee', and the table has no such column"):
+        Formula.parse("ill ~ agee", COLUMNS)
+    with pytest.raises(ParameterError, match="there is no function 'spline', but C, "):
+        Formula.parse("ill ~ spline(age)", COLUMNS)
+    with pytest.raises(ParameterError, match="a product of two is written a:b"):
+        Formula.parse("ill ~ I(age * dose)", COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "age + sex * dose",
+        "bs(bmi, df=4) + bs(age, df=6, degree=2) + bs(dose, knots=[2.0, 5.0])",
+        "bs(bmi, df=5, include_intercept=True) - 1",
+        "C(race) * site",
+        "C(race, Treatment(2)) + C(site, Treatment('c'))",
+        "site - 1",
+        "0 + site + sex",
+        "sex:site",
+        "sex:site - 1",
+        "age:site",
+        "age:site - 1",
+        "age + age:site + site:sex",
+        "(sex + site + C(race))**3",
+        "sex:bs(bmi, df=4)",
+        "sex/age",
+        "I(age**2) + I((age - 50) / 10) + np.log(dose) + np.sqrt(dose) + np.log10(dose + 1)",
+        "center(age) + standardize(bmi)",
+    ],
+)
+def test_columns_are_those_of_patsy(text):
+    frame = people()
+    expected = patsy.dmatrix(text, frame)
+    columns, names, _ = made(f"ill ~ {text}", frame)
+    intercept = "Intercept" in expected.design_info.column_names
+    ours = dict(zip(names, columns.T, strict=True))
+    theirs = dict(zip(map(called, expected.design_info.column_names), np.asarray(expected).T, strict=True))
+    assert len(ours) == len(names) == len(theirs) - intercept
+    for name, column in ours.items():
+        np.testing.assert_allclose(column, theirs[name], atol=1e-10 * max(1, np.abs(column).max()), err_msg=name)
+
+
+def called(name):
+    """What patsy calls a column, in our words."""
+    parts = []
+    for part in name.split(":"):
+        if "[" not in part:
+            parts.append(part.replace(" ** ", "**"))
+            continue
+        factor, level = part[:-1].rsplit("[", 1)
+        if factor.startswith("bs"):
+            parts.append(f"{factor}[{int(level) + 1}]")
+        else:
+            parts.append(f"{factor.removeprefix('C(').split(')')[0].split(',')[0]}={level.removeprefix('T.')}")
+    return ":".join(parts)
+
+
+@pytest.mark.parametrize("text", ["poly(age, 4)", "poly(age, 3, raw=True)", "bs(bmi, df=6)", "scale(age) * sex"])
+def test_columns_are_those_of_formulaic(text):
+    frame = people()
+    expected = np.asarray(formulaic.model_matrix(text, frame), dtype=np.float64)[:, 1:]
+    columns = made(f"ill ~ {text}", frame)[0]
+    np.testing.assert_allclose(columns, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_natural_splines_have_knots_at_quantiles_as_r_has_them():
+    frame = people()
+    columns, names, _ = made("ill ~ ns(age, df=4)", frame)
+    assert names == [f"ns(age, df=4)[{i}]" for i in (1, 2, 3, 4)]
+    x = frame.age.to_numpy()
+    knots = np.quantile(x, [0, 0.25, 0.5, 0.75, 1])
+    # another basis of the same space: truncated powers (Hastie, Tibshirani & Friedman 2009, equation 5.4)
+    cubes = np.maximum(x[:, None] - knots, 0) ** 3
+    d = (cubes - cubes[:, -1:])[:, :-1] / (knots[-1] - knots[:-1])
+    other = np.column_stack([np.ones(len(x)), x, d[:, :-1] - d[:, -1:]])
+    np.testing.assert_allclose(other @ np.linalg.lstsq(other, columns, rcond=None)[0], columns, atol=1e-9)
+    assert np.linalg.matrix_rank(np.column_stack([np.ones(len(x)), columns])) == other.shape[1]
+
+
+def test_levels_are_compared_with_the_first_in_order():
+    frame = people()
+    assert made("ill ~ C(race)", frame)[1] == ["race=2", "race=10"]  # 1 is the first number
+    assert made("ill ~ C(race, Treatment('10'))", frame)[1] == ["race=1", "race=2"]
+    with pytest.raises(ColumnError, match="The reference '7' is no level of 'race': '1', '2' and '10'"):
+        made("ill ~ C(race, Treatment(7))", frame)
+
+
+def test_numbers_are_numbers_unless_the_formula_says_otherwise():
+    frame = people().assign(id=np.arange(400), zip=np.arange(400) % 3)
+    assert made("ill ~ id + zip", frame)[1] == ["id", "zip"]
+
+
+def test_weights_are_repeated_rows():
+    frame, weight = people(), np.random.default_rng(1).integers(1, 4, 400)
+    text = "ill ~ ns(age, 4) + bs(bmi, 5) + poly(dose, 3) + scale(age) + standardize(bmi)"
+    weighted = made(text, frame, weight.astype(float))[0]
+    repeated = made(text, frame.loc[frame.index.repeat(weight)])[0]
+    np.testing.assert_allclose(np.repeat(weighted, weight, axis=0), repeated, rtol=1e-8, atol=1e-10)
+
+
+def test_quantiles_are_numpys():
+    rng = np.random.default_rng(2)
+    x, at, weight = rng.normal(size=30), np.linspace(0, 1, 7), rng.integers(1, 5, 30)
+    np.testing.assert_allclose(quantiles(x, at), np.quantile(x, at), rtol=1e-14)
+    np.testing.assert_allclose(
+        quantiles(x, at, weight.astype(float)), np.quantile(np.repeat(x, weight), at), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("ill ~ one + age", ColumnError, "Column 'one' of the formula cannot be used: its only value is 1"),
+        ("ill ~ bs(one, 4)", InputError, "'one': its only value is 1"),
+        ("ill ~ ns(race, 4)", ParameterError, "only 3 different values"),
+        ("ill ~ bs(mostly, 6)", ParameterError, "many rows have its lowest or highest value"),
+        ("ill ~ ns(age, knots=[-5, 40])", ParameterError, "knots must lie between"),
+        ("ill ~ log(age - 50)", InputError, r"log\(age - 50\) is not defined in row"),
+        ("ill ~ log(sex)", ParameterError, "'sex' is a category"),
+        ("ill ~ `log(age)` + log(age)", ColumnError, r"Two columns of the formula would be called 'log\(age\)'"),
+        ("ill ~ " + ":".join("abcdefg"), ParameterError, "multiplies 7 categories"),
+    ],
+)
+def test_what_these_rows_cannot_give_is_told(text, kind, said):
+    frame = people()
+    frame = frame.assign(one=1, mostly=np.where(frame.age > 55, frame.dose, 0.0), **{"log(age)": 1 / frame.dose})
+    frame = frame.assign(**{letter: np.where(frame.index % (3 + i), "u", "v") for i, letter in enumerate("abcdefg")})
+    with pytest.raises(kind, match=said):
+        made(text, frame)
