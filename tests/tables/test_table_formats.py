@@ -513,3 +513,27 @@ def test_an_opendocument_sheet(tmp_path):
         )
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
     assert columns_of(tmp_path / "t.ods") == {"a": [1.5, 2.0], "y": ["u", "v"]}
+
+
+@pytest.mark.parametrize("coded", [False, True], ids=["texts", "codes"])
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_texts_in_arrows_newer_layout(tmp_path, form, coded):
+    texts = {"kind": ["x", "y", "z", None] * 20, "size": ["1.5", "2", "3", ""] * 20, "answer": ["yes", "no"] * 40}
+
+    def laid_out(values, kind):
+        levels = [level for level in dict.fromkeys(values) if level is not None]
+        codes = pa.array([None if value is None else levels.index(value) for value in values], pa.int8())
+        return pa.DictionaryArray.from_arrays(codes, pa.array(levels, kind)) if coded else pa.array(values, kind)
+
+    plain, views = (
+        pa.table({name: laid_out(values, kind) for name, values in texts.items()})
+        for kind in (pa.string(), pa.string_view())
+    )
+    given = views
+    if form == "file":
+        with pa.OSFile(str(given := tmp_path / "views.arrow"), "wb") as file, pa.ipc.new_file(file, views.schema) as to:
+            to.write_table(views)
+    expected, found = read_training(plain, "answer"), read_training(given, "answer")
+    assert found.schema.names == expected.schema.names
+    assert found.y.tolist() == expected.y.tolist()
+    assert found.X.tolist() == expected.X.tolist() == expected.schema.encode_batch(views)[0].tolist()

@@ -29,8 +29,8 @@ Array = np.ndarray[Any, Any]
 
 DateOrder = Literal["ymd", "dmy", "mdy", "digits", "time"]
 #: What is done to texts before they are read: spaces, minus signs and apostrophes are written in many ways.
-_SPACES = ("[\\s\u00a0\u2000-\u200b\u202f\u205f\u3000]+", " ")
-_ALIKE = (("[\u2212\u2012\u2013]", "-"), ("[\u2019\u00b4]", "'"))
+SPACES = ("[\\s\u00a0\u2000-\u200b\u202f\u205f\u3000]+", " ")
+ALIKE = (("[\u2212\u2012\u2013]", "-"), ("[\u2019\u00b4]", "'"))
 _CURRENCIES = frozenset(
     re.findall(
         r"\S+",
@@ -39,7 +39,7 @@ _CURRENCIES = frozenset(
         "FR. KR ZŁ KČ FT RS",
     )
 )
-_MONTHS = {"mär": 3, "mrz": 3, "mai": 5, "okt": 10, "dez": 12} | {
+MONTHS = {"mär": 3, "mrz": 3, "mai": 5, "okt": 10, "dez": 12} | {
     name: month
     for month, name in enumerate(
         ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
@@ -115,9 +115,9 @@ class Notation:
 
     def read(self, texts: Any) -> Array:
         """The numbers of an arrow array of texts, sentinels as they are; NaN where a text cannot be read."""
-        alike = compute.replace_substring_regex(texts, *_SPACES)
+        alike = compute.replace_substring_regex(texts, *SPACES)
         if not compute.all(compute.string_is_ascii(texts)).as_py():
-            for pattern, plain in _ALIKE:
+            for pattern, plain in ALIKE:
                 alike = compute.replace_substring_regex(alike, pattern, plain)
         found = compute.extract_regex(compute.utf8_trim_whitespace(alike), self.pattern)
         valid = np.asarray(found.is_valid().to_numpy(zero_copy_only=False))
@@ -222,7 +222,7 @@ def _days(parts: _Parts) -> tuple[Array, Array]:
 def _months(texts: Any) -> Array:
     """The numbers of months, written as digits or by name; 0 for other words."""
     words, index = np.unique(np.asarray(texts.to_numpy(zero_copy_only=False), dtype=str), return_inverse=True)
-    months = [int(word) if word.isdigit() else _MONTHS.get(word.casefold()[:3], 0) for word in words]
+    months = [int(word) if word.isdigit() else MONTHS.get(word.casefold()[:3], 0) for word in words]
     return np.array(months, dtype=np.int64)[index]
 
 
@@ -297,7 +297,7 @@ def number_notation(texts: Any, decimal: str = ".") -> tuple[Notation, Array, bo
 
 def _occurs(sign: str, texts: Any) -> bool:
     """Whether a sign, however it is written, occurs in the texts."""
-    pattern = {" ": _SPACES[0], "'": f"'|{_ALIKE[1][0]}"}.get(sign, re.escape(sign))
+    pattern = {" ": SPACES[0], "'": f"'|{ALIKE[1][0]}"}.get(sign, re.escape(sign))
     return bool(compute.any(compute.match_substring_regex(texts, pattern)).as_py())
 
 

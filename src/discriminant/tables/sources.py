@@ -541,11 +541,11 @@ class ParquetReader(TableReader):
 
     def _read(self) -> Any:
         with self._reading():
-            return self._file.read(columns=list(self.columns))
+            return without_views(self._file.read(columns=list(self.columns)))
 
     def _stream(self) -> Iterator[Any]:
         with self._reading():
-            yield from self._file.iter_batches(batch_size=_PARQUET_ROWS, columns=list(self.columns))
+            yield from map(without_views, self._file.iter_batches(batch_size=_PARQUET_ROWS, columns=list(self.columns)))
 
 
 class ArrowReader(TableReader):
@@ -568,7 +568,7 @@ class ArrowReader(TableReader):
         with self._reading():
             data = self._open().read_all().select(list(self.columns))
             data.validate()
-            return data
+            return without_views(data)
 
     def _stream(self) -> Iterator[Any]:
         with self._reading():
@@ -576,7 +576,7 @@ class ArrowReader(TableReader):
             count = getattr(reader, "num_record_batches", None)
             for batch in reader if count is None else map(reader.get_batch, range(count)):
                 batch.validate()
-                yield batch.select(list(self.columns))
+                yield without_views(batch.select(list(self.columns)))
 
 
 class FrameReader(TableReader):
@@ -619,6 +619,27 @@ def is_text(kind: Any) -> bool:
     return bool(plain or pa.types.is_dictionary(kind))
 
 
+def without_views(data: Any) -> Any:
+    """A table or record batch with its texts laid out as all of Arrow's functions take them."""
+    viewed = [i for i, field in enumerate(data.schema) if pa.types.is_string_view(_plain_type(field.type))]
+    if not viewed:
+        return data
+    table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+    for i in viewed:
+        try:
+            texts = table.column(i).cast(pa.large_string())
+        except pa.ArrowNotImplementedError:  # before Arrow 19
+            texts = pa.array(table.column(i).to_pylist(), pa.large_string())
+        coded = pa.types.is_dictionary(table.schema.types[i])
+        table = table.set_column(i, table.column_names[i], texts.dictionary_encode() if coded else texts)
+    return table
+
+
+def _plain_type(kind: Any) -> Any:
+    """The type of the values."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def as_arrow(frame: Any) -> Any:
     """A narwhals frame as a pyarrow table, column by column where nothing has to be copied."""
     try:
@@ -633,7 +654,7 @@ def as_arrow(frame: Any) -> Any:
             "text, or true and false."
         ) from error
     names = [str(name) for name in frame.columns]  # pandas appends its index
-    return data.select(list(range(len(names)))).rename_columns(names).replace_schema_metadata(None)
+    return without_views(data.select(list(range(len(names)))).rename_columns(names).replace_schema_metadata(None))
 
 
 def refuse_same_names(names: Sequence[str], label: str) -> None:

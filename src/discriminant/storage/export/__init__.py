@@ -36,28 +36,32 @@ def export(
     ==========  ====================================================================================================
     to          what comes out
     ==========  ====================================================================================================
-    "python"    A module that imports only ``math``: ``predict(row)``, ``scores(row)`` and, where the model has
-                probabilities, ``predict_proba(row)``. A row is a dict by column name, or values in order.
+    "python"    A module that imports only ``math``, and ``re`` for dates and amounts: ``predict(row)``,
+                ``scores(row)`` and, where the model has probabilities, ``predict_proba(row)``. A row is a dict by
+                column name, or values in order.
     "sql"       A SELECT over ``table`` with the columns in ``keep``, ``prediction``, and ``probability_<class>`` (or
                 ``score_<class>``) for each class. For one ``dialect``: DuckDB (1.0), PostgreSQL (12) or SQLite (3.38).
                 A row with a missing value that the model cannot take gives NULL.
     "json"      One object: ``model``, ``package``, ``classes``, ``columns`` (raw ones, and how they are read: ``name``,
-                ``kind``, ``levels`` by their place, ``missing``, ``missing_numbers``), ``inputs`` (how each column of
-                the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``), ``answer``
-                ("probability" or "score"), ``members``, ``priors``, ``means``. A member has ``constants`` and
-                ``parts``, whose sum are its scores, ``functions`` and ``products`` that parts may need, see below, and
-                the ``intercept`` of a linear model. Probabilities are the softmax of the scores; of several members
+                ``kind``, ``levels`` by their place, ``missing``, ``missing_numbers``, ``notation``), ``inputs`` (how
+                each column of the model comes from a raw one: ``column``, ``kind``, ``place``, ``fill``, ``unseen``),
+                ``answer`` ("probability" or "score"), ``members``, ``priors``, ``means``. A member has ``constants``
+                and ``parts``, whose sum are its scores, ``functions`` and ``products`` that parts may need, see below,
+                and the ``intercept`` of a linear model. Probabilities are the softmax of the scores; of several members
                 their mean, with the weights ``share``. null stands for minus infinity, the constant of a class that
                 cannot win, and for means not known yet.
     "onnx"      A graph in double precision: input ``X`` (rows, columns), or one input (rows, 1) for each raw column
                 where there are categories or missing values (NaN, or the empty text); outputs ``label``, and
-                ``probability`` or ``score`` (rows, classes). Texts have no spaces around them.
+                ``probability`` or ``score`` (rows, classes). Texts have no spaces around them; dates are given as
+                days since 1970-01-01, times of day as hours, amounts as numbers.
     ==========  ====================================================================================================
 
     A database may have taken texts for what they look like: Yes for true, 01 for the number 1. SQL and Python read a
     value by its type: text as it is written, without spaces around it; anything else as the level that means the same.
     Where several levels do, or where the type is not one that the column can be read from, they raise an error that
-    names the column; nothing is guessed.
+    names the column; nothing is guessed. Python reads dates and amounts as they were read in training, SQL takes dates
+    of the database's types and texts with all digits, such as ``2020-12-31``, in the order of training, and amounts as
+    numbers only: ``1.234`` may be a thousand.
 
     A part has a ``kind``, ``places`` of the features x that it takes, and numbers. It adds to the score of class k
     "linear": ``coef_k . (x - centre)`` (a linear model's score is also ``intercept_k + coef_k . x``); "diagonal":

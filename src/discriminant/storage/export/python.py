@@ -11,6 +11,7 @@ from ... import __version__
 from ...basis import Piecewise
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
+from ...tables.recognition import ALIKE, MONTHS, SPACES, Notation
 from .recipe import Member, Recipe, RulePart
 
 _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
@@ -18,7 +19,7 @@ _HEAD = '''"""A {name} fitted with discriminant {version}, as plain Python.
 A row is a dict from column to value, or its values in the order of COLUMNS.
 """
 
-import math
+{imports}
 
 CLASSES = {classes}
 COLUMNS = {columns}
@@ -26,6 +27,7 @@ READING = {reading}
 LEVELS = {levels}
 INPUTS = {inputs}
 TRUTH = {truth}
+NOTATIONS = {notations}
 
 
 def _values(row):
@@ -62,11 +64,14 @@ def _read(value, name, kind, missing, missing_numbers):
         if text.strip().lower() not in TRUTH:
             raise ValueError("neither true nor false in column %r: %r" % (name, value))
         return TRUTH[text.strip().lower()]
-    if type(value).__name__ in ("bool", "bool_"):
+    if type(value).__name__ in ("bool", "bool_") and kind != "date":
         return float(value)
-    number = _number(text.strip())
+    if kind == "date" or kind == "amount" and isinstance(value, str):
+        number = _notated(value, text, *NOTATIONS[name])
+    else:
+        number = _number(text.strip())
     if number is None:
-        raise ValueError("not a number in column %r: %r" % (name, value))
+        raise ValueError("not a %s in column %r: %r" % ("date" if kind == "date" else "number", name, value))
     if not math.isfinite(number):
         raise ValueError("infinite value in column %r" % name)
     return None if number in missing_numbers else float(number)
@@ -107,6 +112,70 @@ def _number(text):
 def _text(value):
     text = str(value)
     return text[:-2] if text.endswith(".0") else text
+'''
+#: How dates and amounts are read, as `Notation` does.
+_NOTATED = '''
+MONTHS = {months}
+ALIKE = {alike}
+ISO = {iso}
+
+
+def _notated(value, text, pattern, order, decimal, grouping):
+    """Days since 1970-01-01, hours since midnight, or an amount; None for what is none."""
+    if hasattr(value, "total_seconds"):
+        return value.total_seconds() / 3600 if order == "time" else None
+    if hasattr(value, "isoformat") or type(value).__name__ == "datetime64":
+        pattern = ISO["time" if order == "time" else "ymd"]
+        text = value.isoformat() if hasattr(value, "isoformat") else text
+    elif not isinstance(value, str) and order != "digits":
+        return None
+    for other, sign in ALIKE:
+        text = re.sub(other, sign, text)
+    found = re.match(pattern, text.strip())
+    if found is None:
+        return None
+    parts = {{name: part or "" for name, part in found.groupdict().items()}}
+    return _amount(parts, decimal, grouping) if order is None else _moment(parts, order)
+
+
+def _amount(parts, decimal, grouping):
+    number = float(parts["number"].replace(grouping, "").replace(decimal, "."))
+    signs = [parts["sign"] == "-", parts["inner"] == "-", parts["after"] == "-", parts["open"] == "("]
+    if (parts["open"] == "(") != (parts["close"] == ")") or sum(signs) > 1:
+        return None
+    return -number if any(signs) else number
+
+
+def _moment(parts, order):
+    hour, minute = (int(parts.get(name) or 0) for name in ("hour", "minute"))
+    second, half = float((parts.get("second") or "0").replace(",", ".")), (parts.get("half") or "")[:1].lower()
+    if hour > (12 if half else 24) or minute > 59 or second > 60:
+        return None
+    hour = (hour % 12 if half else hour) + 12 * (half == "p")
+    microseconds = (hour * 60 + minute - _zone(parts.get("zone") or "")) * 60000000 + round(second * 1e6)
+    if order == "time":
+        return microseconds / 3600000000
+    year, month, day = int(parts["year"].lstrip("\'")), parts["month"], int(parts["day"] or 1)
+    if len(parts["year"]) < 4:
+        year += 2000 if year < 69 else 1900
+    month = int(month) if month.isdigit() else MONTHS.get(month.casefold()[:3], 0)
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= day <= (31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]:
+        return None
+    return (_days(year, month, day) * 86400000000 + microseconds) / 86400000000
+
+
+def _days(year, month, day):
+    """Days since 1970-01-01: years begin in March here, so that February ends them."""
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719469
+
+
+def _zone(text):
+    if text[:1] not in ("+", "-"):
+        return 0
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    return (-1 if text[0] == "-" else 1) * (60 * int(digits[:2]) + int(digits[2:]))
 '''
 _PARTS = {
     LinearRule: """
@@ -210,7 +279,10 @@ def python_module(recipe: Recipe) -> str:
     """The text of the module."""
     inputs = [(given.column, given.kind, given.place, given.fill, given.unseen) for given in recipe.inputs]
     levels = {column.name: tuple(column.lookup) for column in recipe.columns if column.kind == "category"}
+    notations = {column.name: _notation(column.notation) for column in recipe.columns if column.notation is not None}
     head = _HEAD.format(
+        imports="import math\nimport re" if notations else "import math",
+        notations=repr(notations),
         name=recipe.name,
         version=__version__,
         classes=_literal(recipe.classes),
@@ -221,7 +293,9 @@ def python_module(recipe: Recipe) -> str:
         truth=repr(BOOLEANS),
     )
     kinds = dict.fromkeys(type(part.rule) for member in recipe.members for part in (*_functions(member), *member.parts))
-    functions = "\n".join(_PARTS[kind] for kind in kinds)
+    iso = {order: _notation(Notation(date=order))[0] for order in ("ymd", "time")}
+    notated = _NOTATED.format(months=repr(MONTHS), alike=repr((SPACES, *ALIKE)), iso=repr(iso))
+    functions = "\n".join([notated] * bool(notations) + [_PARTS[kind] for kind in kinds])
     members = f"\n\nMEMBERS = {_lines(map(_member, recipe.members))}\n"
     pooled = len(recipe.members) > 1
     shares = f"SHARES = {_literal([member.share for member in recipe.members])}\n" if pooled else ""
@@ -237,6 +311,11 @@ def python_module(recipe: Recipe) -> str:
         + answers
         + (_PROBABILITIES if recipe.answer == "probability" else "")
     )
+
+
+def _notation(notation: Notation) -> tuple[Any, ...]:
+    """The pattern of texts and what tells how its parts are read; digits are those of ASCII."""
+    return notation.pattern.replace(r"\d", "[0-9]"), notation.date, notation.decimal, notation.grouping
 
 
 def _functions(member: Member) -> list[RulePart]:

@@ -17,6 +17,7 @@ from ...multiclass import CodebookRule
 from ...results import plain, quoted
 from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, PoolRule, QuadraticRule
 from ...tables.levels import NUMBER, REFERENCE_PLACE, LevelPlaces
+from ...tables.recognition import Notation
 from ...tables.schema import Column, Schema
 
 Array = np.ndarray[Any, Any]
@@ -55,16 +56,19 @@ class RawColumn:
     number      a number
     truth       1 or 0: true or false, the numbers 1 and 0, or words such as yes and no
     category    the place of its level in ``levels``, in which levels that count as one stand together
+    date        days since 1970-01-01, or hours since midnight, where its ``notation`` is of times of day
+    amount      a number; texts of it are written as its ``notation`` says
     ==========  ========================================================================================
 
     Missing are None, NaN, NULL, the texts in ``missing`` and the numbers in ``missing_numbers``.
     """
 
     name: str
-    kind: Literal["number", "truth", "category"]
+    kind: Literal["number", "truth", "category", "date", "amount"]
     levels: tuple[tuple[Any, ...], ...] = ()
     missing: tuple[str, ...] = ()
     missing_numbers: tuple[float, ...] = ()
+    notation: Notation | None = None
 
     @cached_property
     def lookup(self) -> LevelLookup:
@@ -137,12 +141,9 @@ def _numbers(names: Sequence[str]) -> tuple[list[RawColumn], list[Input]]:
 
 
 def _raw_column(column: Column, schema: Schema) -> RawColumn:
-    if column.notation.as_text:
-        raise ParameterError(
-            f"Column {column.name!r} is a date, or a number that is not written plainly, which is not exported. Write "
-            "it as plain numbers in the table, and fit the model anew."
-        )
-    kind: Any = {"boolean": "truth", "category": "category"}.get(column.kind, "number")
+    notation = column.notation if column.notation.as_text else None
+    number = "number" if notation is None else "amount" if notation.date is None else "date"
+    kind: Any = {"boolean": "truth", "category": "category"}.get(column.kind, number)
     together: list[list[str]] = [[] for _ in range(len(column.coded_levels) + 1)]
     for level, place in column.places.texts.items():
         together[place - REFERENCE_PLACE].append(level)
@@ -150,7 +151,7 @@ def _raw_column(column: Column, schema: Schema) -> RawColumn:
     if kind == "category":
         numbers = tuple(float(code) for code in codes if NUMBER.fullmatch(code))
         return RawColumn(column.name, kind, tuple(map(tuple, together)), codes, numbers)
-    return RawColumn(column.name, kind, (), codes, column.notation.sentinels)
+    return RawColumn(column.name, kind, (), codes, column.notation.sentinels, notation)
 
 
 def _inputs(column: Column, schema: Schema) -> Iterator[Input]:

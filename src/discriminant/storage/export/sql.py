@@ -57,10 +57,24 @@ class _Dialect:
     spells_number: str  #: whether a text is a number
     error: str  #: stop with a message
     character: str  #: the character of a number
+    zoned: str | None  #: whether a time has a zone
+    spells_time: str  #: whether a text is a date, as 2020-12-31, maybe with a time after it, as 23:59 or 23:59:59.9
+    seconds: (
+        str  #: since 1970, of such a text, taken for the type ``{1}``; nothing that another text could not be given to
+    )
     greatest: str = "GREATEST({0}, {1})"
 
 
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+#: Where year, month and day begin in a text of a date, what stands between them, and where the time begins.
+_DATE_PLACES: dict[str, tuple[Any, ...]] = {
+    "ymd": (1, 6, 9, (5, 8), 11),
+    "dmy": (7, 4, 1, (3, 6), 11),
+    "mdy": (7, 1, 4, (3, 6), 11),
+    "digits": (1, 5, 7, (), 9),
+}
 _NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
+_DATE_PATTERN = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9](:[0-9][0-9]([.][0-9]+)?)?)?"
 _DIALECTS = {
     "duckdb": _Dialect(
         text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
@@ -74,6 +88,9 @@ _DIALECTS = {
         spells_number=f"regexp_full_match({{0}}, '{_NUMBER_PATTERN}')",
         error="error({0})",
         character="CHR({0})",
+        zoned="typeof({0}) = 'TIMESTAMP WITH TIME ZONE'",
+        spells_time=f"(regexp_full_match({{0}}, '{_DATE_PATTERN}') AND TRY_CAST({{0}} AS TIMESTAMP) IS NOT NULL)",
+        seconds="EXTRACT(EPOCH FROM CAST({0} AS {1}))",
     ),
     "postgresql": _Dialect(
         text="(pg_typeof({0}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) OR EXISTS (SELECT 1 FROM "
@@ -89,6 +106,9 @@ _DIALECTS = {
         spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
         error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
         character="CHR({0})",
+        zoned="pg_typeof({0}) = 'timestamptz'::regtype",
+        spells_time=f"{{0}} ~ '^({_DATE_PATTERN})$'",
+        seconds="CAST(EXTRACT(EPOCH FROM CAST({0} AS {1})) AS DOUBLE PRECISION)",
     ),
     "sqlite": _Dialect(
         text="typeof({0}) = 'text'",
@@ -101,6 +121,12 @@ _DIALECTS = {
         spells_number="{0} = CAST({0} AS DOUBLE PRECISION)",  # compared as numbers only if all of the text is one
         error="json_extract('{{}}', {0})",  # which fails, and says what it was given
         character="CHAR({0})",
+        zoned=None,
+        spells_time="({0} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(SUBSTR({0}, 1, 10), '+0 days') = "
+        "SUBSTR({0}, 1, 10) AND (LENGTH({0}) = 10 OR SUBSTR({0}, 11) GLOB '[ T][0-9][0-9]:[0-9][0-9]*' AND "
+        "SUBSTR({0}, 17) NOT GLOB '*[^0-9.:]*' AND STRFTIME('%s', {0}) IS NOT NULL))",
+        seconds="(CAST(STRFTIME('%s', SUBSTR({0}, 1, 19)) AS DOUBLE PRECISION) + "  # SQLite's own fractions are rounded
+        "CAST('0' || SUBSTR({0}, 20) AS DOUBLE PRECISION))",
         greatest="MAX({0}, {1})",
     ),
 }
@@ -322,7 +348,8 @@ class _Reading:
         codes, numbers = ", ".join(map(constant, column.missing)), ", ".join(map(_number, column.missing_numbers))
         self.null_texts = [(f"{self.trimmed} IN ({codes})", "NULL")] if codes else []
         self.null_number = f"{{0}} IN ({numbers})" if numbers else None
-        read = {"number": self._of_numbers, "truth": self._of_truths, "category": self._of_levels}[column.kind]()
+        kinds = {"truth": self._of_truths, "category": self._of_levels, "date": self._of_dates}
+        read = kinds.get(column.kind, self._of_numbers)()
         tests = {"text": dialect.text, "number": dialect.number, "truth": dialect.truth, "time": dialect.time}
         cases = [(test.format(self.raw), read[kind]) for kind, test in tests.items() if test is not None]
         self.expression = _cases([(f"{self.raw} IS NULL", "NULL"), *cases], self._error("has another type"), "\n    ")
@@ -345,12 +372,46 @@ class _Reading:
         number, spelled = self.dialect.as_number.format(self.raw), f"CAST({self.trimmed} AS DOUBLE PRECISION)"
         no_number = (f"NOT {self.dialect.spells_number.format(self.trimmed)}", wrong)
         texts = _cases([*self.null_texts, no_number, *self._null(spelled, typed=False)], spelled)
+        if self.column.kind == "amount":  # 1.234 may be a thousand
+            texts = _cases(self.null_texts, self._error("holds amounts as text, of which numbers have to be made"))
         return {
             "text": texts,
             "number": _cases(self._null(number), number),
             "truth": self._truth(*_TRUTHS),
             "time": wrong,
         }
+
+    def _of_dates(self) -> dict[str, str]:
+        assert self.column.notation is not None
+        order, number = self.column.notation.date, self.dialect.as_number.format(self.raw)
+        wrong = self._error("should hold dates or times, written with all digits, but does not")
+        digits = self._dated(f"CAST(CAST({number} AS BIGINT) AS VARCHAR)", order)
+        typed = self._moment(f"'1970-01-01 ' || {self.text}" if order == "time" else self.text)
+        zoned = [(self.dialect.zoned.format(self.raw), self._moment(self.text, _ZONED))] if self.dialect.zoned else []
+        return {
+            "text": _cases([*self.null_texts, self._dated(self.trimmed, order)], wrong),
+            "number": _cases([*self._null(number), digits], wrong) if order == "digits" else wrong,
+            "truth": wrong,
+            "time": _cases(zoned, typed),
+        }
+
+    def _dated(self, text: str, order: str | None) -> tuple[str, str]:
+        """Whether a text is a date of an order, and the days or hours that it stands for."""
+        if order == "time":
+            iso, between = f"'1970-01-01 ' || {text}", []
+        else:
+            *places, between, rest = _DATE_PLACES[order or "ymd"]
+            year, month, day = (f"SUBSTR({text}, {at}, {n})" for at, n in zip(places, (4, 2, 2), strict=True))
+            iso = f"{year} || '-' || {month} || '-' || {day} || SUBSTR({text}, {rest})"
+        tests = [f"SUBSTR({text}, {at}, 1) IN ('-', '/', '.', ' ')" for at in between]
+        return " AND ".join([*tests, self.dialect.spells_time.format(f"({iso})")]), self._moment(f"({iso})")
+
+    def _moment(self, text: str, kind: str = "TIMESTAMP") -> str:
+        """The days since 1970-01-01, or hours since midnight, of a time as ISO 8601 writes it."""
+        notation = self.column.notation
+        unit = 3600.0 if notation and notation.date == "time" else 86400.0
+        value = f"{self.dialect.seconds.format(text, kind)} / {_number(unit)}"
+        return _cases(self._null(value, typed=False), value)
 
     def _of_truths(self) -> dict[str, str]:
         wrong = self._error("should hold true or false (0 or 1), but does not")
