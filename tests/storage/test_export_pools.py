@@ -184,22 +184,22 @@ def frame_case():
         QuadraticDiscriminantAnalysis(shrinkage=0.5).fit(X, y).rule_,
         LogisticRegression(alpha=0.05, l1_ratio=1.0).fit(X, y).rule_,
     ]
-    pool = Pooled().having(PoolRule(rules, np.array([0.47, 0.31, 0.22])), ridge.classes_, encoder_=encoder)
-    return pool, frame
+    return PoolRule(rules, np.array([0.47, 0.31, 0.22])), ridge.classes_, encoder, frame
 
 
 def test_a_model_that_codes_frames_is_exported_with_its_coding(database):
-    model, frame = frame_case()
+    rule, classes, encoder, frame = frame_case()
+    model, of_coded = Pooled().having(rule, classes, encoder_=encoder), Pooled().having(rule, classes)
     new = strange_rows(frame)
-    X, _ = model.encoder_.schema_.encode_batch(new)
-    assert_answers(*as_python(model, new.to_dict("records")), model, X)
+    X, _ = encoder.schema_.encode_batch(new)
+    assert_answers(*as_python(model, new.to_dict("records")), of_coded, X)
     found = as_sql(model, new, database)
-    assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], of_coded, X)
     given = {
         name: (new[[name]].astype(object).fillna("") if name == "town" else new[[name]].astype(float)).to_numpy()
         for name in new
     }
-    assert_answers(*as_onnx(model, given), model, X)
+    assert_answers(*as_onnx(model, given), of_coded, X)
     assert [column["name"] for column in json.loads(export(model, "json"))["columns"]] == list(frame)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...basis import Basis, Piecewise
 from ...errors import DiscriminantWarning, ParameterError, warn
-from ...estimators.base import PosteriorClassifier, RuleClassifier
+from ...estimators.base import PosteriorClassifier, RuleClassifier, input_names
 from ...multiclass import CodebookRule
 from ...results import plain, quoted
 from ...rules import DiagonalRule, ExpandedRule, LevelRule, LinearRule, MixedRule, PoolRule, QuadraticRule
@@ -244,22 +244,13 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
 
 
 def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
-    names = [str(name) for name in _input_names(model) or (f"x{j}" for j in range(rule.sizes[1]))]
+    names = [str(name) for name in input_names(model) or (f"x{j}" for j in range(rule.sizes[1]))]
     columns, inputs = _numbers(names)
     if isinstance(rule, MixedRule):
         for j, own in zip(_categorical(model), rule.categorical, strict=True):
             columns[j] = RawColumn(names[j], "category", tuple((plain(level),) for level in own.levels))
             inputs[j] = Input(names[j], "place")
     return columns, inputs
-
-
-def _input_names(model: Any) -> Any:
-    """What the columns are called that a model takes, if it knows."""
-    return (
-        model.formula_.inputs
-        if hasattr(model, "formula_")
-        else getattr(model, "feature_names_in_", np.zeros(0)).tolist()
-    )
 
 
 def _categorical(model: Any) -> list[int]:
