@@ -362,10 +362,8 @@ class CalibrationBins(Mergeable, Result):
 
         Parameters
         ----------
-        n_bins : int or None, default=10
-            Coarser bins to take the mean over.
-        by : {"quantile", "width"}, default="quantile"
-            How those are made.
+        n_bins, by : int or None, and {"quantile", "width"}, default=10 and "quantile"
+            Coarser bins to take the mean over, and how those are made.
         level : float, default=0.95
             Of the interval.
         worth : float, default=1.0

@@ -73,37 +73,36 @@ _COMPRESSIONS = {
 }
 PACKED_ENDINGS = {ending: name for name, (_, endings) in _COMPRESSIONS.items() for ending in endings}
 
-#: What the bytes at a place tell.
-_SIGNATURES = (
-    (0, b"PAR1", "parquet"),
-    (0, b"ARROW1", "arrow"),
-    (0, b"\xff\xff\xff\xff", "arrow"),
-    (0, b"SQLite format 3\0", "sqlite"),
-    (8, b"DUCK", "duckdb"),
-    (0, b"\xd0\xcf\x11\xe0", "workbook"),
-    (0, b"PK\x03\x04", "zip"),
-)
+#: Where the bytes that tell a format stand, if not at the beginning.
+_PLACES = {b"DUCK": 8, b"ustar": 257}
+_SIGNATURES = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"SQLite format 3\0": "sqlite",
+    b"DUCK": "duckdb",
+    b"\xd0\xcf\x11\xe0": "workbook",
+    b"PK\x03\x04": "zip",
+}
 _UNPACK, _SAVE = "Unpack it first.", "Save the table as CSV or Parquet first."
+_RASTER = "Satellite images have commands of their own: discriminant raster."
 #: The same of what is not read, with what to do.
-_NOT_READ = (
-    (0, b"%PDF", "a PDF document", "Give the table it was made from, or copy it into a spreadsheet."),
-    (0, b"FEA1", "a Feather file of version 1", "Write it again as Feather of version 2 or as Parquet."),
-    (0, b"\x93NUMPY", "a NumPy array", "Load it with numpy.load and fit the model in Python."),
-    (0, b"\x89HDF", "an HDF5 file", _SAVE),
-    (0, b"RDX", "an R data file", _SAVE),
-    (0, b"X\n\0", "an R data file", _SAVE),
-    (0, b"$FL2", "an SPSS file", _SAVE),
-    (0, b"<stata_dta>", "a Stata file", _SAVE),
-    (0, b"Obj\x01", "an Avro file", _SAVE),
-    (0, b"ORC", "an ORC file", _SAVE),
-    (0, b"\x89PNG", "an image", "Satellite images have commands of their own: discriminant raster."),
-    (0, b"\xff\xd8\xff", "an image", "Satellite images have commands of their own: discriminant raster."),
-    (0, b"II*\0", "a TIFF image", "Satellite images have commands of their own: discriminant raster."),
-    (0, b"MM\0*", "a TIFF image", "Satellite images have commands of their own: discriminant raster."),
-    (0, b"\xfd7zXZ", "packed by xz", _UNPACK),
-    (0, b"7z\xbc\xaf", "a 7-Zip archive", _UNPACK),
-    (0, b"Rar!", "a RAR archive", _UNPACK),
-    (257, b"ustar", "a tar archive", _UNPACK),
+_NOT_READ: tuple[tuple[Any, ...], ...] = (
+    ("a PDF document", "Give the table it was made from, or copy it into a spreadsheet.", b"%PDF"),
+    ("a Feather file of version 1", "Write it again as Feather of version 2 or as Parquet.", b"FEA1"),
+    ("a NumPy array", "Load it with numpy.load and fit the model in Python.", b"\x93NUMPY"),
+    ("an HDF5 file", _SAVE, b"\x89HDF"),
+    ("an R data file", _SAVE, b"RDX", b"X\n\0"),
+    ("an SPSS file", _SAVE, b"$FL2"),
+    ("a Stata file", _SAVE, b"<stata_dta>"),
+    ("an Avro file", _SAVE, b"Obj\x01"),
+    ("an ORC file", _SAVE, b"ORC"),
+    ("an image", _RASTER, b"\x89PNG", b"\xff\xd8\xff"),
+    ("a TIFF image", _RASTER, b"II*\0", b"MM\0*"),
+    ("packed by xz", _UNPACK, b"\xfd7zXZ"),
+    ("a 7-Zip archive", _UNPACK, b"7z\xbc\xaf"),
+    ("a RAR archive", _UNPACK, b"Rar!"),
+    ("a tar archive", _UNPACK, b"ustar"),
 )
 #: Control characters that text has not: names of columns may begin like a file of another kind.
 _BINARY = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
@@ -188,15 +187,15 @@ class InputFile:
     def _content(self, head: bytes) -> str:
         """The format, told by the first bytes; what is not read is refused by its name."""
 
-        def begins(place: int, sign: bytes) -> bool:
-            return head[place:].startswith(sign) and (self._binary or not sign.isalnum())
+        def begins(sign: bytes) -> bool:
+            return head[_PLACES.get(sign, 0) :].startswith(sign) and (self._binary or not sign.isalnum())
 
-        for place, sign, what, advice in _NOT_READ:
-            if begins(place, sign):
+        for what, advice, *signs in _NOT_READ:
+            if any(map(begins, signs)):
                 raise InputError(f"{self.label} is {what}, which is not read here. {advice}")
-        for place, sign, name in _SIGNATURES:
-            if begins(place, sign):
-                return name if name != "zip" or self.compression else self._zip_content()
+        found = next((name for sign, name in _SIGNATURES.items() if begins(sign)), None)
+        if found is not None:
+            return found if found != "zip" or self.compression else self._zip_content()
         text = head.decode(marked_encoding(head) or "utf-8", errors="replace").lstrip()
         if _PAGE.match(text):
             raise InputError(
