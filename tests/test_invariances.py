@@ -203,6 +203,7 @@ IN_ANY_UNITS = {
     "lasso": LogisticRegression(alpha=0.1, l1_ratio=1),
     "ridge, cross-validated": LogisticRegressionCV(random_state=0),
     "rda": RegularizedDiscriminantAnalysis(),
+    "svm, standardised": SupportVectorClassifier(standardize=True),
     "least-squares": LeastSquaresClassifier(alpha=10),
 }
 IN_UNITS = {

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import SVC
 
+from discriminant.data import labelled_rows
 from discriminant.errors import (
     ColumnError,
     DegenerateDataError,
@@ -31,8 +33,10 @@ from discriminant.errors import (
     ParameterError,
     WeightError,
 )
-from discriminant.estimators.svm import SupportVectorClassifier
+from discriminant.estimators.logistic import LogisticRegression
+from discriminant.estimators.svm import SupportVectorClassifier, support_vector_rule
 from discriminant.margins import interior_point
+from discriminant.solvers.fold_paths import HeldOut
 from discriminant.storage import load, save
 from helpers import REFERENCE, assert_reference, fitted_state, normal_classes, reference
 from margin_problems import assert_optimal, problem
@@ -711,3 +715,83 @@ def test_what_is_not_reached_is_told_with_a_bound(monkeypatch):
     assert not model.solution_.converged
     assert model.solution_.iterations == model.n_iter_ == 5
     assert_optimal(model, X2, y2, tol=model.solution_.excess)
+
+
+# --- columns measured by their standard deviation -------------------------------------------------------------------
+
+UNITS = np.array([1e-3, 1.0, 40.0, 1e5])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"C": 0.3}, {"C": 0.3, "loss": "squared_hinge"}, {"C": 2.0, "multiclass": "one-vs-one"}, {"solver": "dual"}],
+    ids=str,
+)
+def test_standardised_margins_are_those_of_columns_divided_by_their_standard_deviation(parameters):
+    weight = np.random.default_rng(0).integers(0, 3, len(y3))
+    sd = np.sqrt(np.cov(X3 * UNITS, rowvar=False, ddof=0, fweights=weight).diagonal())
+    model = fitted(X3 * UNITS, y3, weight, standardize=True, **parameters)
+    plain = fitted(X3 * UNITS / sd, y3, weight, **parameters)
+    assert_allclose(model.coef_ * sd, plain.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.intercept_, plain.intercept_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.margin_, plain.margin_, rtol=1e-6)
+    assert_allclose(model.slacks_, plain.slacks_, rtol=1e-5, atol=1e-6)
+    own = model.dual_coef_ @ model.support_vectors_ / sd**2
+    assert_allclose(own * sd, model.coef_ * sd, rtol=1e-3, atol=1e-4)
+    sparse = fitted(sp.csr_array(X3 * UNITS), y3, weight, standardize=True, **parameters)
+    assert_allclose(sparse.coef_ * sd, model.coef_ * sd, rtol=1e-2, atol=1e-2)
+
+
+def test_standardised_hard_margins_do_not_depend_on_units():
+    X, y = apart(p=4)
+    models = [fitted(rows, y, margin="hard", standardize=True) for rows in (X, X * UNITS)]
+    assert_allclose(models[1].coef_ * UNITS, models[0].coef_, rtol=1e-6)
+    assert_allclose(models[1].margin_, models[0].margin_, rtol=1e-8)
+    with pytest.raises(NotSeparableError) as told:
+        fitted(X2 * UNITS, margin="hard", standardize=True)
+    assert told.value.witness.check(X2 * UNITS, y2) < 1e-6
+    assert_allclose(
+        told.value.witness.point, (X2 * UNITS)[told.value.witness.rows_first].T @ told.value.witness.weights_first
+    )
+
+
+# --- calibrated on splits -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("X", "y"), [(X2, y2), (X3, y3)], ids=["two classes", "three"])
+def test_calibrated_margins_are_those_of_machines_fitted_apart(X, y):
+    held = HeldOut.repeated(y, 4)
+    tuned = support_vector_rule(labelled_rows(X * UNITS, y), held)
+    Z, margins = X / X.std(axis=0), []
+    for split in range(held.n_splits):
+        train = held.seen[:, split]
+        cost = tuned.settings["C"] * len(y) / train.sum()  # the penalty is the same beside a mean loss
+        machine = SupportVectorClassifier(C=cost, loss="squared_hinge").fit(Z[train], y[train])
+        scores = machine.decision_function(Z[held.rows[held.fits == split]])
+        margins.append(scores.reshape(len(scores), -1))
+    order = np.argsort(np.concatenate([np.flatnonzero(held.fits == split) for split in range(held.n_splits)]))
+    margins, fold = np.concatenate(margins)[order], held.fits[held.first[held.rows]]
+    best = np.inf
+    for alpha in (1e-2, 1e-3, 1e-4):
+        logs = np.empty((len(fold), y.max() + 1))
+        for f in np.unique(fold):
+            line = LogisticRegression(alpha).fit(margins[fold != f], y[held.rows][fold != f])
+            logs[fold == f] = line.predict_log_proba(margins[fold == f])
+        loss = -logs[np.arange(len(fold)), y[held.rows]].mean()
+        if loss < best:
+            best, expected = loss, logs
+    assert_allclose(tuned.loss, best, rtol=0.01)
+    assert np.abs(np.exp(tuned.log_posteriors) - np.exp(expected)).mean() < 0.01
+    own = np.exp(log_softmax(tuned.rule.scores(X * UNITS), axis=1))
+    assert np.mean(own.argmax(axis=1) == y) > 0.7
+    assert_allclose(own.mean(axis=0), np.bincount(y) / len(y), atol=0.05)
+
+
+def test_calibrated_margins_of_more_columns_than_rows_and_of_rare_classes():
+    X, y = normal_classes(n=50, p=80)
+    y[:2] = 3
+    held = HeldOut.repeated(y)
+    tuned, other = (support_vector_rule(labelled_rows(rows, y), held) for rows in (X, sp.csr_array(X * 3)))
+    assert np.isfinite(tuned.log_posteriors).all()
+    assert_allclose(tuned.rule.scores(X).shape, (50, 4))
+    assert_allclose(other.loss, tuned.loss, rtol=0.02)

@@ -7,11 +7,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import LabelledRows
+from ..data import LabelledRows, Rows, as_rows
 from ..data.checks import check_choice, check_integer, check_number, require
+from ..decision.posteriors import TemperedLosses
 from ..engine import side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
 from ..margins.convex_hulls import CommonPoint
@@ -19,8 +21,10 @@ from ..margins.hard_margin import maximum_margin
 from ..margins.problem import MarginFit, MarginProblem
 from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
+from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
 from ..rules import LinearRule
-from ..solvers.smooth import Solution
+from ..solvers.fold_paths import FoldFits, HeldOut, TunedRule, ridge_paths
+from ..solvers.smooth import Solution, is_wide, rotated
 from .base import CalibratedMixin, all_or_nothing, class_weights, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
@@ -41,7 +45,11 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         With "hard", classes that no hyperplane separates raise a `NotSeparableError` with a proof: its ``witness``,
         which ``witness.check(X, y)`` checks, or ``witness.check(X, y == label)`` for one class against the rest.
     C : float, default=1.0
-        What slack costs (soft margin). Margins, and with them predictions, depend on the units of the columns.
+        What slack costs (soft margin).
+    standardize : bool, default=False
+        Whether margins measure columns by their standard deviation over all rows, so that units do not matter; w is
+        then that of the columns divided by it, and ``coef_`` is in the units of the data either way. Without it
+        margins, and with them predictions, depend on the units.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         Of the soft margin.
     fit_intercept : bool, default=True
@@ -71,7 +79,8 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     support_ : array of int
         The rows with a multiplier above 0, in ascending order.
     dual_coef_ : array of shape (1, n_support), or one row for each binary problem
-        Their multipliers times y: ``coef_ = dual_coef_ @ support_vectors_``, as exactly as ``tol`` asks for.
+        Their multipliers times y: ``coef_ = dual_coef_ @ support_vectors_``, as exactly as ``tol`` asks for; with
+        ``standardize`` over the variances of the columns.
     n_support_ : array of shape (K,)
         Support vectors of each class.
     margin_ : float, or array with one for each binary problem
@@ -108,6 +117,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     margin: Literal["soft", "hard"] = "soft"
     _: KW_ONLY
     C: float = 1.0
+    standardize: bool = False
     loss: Literal["hinge", "squared_hinge"] = "hinge"
     fit_intercept: bool = True
     multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest"
@@ -218,10 +228,18 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
 
     def _solutions(self, data: LabelledRows) -> list[MarginFit]:
         refuse_weightless(class_weights(data), data.classes)
-        columns = list(range(self.codebook_.n_columns))
+        columns, spread = list(range(self.codebook_.n_columns)), None
+        measured = data
+        if self.standardize:
+            spread = column_spread(data, self.n_jobs)
+            measured = replace(data, rows=_in_units(data.rows, spread))
         try:
-            fits = side_by_side(lambda column: self._solved(data, column), columns, self.n_jobs)
+            fits = side_by_side(lambda column: self._solved(measured, column), columns, self.n_jobs)
             sound = all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits)
+        except NotSeparableError as error:
+            if spread is not None:
+                error.witness = replace(error.witness, point=error.witness.point * spread)
+            raise
         except OverflowError:
             sound = False
         if not sound:
@@ -229,7 +247,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
             raise extreme_values(data) or ParameterError(
                 f"C={self.C:g} times the weights is too large: the objective overflows. Lower it."
             )
-        return fits
+        return fits if spread is None else [fit.in_units_of_data(spread) for fit in fits]
 
     def _solved(self, data: LabelledRows, column: int) -> MarginFit:
         """The solution of a binary problem; rows of weight 0 take no part in finding it."""
@@ -299,7 +317,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         self._slack_ = np.concatenate([fit.slacks for fit in solutions])
         self._codes_ = codes
         with np.errstate(divide="ignore"):
-            self.margin_ = self._one_or_each([float(2 / np.linalg.norm(row)) for row in self.coef_])
+            self.margin_ = self._one_or_each([fit.margin for fit in solutions])
 
     def _warn_unsolved(self, solutions: list[MarginFit]) -> None:
         failed = [column for column, fit in enumerate(solutions) if not fit.solution.converged]
@@ -314,6 +332,12 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
             )
 
 
+def _in_units(rows: Rows, units: Array) -> Rows:
+    """The columns divided by these."""
+    values = rows.block(0, rows.n_rows)
+    return as_rows(values @ sp.diags_array(1 / units) if sp.issparse(values) else values / units, rows.names)
+
+
 def _with_idle_rows(fit: MarginFit, data: LabelledRows, counted: Array) -> MarginFit:
     """The solution of the ``counted`` rows among all of them; the others have no multiplier, but slack."""
     idle = np.setdiff1d(np.arange(data.n_rows), counted)
@@ -323,3 +347,89 @@ def _with_idle_rows(fit: MarginFit, data: LabelledRows, counted: Array) -> Margi
     alpha[counted], slacks[counted] = fit.alpha, fit.slacks
     slacks[idle] = np.maximum(1.0 - (2.0 * data.codes[idle] - 1.0) * scores, 0.0)
     return replace(fit, alpha=alpha, slacks=slacks)
+
+
+#: What slack costs, from little to much, over the sum of the variances of the columns.
+_COSTS = np.array([0.03, 0.3, 3.0, 30.0])
+#: With more classes the calibration takes too long to be made for every cost.
+_FEW_CLASSES = 6
+#: Most that a margin is multiplied by to make a score of it.
+_STEEPEST = 16.0
+#: Ridges of the calibration, in mean losses.
+_CALIBRATION_RIDGES = np.array([1e-2, 1e-3, 1e-4])
+#: How close the fits of splits come to their minimum, and in how many steps at most.
+_SPLIT_TOL, _SPLIT_STEPS = 1e-4, 30
+
+
+def support_vector_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = None) -> TunedRule:
+    """Support vector machines with the squared hinge, each class against the others, calibrated on rows held out.
+
+    Margins become log-posteriors by a logistic regression on all of them, so that the whole is linear. Columns are
+    measured by their standard deviation.
+
+    Parameters
+    ----------
+    data : LabelledRows
+        Coded rows.
+    held : HeldOut
+        What each split holds out; a row may be held out several times.
+    n_jobs : int, default=None
+        Threads of the binary problems.
+
+    Returns
+    -------
+    TunedRule
+        With the setting "C".
+    """
+    n_classes, spread = len(data.classes), column_spread(data, n_jobs)
+    whole = Objective(data, SquaredHinge(), ElasticNet(1.0), spread=spread, n_jobs=1)
+    whole = replace(whole, standard=whole.standardised)
+    rotation = rotated(whole) if is_wide(whole) else None
+    own = whole if rotation is None else rotation.objective
+    costs = _COSTS / whole.n_columns
+    alphas = 1 / (costs * whole.total_weight)
+
+    def solved(k: int) -> list[FoldFits]:
+        side = replace(own.data, classes=np.arange(2), codes=(data.codes == k).astype(data.codes.dtype))
+        return list(ridge_paths(replace(own, data=side), held, alphas, _SPLIT_TOL, _SPLIT_STEPS))
+
+    paths = side_by_side(solved, [1] if n_classes == 2 else list(range(n_classes)), n_jobs)
+    margins = [np.concatenate([path[c].scores for path in paths], axis=1) for c in range(len(_COSTS))]
+    tried = list(range(len(costs)))
+    if n_classes > _FEW_CLASSES:
+        tried = [int(np.argmin([_tempered_loss(data, held, own) for own in margins]))]
+    calibrated = {c: _calibrated_margins(data, held, margins[c]) for c in tried}
+    best = min(tried, key=lambda c: calibrated[c][1])
+    calibration, loss, posteriors = calibrated[best]
+    theta = np.concatenate([path[best].theta[-1] for path in paths])
+    theta = theta if rotation is None else rotation.to_columns(theta[:, None])[:, 0]
+    coef, intercept = theta[:, :-1] / whole.standardised.scale, theta[:, -1]
+    rule = LinearRule(whole.standardised.centre, calibration.coef @ coef, calibration.scores(intercept[None])[0])
+    return TunedRule(rule, {"C": float(costs[best])}, loss, posteriors)
+
+
+def _tempered_loss(data: LabelledRows, held: HeldOut, margins: Array) -> float:
+    """The held-out loss of margins times the best number: enough to choose a cost by."""
+    priors, weight = np.zeros(margins.shape[1]), data.weight_of(held.rows)
+    return float(TemperedLosses(_STEEPEST * margins, priors, data.codes[held.rows], weight).of_grid().min())
+
+
+def _calibrated_margins(data: LabelledRows, held: HeldOut, margins: Array) -> tuple[LinearRule, float, Array]:
+    """From margins to log-posteriors, and the loss and log-posteriors of pairs that took no part in learning that."""
+    n_classes, codes, row = len(data.classes), data.codes[held.rows], held.rows
+    pairs = LabelledRows(as_rows(margins), data.classes, codes, data.weight_of(row))
+    of_row = held.fits[held.first[row]] if held.n_splits > 1 else row % 2  # a row's pairs are held out together
+    splits = [(np.flatnonzero(of_row != f), np.flatnonzero(of_row == f)) for f in np.unique(of_row)]
+    apart = HeldOut.by_splits(splits, len(row))
+    loss: Any = Logistic() if n_classes == 2 else Softmax()
+    objective = Objective(pairs, loss, ElasticNet(1.0), spread=column_spread(pairs, 1), n_jobs=1)
+    objective = replace(objective, standard=objective.standardised)
+    fits = list(ridge_paths(objective, apart, _CALIBRATION_RIDGES, _SPLIT_TOL, _SPLIT_STEPS))
+    weight = np.bincount(apart.fits, pairs.weight)
+    means = [float(own.losses(objective, apart) @ weight / weight.sum()) for own in fits]
+    best = int(np.argmin(means))
+    (coef, intercept), scores = objective.linear(fits[best].theta[-1]), fits[best].scores
+    if n_classes == 2:
+        coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
+        scores = np.column_stack((np.zeros(len(scores)), scores))
+    return LinearRule(objective.standardised.centre, coef, intercept), means[best], log_softmax(scores, axis=1)

@@ -11,7 +11,7 @@ minimum, and every w an upper one: the gap between the two says how good a solut
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -115,6 +115,17 @@ class MarginFit:
     alpha: Array
     slacks: Array
     solution: Solution
+    #: What the columns were divided by, if margins are not in their units.
+    spread: Any = 1.0
+
+    @property
+    def margin(self) -> float:
+        """Its width."""
+        return float(2 / np.linalg.norm(self.coef * self.spread))
+
+    def in_units_of_data(self, spread: Array) -> MarginFit:
+        """The hyperplane of the columns themselves, after one of the columns divided by ``spread``."""
+        return replace(self, centre=self.centre * spread, coef=self.coef / spread, spread=spread)
 
 
 @dataclass(frozen=True)

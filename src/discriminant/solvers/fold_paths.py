@@ -247,6 +247,8 @@ def _descended(objective: Objective, held: HeldOut, start: _FitPoints, tol: floa
     value, gradient = start.penalised(objective)
     precondition, going = _shared_preconditioner(objective, theta), np.arange(len(theta))
     for iteration in range(max_iter):
+        if going.size == 0:
+            return theta, iteration
         direction = memory.directions(gradient, precondition, going)
         decrement = np.einsum("gij,gij->g", gradient[going], direction)
         far = decrement > 2 * tol * np.abs(value[going])
