@@ -1,0 +1,367 @@
+"""``python -m benchmarks.quality FOLDER``: how well defaults predict, ours and others', on the tables of a folder.
+
+Every CSV of the folder is a table whose column ``target`` is the class; without a folder they are tables that come with
+scikit-learn. All contenders are fitted to the same stratified folds, and what one chooses it chooses inside the rows it
+is given. What has been measured is kept beside the page as JSON: a run computes what is not there yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+import discriminant as ours
+from discriminant.estimators.registry import coding_for, new_model
+from discriminant.validation.comparison import default_models
+
+Array = np.ndarray[Any, Any]
+#: The classes, and the probabilities of the new rows.
+Answer = tuple[Array, Array]
+#: One result: log_loss, accuracy, ece, least (probability of a true class), seconds, and what failed.
+Found = dict[str, Any]
+
+BUNDLED = ("iris", "wine", "breast_cancer", "digits")
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
+FOLDS = 5
+#: Ratios of smaller losses than this tell nothing that anybody would notice,
+FLOOR = 0.02
+#: and nor do differences below this share.
+TIE = 0.02
+_BINS = 15
+REFERENCE, BOOSTING, LASSO = "scikit-learn ridge", "boosting", "lasso as glmnet"
+
+
+def scikit_learn_columns() -> Any:
+    """Standardised numbers with the median for missing ones, and a column for each level."""
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    levels = make_pipeline(SimpleImputer(strategy="constant", fill_value="(missing)"), levels)
+    return make_column_transformer(
+        (numbers, make_column_selector(dtype_include=("number", "bool"))),
+        (levels, make_column_selector(dtype_exclude=("number", "bool"))),
+    )
+
+
+def scikit_learn_ridge(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    model = LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=2000, n_jobs=_threads())
+    return _by_pipeline(model, train, y, new)
+
+
+def boosting(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    return _by_pipeline(HistGradientBoostingClassifier(random_state=0), train, y, new)
+
+
+def _by_pipeline(model: Any, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    fitted = make_pipeline(scikit_learn_columns(), model).fit(train, y)
+    return fitted.classes_, fitted.predict_proba(new)
+
+
+def lasso_as_glmnet(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    """glmnet's defaults by our solver: 100 strengths down to 1e-4 (1e-2 if p > n) of the largest, 10 folds, lambda.min.
+
+    The same minimum, and columns as scikit-learn's pipeline makes them; all standardised, as glmnet does.
+    """
+    columns = scikit_learn_columns()
+    X = np.asarray(columns.fit_transform(train), dtype=float)
+    varies = X.std(axis=0) > 0
+    least = 1e-4 if len(X) > X.shape[1] else 1e-2
+    model = ours.LogisticRegressionCV(n_alphas=100, ratio=least, l1_ratio=1.0, cv=10, random_state=0)
+    model.fit(X[:, varies], y)
+    return model.classes_, model.predict_proba(np.asarray(columns.transform(new), dtype=float)[:, varies])
+
+
+def our_model(name: str, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    """A model of the registry with its defaults, as ``discriminant fit --model`` fits it."""
+    training = ours.read_training(train.assign(target=y), "target", coding=coding_for(name, {}))
+    model = new_model(name, training.schema).fit(training.rows, training.y)
+    coded, _ = training.schema.encode_batch(new)
+    return model.classes_, model.predict_proba(training.schema.rows(coded))
+
+
+def our_cross_validated(l1_ratio: float, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    encoder = ours.TableEncoder(coding="full").fit(train, y)
+    model = ours.LogisticRegressionCV(l1_ratio=l1_ratio, random_state=0).fit(encoder.rows(train), y)
+    return model.classes_, model.predict_proba(encoder.rows(new))
+
+
+def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    """What ``discriminant compare`` says is best, fitted to all rows."""
+    training = ours.read_training(train.assign(target=y), "target", coding="full")
+    models = default_models(training.X, int(np.bincount(training.codes).min()), None, training.schema)
+    found = ours.compare(models, training.rows, training.y, on_failure="leave_out", random_state=0)
+    model = models[found.best_model].fit(training.rows, training.y)
+    coded, _ = training.schema.encode_batch(new)
+    return model.classes_, model.predict_proba(training.schema.rows(coded))
+
+
+#: Who takes part unless asked otherwise, the one that others are measured by first.
+CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
+    REFERENCE: scikit_learn_ridge,
+    BOOSTING: boosting,
+    LASSO: lasso_as_glmnet,
+    "ridge": partial(our_cross_validated, 0.0),
+    "lasso": partial(our_cross_validated, 1.0),
+    **{name: partial(our_model, name) for name in ("logistic", "lda", "rda", "naive-bayes")},
+    "compare": our_comparison,
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in memory."""
+
+    frame: pd.DataFrame
+    y: Array
+
+
+def read_table(folder: str | None, name: str) -> Table:
+    if folder is not None:
+        frame = pd.read_csv(Path(folder) / f"{name}.csv")
+        return Table(frame.drop(columns="target"), frame["target"].astype(str).to_numpy())
+    found = getattr(datasets, f"load_{name}")(as_frame=True)
+    return Table(found.data, found.target_names[found.target].astype(str))
+
+
+def table_names(folder: str | None) -> list[str]:
+    """The tables of a folder, small ones first."""
+    if folder is None:
+        return list(BUNDLED)
+    return [path.stem for path in sorted(Path(folder).glob("*.csv"), key=lambda path: path.stat().st_size)]
+
+
+def measured(folder: str | None, name: str, contender: str, repeat: int) -> Found:
+    """What a contender says of the rows of a table that it has not seen, and how long it took to fit and say it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _warmed_up(contender)
+        table = read_table(folder, name)
+        classes, codes = np.unique(table.y, return_inverse=True)
+        posterior, failures = np.zeros((len(codes), len(classes))), set[str]()
+        start = time.perf_counter()
+        for train, held in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(codes, codes):
+            try:
+                known, answer = CONTENDERS[contender](table.frame.iloc[train], table.y[train], table.frame.iloc[held])
+            except Exception as error:  # any: it has no answer, and says what anybody could say
+                failures.add(f"{type(error).__name__}: {error}")
+                known, shares = np.unique(table.y[train], return_counts=True)
+                answer = np.tile(shares / shares.sum(), (len(held), 1))
+            posterior[np.ix_(held, np.searchsorted(classes, known))] = answer
+    return {**_figures(posterior, codes), "seconds": time.perf_counter() - start, "failed": sorted(failures)}
+
+
+@cache
+def _warmed_up(contender: str) -> None:
+    """Load and compile what the contender needs; nobody waits for that twice."""
+    table = read_table(None, "iris")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        CONTENDERS[contender](table.frame, table.y, table.frame)
+
+
+def _figures(posterior: Array, codes: Array) -> Found:
+    """Mean log-loss, accuracy, expected calibration error of the class taken, least probability of a true class."""
+    own, right = posterior[np.arange(len(codes)), codes], posterior.argmax(axis=1) == codes
+    confidence = posterior.max(axis=1)
+    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    gaps = np.bincount(bins, right - confidence, _BINS)
+    return {
+        "log_loss": float(-np.log(np.clip(own, 1e-15, 1)).mean()),
+        "accuracy": float(right.mean()),
+        "ece": float(np.abs(gaps).sum() / len(codes)),
+        "least": float(own.min()),
+    }
+
+
+@dataclass(frozen=True)
+class Results:
+    """What has been measured, by table, contender and repeat; kept in a file."""
+
+    path: Path
+    found: dict[str, dict[str, dict[str, Found]]]
+
+    @classmethod
+    def kept(cls, path: Path) -> Results:
+        return cls(path, json.loads(path.read_text()) if path.exists() else {})
+
+    def has(self, name: str, contender: str, repeat: int) -> bool:
+        return str(repeat) in self.found.get(name, {}).get(contender, {})
+
+    def keep(self, name: str, contender: str, repeat: int, found: Found) -> None:
+        self.found.setdefault(name, {}).setdefault(contender, {})[str(repeat)] = found
+        written = self.path.with_suffix(".part")
+        written.write_text(json.dumps(self.found, indent=1, sort_keys=True))
+        written.replace(self.path)
+
+    def mean(self, name: str, contender: str, figure: str) -> float:
+        return float(np.mean([found[figure] for found in self.found[name][contender].values()]))
+
+    def column(self, names: list[str], contender: str, figure: str) -> Array:
+        return np.array([self.mean(name, contender, figure) for name in names])
+
+    def complete(self, names: list[str], contenders: list[str], repeats: int) -> list[str]:
+        """The tables on which all of these have been measured."""
+        wanted = [(contender, repeat) for contender in contenders for repeat in range(repeats)]
+        return [name for name in names if all(self.has(name, *each) for each in wanted)]
+
+
+def run(results: Results, folder: str | None, wanted: list[tuple[str, str, int]], jobs: int) -> None:
+    """Measure what is wanted, in as many processes as asked for; with one, threads are as many as there are cores."""
+    if jobs == 1:
+        for each in wanted:
+            _keep(results, each, measured(folder, *each))
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _single_thread) as workers:
+        tasks = {workers.submit(measured, folder, *each): each for each in wanted}
+        for task in as_completed(tasks):
+            _keep(results, tasks[task], task.result())
+
+
+def _keep(results: Results, each: tuple[str, str, int], found: Found) -> None:
+    results.keep(*each, found)
+    failed = f"  FAILED {found['failed'][0][:200]}" if found["failed"] else ""
+    figures = f"{found['log_loss']:.4f}  {found['accuracy']:.3f}  {found['seconds']:.1f} s"
+    print(f"{each[0]:20}  {each[1]:20}  {each[2]}  {figures}{failed}", flush=True)
+
+
+def _single_thread() -> None:
+    os.environ["DISCRIMINANT_BENCH_THREADS"] = "1"
+    threadpool_limits(1)
+
+
+def _threads() -> int:
+    return int(os.environ.get("DISCRIMINANT_BENCH_THREADS", os.cpu_count() or 1))
+
+
+def ratios(results: Results, names: list[str], contender: str, other: str) -> Array:
+    """The log-loss of a contender over that of another, by table."""
+    mine, theirs = (np.maximum(results.column(names, each, "log_loss"), FLOOR) for each in (contender, other))
+    return mine / theirs
+
+
+def geometric_mean(values: Array) -> float:
+    return float(np.exp(np.log(values).mean()))
+
+
+def summary(results: Results, names: list[str], contenders: list[str]) -> Iterator[dict[str, Any]]:
+    """The figures of each contender over all tables."""
+    for contender in contenders:
+        own = ratios(results, names, contender, REFERENCE)
+        gained = results.column(names, contender, "accuracy") - results.column(names, REFERENCE, "accuracy")
+        yield {
+            "contender": contender,
+            "log_loss": geometric_mean(own),
+            "against_boosting": geometric_mean(ratios(results, names, contender, BOOSTING)),
+            "accuracy": 100 * float(gained.mean()),
+            "wins": int(np.count_nonzero(own < 1 - TIE)),
+            "losses": int(np.count_nonzero(own > 1 + TIE)),
+            "ties": int(np.count_nonzero(np.abs(own - 1) <= TIE)),
+            "lost": float(np.mean(own > 1 + TIE)),
+            "ece": float(results.column(names, contender, "ece").mean()),
+            "least": min(found["least"] for name in names for found in results.found[name][contender].values()),
+            "seconds": float(results.column(names, contender, "seconds").sum()),
+        }
+
+
+def page(results: Results, names: list[str], contenders: list[str], repeats: int, source: str) -> str:
+    """The figures to read: over all tables, then table by table."""
+    rows = [
+        f"| {row['contender']} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} | {row['accuracy']:+.1f} "
+        f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['lost']:.0%} | {row['ece']:.3f} "
+        f"| {row['least']:.0e} | {row['seconds']:.0f} |"
+        for row in summary(results, names, contenders)
+    ]
+    single = [
+        f"| {name} | " + " | ".join(f"{results.mean(name, each, 'log_loss'):.3f}" for each in contenders) + " |"
+        for name in names
+    ]
+    failed = [
+        f"- {each} on {name}: {found['failed'][0]}"
+        for each in contenders
+        for name in names
+        for found in results.found[name][each].values()
+        if found["failed"]
+    ]
+    return "\n".join(
+        [
+            "# Quality of predictions",
+            "",
+            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds, {repeats} times, the same",
+            "for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.",
+            "",
+            "- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with",
+            "  medians for missing ones and a column for each level. Ratios of log-loss are to it (losses below",
+            f"  {FLOOR} count as {FLOOR}), geometric means; accuracy is the mean difference from it in points. Won,",
+            f"  tied and lost by {TIE:.0%}.",
+            "- **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.",
+            "- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, by our solver.",
+            "- Ours, all by default: **auto**, **ridge** and **lasso** (`LogisticRegressionCV`), **compare** (what it",
+            "  says is best), and models by their names on the command line.",
+            "- Expected calibration error of the class taken, in 15 bins; the least probability that a true class got;",
+            "  seconds for all fits and answers together.",
+            "",
+            "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | least | s |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+            *rows,
+            "",
+            "Log-loss by table:",
+            "",
+            f"| table | {' | '.join(contenders)} |",
+            "|---|" + "---:|" * len(contenders),
+            *single,
+            *(["", "Failed, and answered by the shares of the classes:", "", *failed] if failed else []),
+            "",
+        ]
+    )
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+    arguments.add_argument("folder", nargs="?", help="a folder of CSV tables with a column 'target'")
+    arguments.add_argument("--models", help="contenders, separated by commas; the references always take part")
+    arguments.add_argument("--tables", help="tables, separated by commas")
+    arguments.add_argument("--repeats", type=int, default=2, help="how often rows are dealt to folds")
+    arguments.add_argument("--jobs", type=int, default=1, help="processes; times are comparable with one")
+    arguments.add_argument("--anew", action="store_true", help="measure the named contenders again")
+    arguments.add_argument("--output", type=Path, help="the page; results are kept beside it as JSON")
+    given = arguments.parse_args()
+    names = given.tables.split(",") if given.tables else table_names(given.folder)
+    asked = given.models.split(",") if given.models else list(CONTENDERS)
+    contenders = list(dict.fromkeys([REFERENCE, BOOSTING, *asked]))
+    output = given.output or (PAGE if given.folder is None else Path("quality.md"))
+    results = Results.kept(output.with_suffix(".json"))
+    wanted = [(name, each, repeat) for name in names for repeat in range(given.repeats) for each in contenders]
+    again = set(asked) if given.anew and given.models else set()
+    run(results, given.folder, [each for each in wanted if each[1] in again or not results.has(*each)], given.jobs)
+    source = "tables that come with scikit-learn" if given.folder is None else f"{len(names)} tables"
+    output.write_text(
+        page(results, results.complete(names, contenders, given.repeats), contenders, given.repeats, source)
+    )
+    print(output.read_text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
