@@ -101,6 +101,11 @@ def our_model(name: str, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> An
     return model.classes_, model.predict_proba(training.schema.rows(coded))
 
 
+def our_auto(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    model = ours.AutoClassifier().fit(train, y)
+    return model.classes_, model.predict_proba(new)
+
+
 def our_cross_validated(l1_ratio: float, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     encoder = ours.TableEncoder(coding="full").fit(train, y)
     model = ours.LogisticRegressionCV(l1_ratio=l1_ratio, random_state=0).fit(encoder.rows(train), y)
@@ -122,6 +127,7 @@ CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
     REFERENCE: scikit_learn_ridge,
     BOOSTING: boosting,
     LASSO: lasso_as_glmnet,
+    "auto": our_auto,
     "ridge": partial(our_cross_validated, 0.0),
     "lasso": partial(our_cross_validated, 1.0),
     **{name: partial(our_model, name) for name in ("logistic", "lda", "rda", "naive-bayes")},
