@@ -19,7 +19,7 @@ from ..data.rows import dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting
-from ..moments.covariance import ClassSpectra, standard_deviations
+from ..moments.covariance import ClassSpectra, row_span, standard_deviations
 from ..moments.statistic import ClassMoments
 from ..rules import LinearRule, QuadraticRule
 from ..solvers.fold_paths import HeldOut, TunedRule
@@ -43,8 +43,6 @@ _MOST_WORK = 2e9
 _ENOUGH_ROWS = 20_000
 #: Log-densities of so many rows, classes and shrinkages stay in a core's cache.
 _CACHED_DENSITIES = 1 << 17
-#: Directions with less than this share of the largest singular value are rounding.
-_ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
@@ -231,16 +229,12 @@ def _in_span_of_rows(data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int 
     """
     K, p = len(data.classes), data.rows.n_columns
     frame = Frame.of_columns(data, collected(data, ClassMoments(K, p, "diagonal"), n_jobs))
-    Z = frame.rows(data.rows.block(0, data.n_rows))
-    squares, left = np.linalg.eigh(Z @ Z.T)
-    values = np.sqrt(squares[squares > _ROUNDING**2 * squares[-1]])
-    left = left[:, len(left) - len(values) :]
-    turned = replace(data, rows=as_rows(np.ascontiguousarray(left * values)))
-    r = len(values)
+    rows, axes = row_span(frame.rows(data.rows.block(0, data.n_rows)))
+    turned, r = replace(data, rows=as_rows(rows)), rows.shape[1]
     plain = Frame(np.zeros(r), np.ones(r), np.arange(r), frame.n_columns)
     found = _tuned(turned, held, plain, grid, class_moments(turned, grid, n_jobs), n_jobs)
-    coef = found.rule.coef @ (Z.T @ left / values).T
-    return replace(found, rule=frame.in_columns(LinearRule(frame.centre, coef, found.rule.constants)))
+    rule = LinearRule(frame.centre, found.rule.coef @ axes.T, found.rule.constants)
+    return replace(found, rule=frame.in_columns(rule))
 
 
 def _tuned(

@@ -41,6 +41,8 @@ Array = np.ndarray[Any, Any]
 _SMALL_FACTOR = 64
 
 _EPS = float(np.finfo(np.float64).eps)
+#: Directions with less than this share of the largest singular value of rows are rounding.
+_NO_DIRECTION = 1e-8
 #: The values of shrinkage that "cv" tries.
 SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 #: The usual reading: above it a coefficient says little by itself.
@@ -292,6 +294,14 @@ def _principal_axes(root: Array) -> tuple[Array, Array]:
     _, singular, axes = np.linalg.svd(root, full_matrices=False)
     kept = singular > singular[0] * _EPS * max(root.shape) if singular[0] > 0 else np.zeros(len(singular), bool)
     return axes[kept].T, singular[kept] ** 2
+
+
+def row_span(rows: Array) -> tuple[Array, Array]:
+    """Few rows of many columns in the coordinates of their own span, and its directions: ``rows = found @ axes.T``."""
+    squares, left = np.linalg.eigh(rows @ rows.T)
+    kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
+    values = np.sqrt(squares[kept])
+    return np.ascontiguousarray(left[:, kept] * values), rows.T @ left[:, kept] / values
 
 
 def oas(scatter: Scatter, n: float) -> float:

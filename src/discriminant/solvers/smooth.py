@@ -32,7 +32,7 @@ from ..data import LabelledRows, as_rows
 from ..data.rows import dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
-from ..moments.covariance import factorised
+from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
 from ..objective import Objective, Standardisation
 from ..results import Result, number, several
@@ -65,8 +65,6 @@ _ROWS_PER_PARAMETER = 20
 _LEAST_ROWS = 4_000
 #: With more rows the decomposition of ``Z Z'`` costs more than passes over the columns.
 _MOST_WIDE_ROWS = 2_000
-#: Directions with less than this share of the largest singular value are rounding.
-_NO_DIRECTION = 1e-8
 #: Products with the Hessian in one solution by conjugate gradients.
 _MOST_PRODUCTS = 200
 #: Beyond this many parameters a Hessian costs more than the passes it saves.
@@ -481,10 +479,7 @@ def rotated(objective: Objective) -> Rotation:
     data, standard = objective.data, objective.standardised
     penalised = objective.penalised[0, : objective.n_columns]
     Z = (dense_rows(data.rows.block(0, data.n_rows)) - standard.centre) / (standard.scale * penalised)
-    squares, left = np.linalg.eigh(Z @ Z.T)
-    kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
-    values = np.sqrt(squares[kept])
-    rows = np.ascontiguousarray(left[:, kept] * values)
+    rows, directions = row_span(Z)
     r = rows.shape[1]
     own = replace(
         objective,
@@ -492,7 +487,7 @@ def rotated(objective: Objective) -> Rotation:
         standard=Standardisation(np.zeros(r), np.ones(r)),
         spread=None,
     )
-    return Rotation(own, Z.T @ left[:, kept] / values, penalised)
+    return Rotation(own, directions, penalised)
 
 
 def minimise_in_row_span(
