@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ColumnError, DegenerateDataError, InputError, ParameterError
+from ..errors import ColumnError, DegenerateDataError, DiscriminantError, InputError, ParameterError
 from ..results import NOTHING, number, p_value, quoted, suggestion, visible
 from . import options
 from .console import Page, grid, say, shortened, show, told
@@ -65,14 +65,17 @@ def explain(
 
 
 def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Priors, coefficients, class means and scalings, whatever the model has."""
-    from ..estimators.coefficients import coefficient_table
+    """Priors, coefficients, class means and scalings, whatever the model has; by the names of its columns."""
+    from ..estimators.coefficients import coefficient_table, column_names
 
     values: dict[str, Any] = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if isinstance(value, _PLAIN)},
         "classes": model.classes_.tolist(),
     }
+    if hasattr(model, "formula_"):
+        names = column_names(model)
+        values |= {"formula": model.formula_.formula, "terms": _term_tests(model)}
     if hasattr(model, "priors_"):
         values["priors"] = model.priors_.tolist()
     if hasattr(model, "coef_"):
@@ -84,6 +87,14 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
         values["scalings"] = {name: row.tolist() for name, row in zip(names, model.scalings_, strict=True)}
         values["explained_variance_ratio"] = model.explained_variance_ratio_.tolist()
     return values
+
+
+def _term_tests(model: Any) -> Any:
+    """The tests of whole terms, where the model has any."""
+    try:
+        return model.term_tests()
+    except (AttributeError, DiscriminantError):
+        return None
 
 
 def _explained_model(stored: StoredModel) -> dict[str, Any]:
@@ -196,12 +207,18 @@ def _model_page(found: dict[str, Any]) -> Page:
 
 def learned_page(values: dict[str, Any]) -> Page:
     """What `learned` gives, to read."""
-    page: Page = []
+    page: Page = [f"Formula: {values['formula']}"] if "formula" in values else []
     if "priors" in values:
         rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
         page += shortened("Priors", ["class", "prior"], rows)
     if "coefficients" in values:
         page += _coefficient_page(values["coefficients"])
+    if values.get("terms"):
+        rows = [
+            [name, number(test["statistic"]), str(test["df"]), p_value(test["p_value"])]
+            for name, test in values["terms"]["tests"].items()
+        ]
+        page += shortened("Terms: likelihood ratio of the model without each", ["term", "chi-square", "df", "p"], rows)
     if "means" in values:
         rows = [[name, *map(number, means)] for name, means in values["means"].items()]
         page += shortened("Class means", ["column", *map(str, values["classes"])], rows)

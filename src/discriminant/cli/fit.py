@@ -39,6 +39,7 @@ def fit(
         ),
     ] = "logistic",
     settings: Settings = None,
+    formula: options.FormulaText = None,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
     weights: options.Weights = None,
     reading: TrainingOptions = TrainingOptions(),
@@ -53,12 +54,13 @@ def fit(
       discriminant fit data.csv -t y --model lda --set shrinkage=oas -o model.dsc
       discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --set firth=true
+      discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
     """
     from ..estimators.registry import coding_for
 
     check_output(output, overwrite, data)
     given = read_settings(settings or [])
-    labelled = reading.training(data, target, weights, model=model, coding=coding_for(model, given))
+    labelled = reading.training(data, target, weights, None, model, coding_for(model, given), formula)
     if not json:
         tell_findings(labelled.training.findings)
     show(fitted(labelled, model, given, output), _page, json)
@@ -74,11 +76,16 @@ def read_settings(given: list[str]) -> dict[str, str]:
 
 def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
+    from ..estimators.base import fit_formula
     from ..storage import save
     from .explain import learned
 
     training = labelled.training
-    model = made_model(name, labelled, settings).fit(labelled.rows, training.y, **labelled.weights)
+    model = made_model(name, labelled, settings)
+    if labelled.formula is None:
+        model.fit(labelled.rows, training.y, **labelled.weights)
+    else:
+        fit_formula(model, labelled.formula, training)
     values = learned(model, training.schema.names)
     metrics = _training_metrics(model, labelled)
     if output is not None:
@@ -161,7 +168,8 @@ def made_model(name: str, labelled: Labelled, settings: dict[str, str] | None = 
     """A model by its name on the command line, with parameters as they were written there."""
     from ..estimators.registry import new_model
 
-    return with_settings(new_model(name, labelled.training.schema), name, settings or {}, list(labelled.class_rows))
+    schema = labelled.training.schema if labelled.formula is None else None  # it names other columns than the model
+    return with_settings(new_model(name, schema), name, settings or {}, list(labelled.class_rows))
 
 
 def with_settings(model: Any, name: str, settings: dict[str, str], classes: Sequence[Any]) -> Any:

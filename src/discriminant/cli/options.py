@@ -24,6 +24,7 @@ from ..errors import ParameterError
 from .console import running, say, told, visible_lines
 
 if TYPE_CHECKING:
+    from ..formula import Formula
     from ..results import Finding
     from ..tables import TableReader, TrainingTable
     from ..tables.schema import Coding
@@ -63,11 +64,11 @@ Types = Annotated[
     ),
 ]
 Missing = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="POLICY",
         help="Missing values: 'indicator' (the mean, and a column that marks them), 'drop' (leave the rows out) or "
-        "'refuse'.",
+        "'refuse'.  [default: indicator; drop with a formula]",
     ),
 ]
 MissingCodes = Annotated[
@@ -77,11 +78,11 @@ MissingCodes = Annotated[
     ),
 ]
 Rare = Annotated[
-    int,
+    int | None,
     typer.Option(
         metavar="ROWS",
         help="Levels with fewer rows count as (other), and columns that differ in fewer rows are left out; at most a "
-        "twentieth of the rows. 1 keeps all.",
+        "twentieth of the rows. 1 keeps all.  [default: 5; 1 with a formula]",
     ),
 ]
 DropClassesBelow = Annotated[
@@ -91,7 +92,19 @@ MergeClassesBelow = Annotated[
     int, typer.Option(metavar="ROWS", help="Make classes with fewer rows one class, (other). 1 keeps all apart.")
 ]
 MaxLevels = Annotated[
-    int, typer.Option(metavar="N", help="A category keeps its N most frequent levels; others count as (other).")
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="A category keeps its N most frequent levels; others count as (other).  [default: 50; all with a formula]",
+    ),
+]
+FormulaText = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMULA",
+        help="The target and the terms of the model, such as 'ill ~ age + sex * dose + ns(bmi, df=4)'; needs the "
+        "package formulaic.",
+    ),
 ]
 Table = Annotated[
     str | None,
@@ -239,10 +252,10 @@ class TrainingOptions(TableOptions):
 
     drop: Drop = None
     types: Types = None
-    missing: Missing = "indicator"
+    missing: Missing = None
     missing_codes: MissingCodes = None
-    rare: Rare = 5
-    max_levels: MaxLevels = 50
+    rare: Rare = None
+    max_levels: MaxLevels = None
     drop_classes_below: DropClassesBelow = 1
     merge_classes_below: MergeClassesBelow = 1
 
@@ -254,6 +267,7 @@ class TrainingOptions(TableOptions):
         groups: str | None = None,
         model: str | None = None,
         coding: Coding = "reference",
+        formula: str | None = None,
     ) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
         if model is not None:
@@ -267,22 +281,32 @@ class TrainingOptions(TableOptions):
 
             table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes)
             beside.begin(_load, model)
-            training = read_training(
-                table,
-                target,
-                missing=self.missing,  # type: ignore[arg-type]
-                drop=list(self.drop or ()),
-                weights=weights,
-                groups=groups,
-                max_levels=self.max_levels,
-                rare=self.rare,
-                drop_classes_below=self.drop_classes_below,
-                merge_classes_below=self.merge_classes_below,
-                coding=coding,
-            )
-            roles = {"target": target, "weights": weights, "groups": groups}
+            drop, shared = list(self.drop or ()), self._treatment(formula is not None)
+            roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
+            read = None
+            if formula is None:
+                training = read_training(table, drop=drop, coding=coding, **roles, **shared)
+            else:
+                from ..formula import Formula
+
+                read = Formula.parse(formula, table.columns, [weights, groups, *drop])
+                if target not in (None, read.target):
+                    raise ParameterError(f"--formula is of {read.target!r}, and --target of {target!r}. Leave one out.")
+                roles["target"] = read.target
+                training = read.training(table, weights=weights, groups=groups, **shared)
             columns = {role: name for role, name in roles.items() if name is not None}
-            return Labelled(data, columns, self, table, training, hashed.result() or table.fingerprint)
+            return Labelled(data, columns, self, table, training, hashed.result() or table.fingerprint, read)
+
+    def _treatment(self, by_formula: bool) -> dict[str, Any]:
+        """What is done about gaps, rare levels and rare classes: a formula leaves out and pools less, as R does."""
+        plain = ("drop", 1, 2**31 - 1) if by_formula else ("indicator", 5, 50)
+        given = (self.missing, self.rare, self.max_levels)
+        chosen = [default if own is None else own for own, default in zip(given, plain, strict=True)]
+        return {
+            **dict(zip(("missing", "rare", "max_levels"), chosen, strict=True)),
+            "drop_classes_below": self.drop_classes_below,
+            "merge_classes_below": self.merge_classes_below,
+        }
 
     def words(self) -> list[str]:
         """The options that ask for the same, where they differ from what is taken without them."""
@@ -328,6 +352,7 @@ class Labelled:
     table: TableReader
     training: TrainingTable
     sha256: str
+    formula: Formula | None = None
 
     @property
     def rows(self) -> Any:
