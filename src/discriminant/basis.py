@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .data.checks import check_shapes, require
-from .data.rows import dense_rows
+from .data import check_shapes, dense_rows, require
 
 Array = np.ndarray[Any, Any]
 

@@ -28,8 +28,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from .basis import Basis, Piecewise, b_splines, natural_splines, orthogonal_polynomials, powers
-from .data.checks import check_shapes, require
-from .data.rows import Rows, as_frame, as_rows, dense_rows
+from .data import Rows, as_frame, as_rows, check_shapes, dense_rows, require
 from .dependencies import optional_module
 from .errors import ColumnError, DiscriminantError, InputError, ParameterError, Setting
 from .results import quoted, shortened, suggestion

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .data.checks import check_choice, check_integer, require
+from .data import check_choice, check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
 from .objective import Hinge, Logistic

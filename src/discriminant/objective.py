@@ -38,9 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
-from .data import Block, LabelledRows
-from .data.checks import check_number, check_shapes
-from .data.rows import SparseRows, two_valued
+from .data import Block, LabelledRows, SparseRows, check_number, check_shapes, two_valued
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import losses as loss_kernels

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax, logsumexp
 
 from .basis import Basis
-from .data.checks import check_shapes, is_single, require
-from .data.rows import dense_parts
+from .data import check_shapes, dense_parts, is_single, require
 from .kernels import scores as kernels
 
 Array = np.ndarray[Any, Any]

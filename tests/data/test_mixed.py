@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from discriminant.data.rows import MixedRows, as_table, column_distributions
+from discriminant.data import MixedRows, as_table, column_distributions
 from discriminant.errors import ColumnError, ParameterError
 
 COLUMNS = {"colour": ["red", "blue"], "size": [1.5, 2.5], "visits": [3, 4], "smokes": [True, False]}

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from discriminant import LogisticRegression
-from discriminant.data.rows import as_rows
+from discriminant.data import as_rows
 from discriminant.errors import CollinearityWarning
 from discriminant.estimators.coefficients import CoefficientTable, coefficient_table
 from discriminant.moments.covariance import collinearity, collinearity_findings

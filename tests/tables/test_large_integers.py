@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discriminant import LinearDiscriminantAnalysis, evaluate, export, load, save
-from discriminant.data.checks import encode_labels, label_array
+from discriminant.data import encode_labels, label_array
 from discriminant.errors import ColumnError, InputError, LabelError, ModelFileError, ParameterError
 from discriminant.tables import open_table, read_training
 

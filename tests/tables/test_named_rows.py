@@ -18,8 +18,7 @@ from discriminant import (
     cross_validate,
     read_training,
 )
-from discriminant.data import as_rows
-from discriminant.data.rows import DenseRows, SparseRows
+from discriminant.data import DenseRows, SparseRows, as_rows
 from discriminant.errors import CollinearityWarning, ColumnError, DegenerateDataError, InputError
 
 NAMES = ("dose", "dose=(missing)", "arm=b", "age")

@@ -389,7 +389,7 @@ def table_writer(output: str | None, formulas: str) -> Iterator[Write]:
 
     ``formulas`` says what is done in CSV about text that a spreadsheet would take for a formula.
     """
-    from ..data.checks import check_choice
+    from ..data import check_choice
     from ..tables.formulas import CHOICES, without_formulas
 
     check_choice("formulas", formulas, CHOICES)

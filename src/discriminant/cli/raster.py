@@ -143,7 +143,7 @@ class TrainingSource(AreaOptions):
         return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
 
     def _fitted(self, image: Image) -> TrainedModel:
-        from ..data.rows import as_rows
+        from ..data import as_rows
         from ..raster import draw_samples, image_model, load_samples
 
         if self.samples is None:

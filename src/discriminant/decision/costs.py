@@ -10,8 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from ..data.checks import label_array
-from ..data.rows import as_frame
+from ..data import as_frame, label_array
 from ..errors import InputError, ParameterError
 from ..results import plain, quoted, suggestion
 

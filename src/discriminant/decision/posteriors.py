@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import check_integer, label_array
-from ..data.rows import as_frame, as_rows
+from ..data import as_frame, as_rows, check_integer, label_array
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
 from ..results import Result, plain, shown

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.checks import check_integer, check_number, check_weights
+from ..data import check_integer, check_number, check_weights
 from ..errors import InputError, ParameterError, warn
 from ..results import Result, p_value, plain
 from .posteriors import Posterior

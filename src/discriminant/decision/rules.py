@@ -9,9 +9,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..data import check_weights
-from ..data.checks import check_choice, check_integer, check_number, codes_among, label_array, same_length
-from ..data.rows import as_rows
+from ..data import (
+    as_rows,
+    check_choice,
+    check_integer,
+    check_number,
+    check_weights,
+    codes_among,
+    label_array,
+    same_length,
+)
 from ..engine import map_rows
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, visible

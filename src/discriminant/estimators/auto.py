@@ -16,9 +16,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ..basis import Basis, b_splines, clipped
-from ..data import LabelledRows, Rows, as_rows
-from ..data.checks import check_choice, check_integer
-from ..data.rows import SparseRows, as_frame, dense_rows
+from ..data import LabelledRows, Rows, SparseRows, as_frame, as_rows, check_choice, check_integer, dense_rows
 from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..moments.statistic import ClassMoments

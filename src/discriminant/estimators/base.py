@@ -14,9 +14,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..basis import Basis
-from ..data import LabelledRows, Rows, as_rows, labelled_rows
-from ..data.checks import check_choice, check_shapes, check_weights, require, sorted_classes
-from ..data.rows import as_frame
+from ..data import (
+    LabelledRows,
+    Rows,
+    as_frame,
+    as_rows,
+    check_choice,
+    check_shapes,
+    check_weights,
+    labelled_rows,
+    require,
+    sorted_classes,
+)
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (

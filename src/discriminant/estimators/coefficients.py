@@ -25,8 +25,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import check_choice
-from ..data.rows import MixedBlock, dense_rows
+from ..data import MixedBlock, check_choice, dense_rows
 from ..errors import DegenerateDataError, DiscriminantError, LabelError, Message, NotReadyError, ParameterError, Setting
 from ..inference.firth import firth_profile_intervals
 from ..inference.likelihood import (

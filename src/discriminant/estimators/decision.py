@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import check_choice, check_weights, encode_labels
+from ..data import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import ParameterError

@@ -13,8 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import check_integer
-from ..data.rows import dense_parts
+from ..data import check_integer, dense_parts
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, NotReadyError, ParameterError, Setting
 from ..moments.covariance import (

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils.metaestimators import available_if
 
-from ..data import LabelledRows
-from ..data.checks import check_choice, check_integer, check_number
+from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments.covariance import standard_deviations

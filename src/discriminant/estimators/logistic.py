@@ -11,9 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import LabelledRows
-from ..data.checks import check_choice, check_integer, check_number, check_offset
-from ..data.rows import dense_rows
+from ..data import LabelledRows, check_choice, check_integer, check_number, check_offset, dense_rows
 from ..engine import side_by_side
 from ..errors import CollinearityWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial

@@ -24,9 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from .. import multiclass as codebooks
-from ..data import LabelledRows, Rows, as_rows
-from ..data.checks import check_choice, require
-from ..data.rows import array_from, as_frame, csr_of_floats
+from ..data import LabelledRows, Rows, array_from, as_frame, as_rows, check_choice, csr_of_floats, require
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss

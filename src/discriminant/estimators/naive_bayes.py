@@ -10,9 +10,17 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import logit
 
-from ..data import LabelledRows
-from ..data.checks import check_number, require
-from ..data.rows import DISTRIBUTIONS, MixedRows, Rows, as_table, column_distributions, two_valued
+from ..data import (
+    DISTRIBUTIONS,
+    LabelledRows,
+    MixedRows,
+    Rows,
+    as_table,
+    check_number,
+    column_distributions,
+    require,
+    two_valued,
+)
 from ..engine import side_by_side
 from ..errors import DiscriminantWarning, Part, Setting, warn
 from ..moments.covariance import gaussian_diagonal_rule

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import LabelledRows
-from ..data.checks import check_choice, check_integer, check_number, require
+from ..data import LabelledRows, check_choice, check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
 from ..margins import perceptron as training

@@ -13,9 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import log_softmax
 
-from ..data import LabelledRows, as_rows
-from ..data.checks import check_integer, check_number
-from ..data.rows import dense_parts, two_valued
+from ..data import LabelledRows, as_rows, check_integer, check_number, dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting

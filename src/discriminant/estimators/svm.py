@@ -11,8 +11,7 @@ from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import LabelledRows, Rows, as_rows
-from ..data.checks import check_choice, check_integer, check_number, require
+from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, check_number, require
 from ..decision.posteriors import TemperedLosses
 from ..engine import side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn

@@ -14,10 +14,11 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from ..data import check_weights
-from ..data.checks import (
+from ..data import (
     check_choice,
     check_number,
+    check_weights,
+    consecutive_runs,
     encoded,
     label_array,
     label_column,
@@ -27,7 +28,6 @@ from ..data.checks import (
     sorted_classes,
     unknown_label,
 )
-from ..data.rows import consecutive_runs
 from ..decision.rules import ABSTAIN
 from ..engine import side_by_side
 from ..errors import LabelError, ParameterError

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from ..data.checks import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
+from ..data import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
 from ..decision.costs import read_costs
 from ..engine import side_by_side
 from ..errors import DtypeError, InputError, LabelError, ParameterError

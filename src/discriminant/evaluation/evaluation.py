@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
+from ..data import codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide

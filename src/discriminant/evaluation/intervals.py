@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ..data.checks import check_choice, check_integer, check_number, check_weights, encoded, label_column
+from ..data import check_choice, check_integer, check_number, check_weights, encoded, label_column
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, metric_name, shown
 

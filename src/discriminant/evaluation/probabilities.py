@@ -12,8 +12,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import betainc, logit
 
-from ..data import LabelledRows, as_rows, check_weights
-from ..data.checks import check_choice, check_integer, check_number, codes_among, is_missing, label_column, same_length
+from ..data import (
+    LabelledRows,
+    as_rows,
+    check_choice,
+    check_integer,
+    check_number,
+    check_weights,
+    codes_among,
+    is_missing,
+    label_column,
+    same_length,
+)
 from ..decision.posteriors import as_posterior
 from ..engine import map_rows
 from ..errors import InputError, ParameterError

@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from ..data import check_weights
-from ..data.checks import check_integer, check_number, codes_among, label_column, same_length, sorted_classes
+from ..data import check_integer, check_number, check_weights, codes_among, label_column, same_length, sorted_classes
 from ..errors import InputError, ParameterError
 from ..results import plain
 from .confusion import ConfusionMatrix, Mergeable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import check_integer
+from ..data import check_integer
 from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
 from ..objective import Objective

@@ -20,9 +20,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Rows, as_rows
-from ..data.checks import check_integer, codes_among, label_column, same_length
-from ..data.rows import as_frame, dense_rows
+from ..data import Rows, as_frame, as_rows, check_integer, codes_among, dense_rows, label_column, same_length
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..estimators.discriminant import LinearDiscriminantAnalysis

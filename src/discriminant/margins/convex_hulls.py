@@ -23,8 +23,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.optimize import linprog
 
-from ..data import Rows, labelled_rows
-from ..data.rows import SparseRows, dense_parts, dense_rows
+from ..data import Rows, SparseRows, dense_parts, dense_rows, labelled_rows
 from ..engine import map_rows
 from ..errors import DiscriminantError, InputError
 from ..results import shown

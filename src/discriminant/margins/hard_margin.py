@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, qr_delete, solve_triangular
 
-from ..data import LabelledRows, as_rows
-from ..data.rows import SparseRows
+from ..data import LabelledRows, SparseRows, as_rows
 from ..engine import one_blas_thread
 from ..errors import DegenerateDataError, LabelError, NotSeparableError
 from ..results import several

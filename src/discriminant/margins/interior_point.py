@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lstsq
 
-from ..data.rows import dense_rows
+from ..data import dense_rows
 from ..kernels import interior_point as kernels
 from ..kernels import moments
 from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers

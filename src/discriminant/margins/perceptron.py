@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data import Rows
-from ..data.checks import check_shapes
-from ..data.rows import DenseRows, SparseRows, dense_rows
+from ..data import DenseRows, Rows, SparseRows, check_shapes, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels
 from ..results import Result

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.rows import SparseRows
+from ..data import SparseRows
 from ..kernels import smoothed_hinge as kernels
 from ..moments.covariance import factorised
 from ..objective import Objective, SmoothedHinge, SquaredHinge

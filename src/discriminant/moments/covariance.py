@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
-from ..data.rows import Rows, as_rows
+from ..data import Rows, as_rows
 from ..errors import InputError
 from ..results import Finding, listed, number, quoted, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule

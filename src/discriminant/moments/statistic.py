@@ -28,8 +28,7 @@ from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 
-from ..data import Block, LabelledRows, Rows
-from ..data.checks import check_shapes, require
+from ..data import Block, LabelledRows, Rows, check_shapes, require
 from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
 from ..kernels import moments as kernels

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import check_choice
+from ..data import check_choice
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..evaluation.confusion import ConfusionMatrix, CrossTable, ratio
 from ..evaluation.intervals import Interval, check_level, wilson_interval

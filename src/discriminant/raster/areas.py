@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..data.checks import is_missing, label_array
+from ..data import is_missing, label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
-from ..data.checks import label_array
+from ..data import label_array
 from ..engine import side_by_side
 from ..errors import InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Result, aligned, columns_of, jsonable, percent, plain, records_of, told_findings

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ..data.checks import check_choice
+from ..data import check_choice
 from ..decision.posteriors import Posterior
 from ..decision.rules import Decision
 from ..engine import in_order, progress_bar

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import check_integer, check_number, label_array
+from ..data import check_integer, check_number, label_array
 from ..engine import side_by_side
 from ..errors import InputError, ParameterError, Setting
 from ..files import whole_file

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..data.checks import check_integer
+from ..data import check_integer
 from ..dependencies import optional_module
 from ..errors import ColumnError, DtypeError, InputError, Message, Part, Setting
 from ..results import Finding, listed, suggestion

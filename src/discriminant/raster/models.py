@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from ..data.checks import check_integer, check_number, label_array
+from ..data import check_integer, check_number, label_array
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..engine import in_order

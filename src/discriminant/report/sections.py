@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import as_rows
+from ..data import as_rows
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import encode_labels
-from ..data.rows import as_rows
+from ..data import as_rows, encode_labels
 from ..decision.costs import read_costs
 from ..errors import ParameterError
 from ..estimators.coefficients import CoefficientTable

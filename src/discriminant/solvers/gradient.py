@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data import Block, LabelledRows
-from ..data.checks import require
+from ..data import Block, LabelledRows, require
 from ..objective import NO_PENALTY, Objective
 from .smooth import Descent, Solution, moment_preconditioner
 

@@ -28,8 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import LabelledRows, as_rows
-from ..data.rows import dense_rows
+from ..data import LabelledRows, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
 from ..moments.covariance import factorised, row_span

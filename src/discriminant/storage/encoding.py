@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import is_single
+from ..data import is_single
 from ..errors import ModelFileError
 from . import registry
 from .archive import NUMBERS, array_bytes, array_name, read_array

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import LabelledRows, as_rows
-from ..data.checks import is_single
+from ..data import LabelledRows, as_rows, is_single
 from ..errors import ModelFileError
 from ..estimators.base import check_learned
 from ..moments.statistic import RowsLeftOut, ThinMoments

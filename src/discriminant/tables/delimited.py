@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 
-from ..data.checks import check_choice
+from ..data import check_choice
 from ..errors import InputError, ParameterError, Part, Setting
 from .recognition import points_group
 from .sources import (

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.checks import check_choice, encode_labels
-from ..data.rows import as_table
+from ..data import as_table, check_choice, encode_labels
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
 from .delimited import MISSING_CODES

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import scipy.sparse as sp
 
-from ..data.checks import check_choice, check_types, encode_labels, exact_array
-from ..data.rows import Rows, as_frame, as_rows
+from ..data import Rows, as_frame, as_rows, check_choice, check_types, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, several, shown, suggestion
 from .delimited import MISSING_CODES

@@ -36,8 +36,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ..data.checks import check_integer
-from ..data.rows import as_frame
+from ..data import as_frame, check_integer
 from ..errors import ColumnError, DiscriminantError, InputError, Message, ParameterError, Part, Setting
 from ..files import working_folder
 from ..results import Finding, quoted, suggestion

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 
-from ..data.checks import check_choice, check_integer, check_weights, encode_labels, exact_array
-from ..data.rows import Rows
+from ..data import Rows, check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
 from .delimited import MISSING_CODES

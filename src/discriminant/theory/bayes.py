@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ..data.checks import check_choice, check_integer, encode_labels
+from ..data import check_choice, check_integer, encode_labels
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
 from ..results import Result, shown

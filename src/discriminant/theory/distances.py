@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr
 
-from ..data.checks import check_number, label_array
+from ..data import check_number, label_array
 from ..decision.posteriors import check_priors, equal_priors, kept_priors
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, printed_columns

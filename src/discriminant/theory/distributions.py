@@ -17,8 +17,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import ndtri
 
-from ..data.checks import is_missing, label_array
-from ..data.rows import as_rows
+from ..data import as_rows, is_missing, label_array
 from ..decision.posteriors import class_array
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..moments.covariance import CholeskyCovariance, factorised

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 
-from ..data.checks import check_choice, encoded, label_column, position_of, same_length
+from ..data import check_choice, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..errors import DegenerateDataError, Message, ParameterError

@@ -26,8 +26,7 @@ from scipy.special import softmax
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import LabelledRows
-from ..data.checks import check_choice
+from ..data import LabelledRows, check_choice
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..decision.rules import DecisionProblem

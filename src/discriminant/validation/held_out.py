@@ -25,9 +25,17 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing
 
-from ..data import LabelledRows, Rows, as_rows, check_weights, encode_labels
-from ..data.checks import check_integer, encoded, position_of
-from ..data.rows import as_table
+from ..data import (
+    LabelledRows,
+    Rows,
+    as_rows,
+    as_table,
+    check_integer,
+    check_weights,
+    encode_labels,
+    encoded,
+    position_of,
+)
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
 from ..evaluation.curves import rank_rows
 from ..evaluation.intervals import (

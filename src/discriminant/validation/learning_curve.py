@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.checks import check_number
+from ..data import check_number
 from ..errors import ParameterError
 from ..estimators.base import MomentClassifier
 from ..evaluation.intervals import Estimate

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...basis import Piecewise
-from ...data.checks import exact_array
+from ...data import exact_array
 from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
