@@ -98,10 +98,14 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> Self:
+        """Learn from nothing, or stay as before; ``more`` is for `_learn`."""
         with all_or_nothing(self):
             data = self._rows_to_fit(X, y, sample_weight)
             with computable(data):
-                self._learn(data)
+                self._learn(data, *more)
         return self
 
     @classmethod

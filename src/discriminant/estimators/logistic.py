@@ -76,11 +76,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         -------
         self
         """
-        with all_or_nothing(self):
-            data = self._rows_to_fit(X, y, sample_weight)
-            with computable(data):
-                self._learn(data, offset)
-        return self
+        return self._fit(X, y, sample_weight, offset)
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
         objective = self._training = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))

@@ -364,21 +364,7 @@ def support_vector_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = 
     """Support vector machines with the squared hinge, each class against the others, calibrated on rows held out.
 
     Margins become log-posteriors by a logistic regression on all of them, so that the whole is linear. Columns are
-    measured by their standard deviation.
-
-    Parameters
-    ----------
-    data : LabelledRows
-        Coded rows.
-    held : HeldOut
-        What each split holds out; a row may be held out several times.
-    n_jobs : int, default=None
-        Threads of the binary problems.
-
-    Returns
-    -------
-    TunedRule
-        With the setting "C".
+    measured by their standard deviation. The setting is "C".
     """
     n_classes, spread = len(data.classes), column_spread(data, n_jobs)
     whole = Objective(data, SquaredHinge(), ElasticNet(1.0), spread=spread, n_jobs=1)

@@ -655,10 +655,8 @@ def bands_like(trained: Sequence[Band], image: Image) -> Image:
 
     Parameters
     ----------
-    trained : sequence of Band
-        Of the image the model has learned from.
-    image : Image
-        Another one, to be classified.
+    trained, image : sequence of Band, and Image
+        As in `refuse_other_bands`.
 
     Returns
     -------
