@@ -148,3 +148,9 @@ def test_files_keep_them_to_the_last_bit():
 def test_parts_that_do_not_fit_are_refused(change):
     with pytest.raises(InputError):
         Basis(**{**vars(some_basis()), **change})._check_parts()
+
+
+@pytest.mark.parametrize("weights", [[0.0], [np.inf], [np.nan], [-1.0], [0.5, 0.5], []], ids=str)
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(InputError, match="weights"):
+        PoolRule([linear_rule(3)], np.array(weights))._check_parts()

@@ -240,7 +240,8 @@ class PoolRule:
         check_shapes(self, weights="m")
         plain = (LinearRule, DiagonalRule, QuadraticRule, ExpandedRule)
         require(isinstance(self.rules, list) and all(type(rule) in plain for rule in self.rules), self, "rules")
-        require(0 < len(self.rules) == len(self.weights) and bool((self.weights >= 0).all()), self, "weights")
+        require(len(self.rules) == len(self.weights) and bool((self.weights >= 0).all()), self, "weights")
+        require(0 < float(self.weights.sum()) < np.inf, self, "weights")
         require(len({rule.sizes for rule in self.rules}) == 1, self, "sizes of its rules")
 
     def spread_over(self, present: Array) -> PoolRule:

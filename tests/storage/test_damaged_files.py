@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hostile_files import hostile_files, packed
 from mutate_under_limits import entries, sealed
@@ -18,6 +19,7 @@ from stored_models import STORED, fitted, training
 from typer.testing import CliRunner
 
 import discriminant
+from discriminant import LogisticRegression
 from discriminant.cli import app
 from discriminant.storage import ModelFileError, load, save
 from discriminant.storage.archive import CHECKSUM, DOCUMENT, array_bytes, digest
@@ -293,7 +295,12 @@ def originals(files, tmp_path_factory):
         )
     for name, rows in {"table": lines[:40], "training": lines}.items():
         (folder / f"{name}.csv").write_text("\n".join(rows) + "\n")
-    for name in ("logistic", "lda", "naive-bayes", "svm"):
+    model = LogisticRegression.from_formula(
+        "y ~ bs(size, df=4) * colour + log(weight + 0.5) + member", pd.read_csv(folder / "training.csv"),
+        missing="indicator", alpha=0.01,
+    )  # fmt: skip
+    save(model, folder / "command-formula.dsc", schema=model.encoder_.schema_.to_dict())
+    for name in ("logistic", "lda", "naive-bayes", "svm", "auto"):
         words = [
             "fit",
             str(folder / "training.csv"),

@@ -9,8 +9,9 @@ import pytest
 from databases import DuckDB, PostgreSQL, SQLite
 from test_export import as_onnx, as_python, as_sql, assert_answers, from_json, numbered
 
-from discriminant import GaussianNB, LogisticRegression, QuadraticDiscriminantAnalysis
+from discriminant import AutoClassifier, GaussianNB, LogisticRegression, QuadraticDiscriminantAnalysis
 from discriminant.basis import Basis, b_splines, clipped, powers
+from discriminant.errors import DiscriminantWarning, InputError
 from discriminant.estimators.base import PosteriorClassifier
 from discriminant.rules import DiagonalRule, ExpandedRule, LinearRule, PoolRule, QuadraticRule
 from discriminant.storage import export
@@ -262,3 +263,47 @@ def test_many_classes_and_columns_need_no_more_columns_than_databases_have(datab
     model, X = Pooled().having(rule, range(K)), rng.normal(size=(4, p))
     found = as_sql(model, numbered(X), database)
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, X)
+
+
+@pytest.mark.parametrize("missing", ["drop", "indicator"])
+def test_models_by_formula(missing, database):
+    frame, y = raw_frame()
+    frame["answer"] = y
+    formula = "answer ~ bs(age, df=5) * town + poly(income, 2) + log(income) + sqrt(age):member"
+    if missing == "drop":
+        frame = frame.dropna().reset_index(drop=True)
+    model = LogisticRegression.from_formula(formula, frame, missing=missing, alpha=0.01)
+    rows = frame.drop(columns="answer").head(30)
+    assert_answers(*as_python(model, rows.to_dict("records")), model, rows)
+    found = as_sql(model, rows, database)
+    assert_answers([row[1:] for row in found], [row[0] for row in found], model, rows)
+    given = {
+        name: (rows[[name]].astype(object).fillna("") if name == "town" else rows[[name]].astype(float)).to_numpy()
+        for name in rows
+    }
+    assert_answers(*as_onnx(model, given), model, rows)
+
+
+def test_the_automatic_choice(database):
+    """What nobody has chosen can be exported, too: its coding, splines, products and temperatures."""
+    frame, y = raw_frame()
+    model = AutoClassifier().fit(frame, y)
+    assert {member.name for member in model.members_} > {"ridge", "rda", "naive-bayes", "splines", "products"}
+    rows = strange_rows(frame)
+    found = as_sql(model, rows, database)
+    for values, labels in (
+        as_python(model, rows.to_dict("records")),
+        ([row[1:] for row in found], [row[0] for row in found]),
+    ):
+        with pytest.warns(DiscriminantWarning, match="Not as in training"):
+            assert_answers(values, labels, model, rows)
+
+
+def test_what_is_no_number_is_refused():
+    X, y = rows()
+    for rule in members(X, y)[:2]:
+        inner = rule.rule if isinstance(rule, ExpandedRule) else rule
+        broken = replace(inner, coef=np.where(np.arange(inner.coef.shape[1]) == 1, np.nan, inner.coef))
+        model = Pooled().having(replace(rule, rule=broken) if inner is not rule else broken, np.unique(y))
+        with pytest.raises(InputError, match="no numbers"):
+            export(model, "python")

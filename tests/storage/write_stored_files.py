@@ -30,6 +30,8 @@ NAMES = (
     "one-vs-rest",
     "output-code",
     "decided",
+    "rda",
+    "auto",
 )
 FOLDER = Path(__file__).parent / "data" / f"v{VERSION}"
 
@@ -40,6 +42,14 @@ def mixed():
     levels = np.array(["red", "green", "it's"])[(y + np.arange(len(y)) % 2) % 3]
     frame = pd.DataFrame({"size": X[:, 0], "colour": levels, "member": X[:, 1] > 0})
     return NaiveBayes().fit(frame, np.array(["a", "b", "ü"], dtype=object)[y]), frame
+
+
+def by_formula():
+    """A model by formula, which codes frames and makes splines and products, and its rows."""
+    _, frame = mixed()
+    frame["answer"] = np.arange(len(frame)) % 3 == 0
+    formula = "answer ~ bs(size, df=4) + log(size + 10) * colour + member"
+    return LogisticRegression.from_formula(formula, frame, alpha=0.1), frame.drop(columns="answer")
 
 
 def streams():
@@ -58,6 +68,8 @@ def main():
         expected[name] = write(name, fitted(name), X, X.tolist())
     model, frame = mixed()
     expected["mixed"] = write("mixed", model, frame.head(6), frame.head(6).to_dict("list"))
+    model, frame = by_formula()
+    expected["formula"] = write("formula", model, frame.head(6), frame.head(6).to_dict("list"))
     for name, model in streams().items():
         X, y = training("lda", n=60)
         save(model, FOLDER / f"{name}.dsc")

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...basis import Basis, Piecewise
-from ...errors import DiscriminantWarning, ParameterError, warn
+from ...errors import DiscriminantWarning, InputError, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier, input_names
 from ...multiclass import CodebookRule
 from ...results import plain, quoted
@@ -221,6 +221,10 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
     if hasattr(model, "basis_"):
         rule = ExpandedRule(model.basis_, rule)
     members = _members(rule, model)
+    if not all(map(_is_sound, members)):
+        raise InputError(
+            f"This {type(model).__name__} has coefficients that are no numbers, NaN or infinity. Fit it anew."
+        )
     if schema is None and hasattr(model, "encoder_"):
         schema = model.encoder_.schema_
     if schema is not None and isinstance(rule, MixedRule) and rule.categorical:
@@ -241,6 +245,14 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
     classes = [plain(label) for label in model.classes_]
     last_wins = isinstance(model, RuleClassifier) and model._last_wins
     return Recipe(type(model).__name__, classes, columns, inputs, members, answer, last_wins)
+
+
+def _is_sound(member: Member) -> bool:
+    """Whether all of its numbers are such, and a class can win."""
+    own = [vars(each) for each in (*member.functions, *(part.rule for part in member.parts))]
+    arrays = [value for each in own for name, value in each.items() if name != "constants"]
+    numbers = [value for value in arrays if isinstance(value, np.ndarray)]
+    return bool(member.possible) and all(bool(np.isfinite(value).all()) for value in numbers)
 
 
 def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:
