@@ -52,7 +52,7 @@ UNIT_DEPENDENT = {name for name in MODELS if name.startswith(("lda-", "qda-")) a
     "least-squares-ridge"
 }
 #: Those that several can be fitted of in one pass.
-MOMENT_MODELS = [name for name in MODELS if name != "naive-bayes"]
+MOMENT_MODELS = [name for name in MODELS if name not in ("naive-bayes", "qda-cv")]
 
 
 def make_model(name, **parameters):

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.covariance import oas as sklearn_oas
 from sklearn.datasets import load_breast_cancer
@@ -29,8 +30,10 @@ from discriminant import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from discriminant.decision.posteriors import TEMPERATURES
 from discriminant.moments.covariance import SHRINKAGE_GRID
 from discriminant.moments.statistic import fold_of_rows
+from discriminant.solvers.fold_paths import HeldOut
 from helpers import class_moments, normal_classes
 
 PRIORS = [0.2, 0.5, 0.3]
@@ -176,17 +179,16 @@ def test_oas_of_each_class_is_scikit_learns_on_its_rows(n, p):
     assert_allclose(QuadraticDiscriminantAnalysis(shrinkage="oas").fit(X, y).shrinkage_, expected, rtol=1e-9)
 
 
-def held_out_losses(X, y, folds, per_class):
+def held_out_losses(X, y, folds):
     """Minus the mean held-out log-density of SciPy's normals, refitted for every fold and shrinkage."""
     fold = fold_of_rows(0, len(y), folds)
     losses = np.zeros(len(SHRINKAGE_GRID))
     for f in range(folds):
         train, held = fold != f, fold == f
-        _, means, covariances, pooled = textbook(X[train], y[train])
+        _, means, _, pooled = textbook(X[train], y[train])
         for i, amount in enumerate(SHRINKAGE_GRID):
             for k in range(3):
-                covariance = shrunk(covariances[k] if per_class else pooled, amount)
-                losses[i] -= log_likelihood(X[held & (y == k)], means[k], covariance)
+                losses[i] -= log_likelihood(X[held & (y == k)], means[k], shrunk(pooled, amount))
     return losses / len(y)
 
 
@@ -198,21 +200,45 @@ def log_likelihood(X, mean, covariance):
 
 
 @pytest.mark.parametrize("n", [60, 300])
-@pytest.mark.parametrize("per_class", [False, True], ids=["lda", "qda"])
-def test_cross_validated_shrinkage_is_what_refitting_every_fold_finds(n, per_class):
+def test_cross_validated_shrinkage_is_what_refitting_every_fold_finds(n):
     X, y = normal_classes(n, p=8, seed=4)
-    kind = QuadraticDiscriminantAnalysis if per_class else LinearDiscriminantAnalysis
-    model = kind(shrinkage="cv", folds=5).fit(X, y)
-    losses = held_out_losses(X, y, 5, per_class)
+    model = LinearDiscriminantAnalysis(shrinkage="cv", folds=5).fit(X, y)
+    losses = held_out_losses(X, y, 5)
     assert np.unique(model.shrinkage_) == SHRINKAGE_GRID[np.argmin(losses)]
     constant = 0.5 * X.shape[1] * np.log(2 * np.pi)
     assert_allclose(model.shrinkage_losses_ + constant, losses, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("n", "p"), [(60, 3), (45, 50)], ids=["more rows", "more columns"])
+def test_shrinkage_of_class_covariances_has_the_least_log_loss_of_rows_held_out(n, p):
+    X, y = normal_classes(n, p, seed=4)
+    y[::4] = (y[::4] + 1) % 3  # not to be told apart without errors
+    model, held = QuadraticDiscriminantAnalysis(shrinkage="cv", folds=3).fit(X, y), HeldOut.repeated(y, 3)
+    losses, logs = [], np.empty((len(held.rows), 3))
+    for amount in SHRINKAGE_GRID[[8, 14, 19]]:
+        for split in range(held.n_splits):
+            own, train = np.flatnonzero(held.fits == split), held.seen[:, split]
+            _, means, covariances, _ = textbook(X[train], y[train])
+            for k in range(3):
+                density = stats.multivariate_normal(means[k], shrunk(covariances[k], amount))
+                logs[own, k] = density.logpdf(X[held.rows[own]])
+
+        def loss(temperature, logs=logs):
+            posterior = log_softmax(temperature * logs + np.log(np.bincount(y)), axis=1)
+            return -posterior[np.arange(len(logs)), y[held.rows]].mean()
+
+        losses.append(min(map(loss, TEMPERATURES)))
+        if amount == model.shrinkage_[0]:
+            assert loss(model.temperature_) <= losses[-1]
+            assert abs(loss(model.temperature_) - min(loss(model.temperature_ * (1 + s)) for s in (-1e-3, 1e-3))) < 1e-6
+    assert_allclose(model.shrinkage_losses_[[8, 14, 19]], losses, rtol=1e-7)
+    assert model.shrinkage_[0] == SHRINKAGE_GRID[np.nanargmin(model.shrinkage_losses_)]
+
+
 def test_cross_validated_shrinkage_with_more_columns_than_rows_is_what_refitting_finds():
     X, y = normal_classes(n=45, p=50, seed=4)
     model = LinearDiscriminantAnalysis(shrinkage="cv", folds=3).fit(X, y)
-    losses = held_out_losses(X, y, 3, per_class=False)
+    losses = held_out_losses(X, y, 3)
     assert_allclose(model.shrinkage_losses_ + 25 * np.log(2 * np.pi), losses, rtol=1e-7)
     assert model.shrinkage_ == SHRINKAGE_GRID[np.argmin(losses)]
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
+from discriminant.errors import DiscriminantWarning
 from helpers import normal_classes
 
 POSTERIOR = [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB, NaiveBayes]
@@ -142,3 +143,31 @@ def test_unbiased_distances_are_right_on_average():
     plain, unbiased = np.mean(squares, axis=0)
     assert abs(unbiased - truth) < 4 * np.std(squares, axis=0)[1] / 20
     assert plain > 1.5 * truth
+
+
+def test_class_covariances_chosen_by_cross_validation_are_there_for_every_table():
+    rng = np.random.default_rng(0)
+    X, y = normal_classes(n=120, p=3)
+    X[y == 2, 1] = 4.0  # constant in a class
+    model = QuadraticDiscriminantAnalysis(shrinkage="cv").fit(X, y)
+    assert model.shrinkage_[0] > 0
+    X, y = np.concatenate((X, [[9.0, 9.0, 9.0]], rng.normal(size=(1, 3)))), np.append(y, [3, 4])
+    with pytest.warns(DiscriminantWarning, match="Class (3|4) has no covariance of its own"):
+        model = QuadraticDiscriminantAnalysis(shrinkage="cv").fit(X, y)
+    assert model.predict([[9.0, 9.0, 9.0]]) == 3
+    assert_allclose(model.covariances_[3], model.covariances_[4])
+    assert np.isfinite(model.sample(200, 0)[0]).all()
+
+
+def test_class_covariances_chosen_by_cross_validation_are_not_too_sure():
+    """Two thirds of the columns are noise with long tails: the densities are wrong, the posteriors need not be."""
+    rng = np.random.default_rng(1)
+    y = np.arange(200) % 2
+    X = rng.standard_t(2, size=(400, 30))
+    X[:, :10] += np.tile(y, 2)[:, None] * 0.5
+    model = QuadraticDiscriminantAnalysis(shrinkage="cv").fit(X[:200], y)
+    plain = QuadraticDiscriminantAnalysis(shrinkage=float(model.shrinkage_[0])).fit(X[:200], y)
+    losses = [-np.log(own.predict_proba(X[200:])[np.arange(200), y]).mean() for own in (model, plain)]
+    assert losses[0] < np.log(2) + 0.02
+    assert losses[1] > 1.0
+    assert not hasattr(model, "partial_fit")

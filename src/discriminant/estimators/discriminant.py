@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import check_integer, dense_parts
+from ..data import LabelledRows, check_integer, dense_parts
 from ..engine import map_rows
-from ..errors import DegenerateDataError, LabelError, Model, NotReadyError, ParameterError, Setting
+from ..errors import (
+    DegenerateDataError,
+    DiscriminantWarning,
+    LabelError,
+    Model,
+    NotReadyError,
+    ParameterError,
+    Setting,
+    warn,
+)
 from ..moments.covariance import (
+    SHRINKAGE_GRID,
+    ClassSpectra,
     Covariance,
     Scatter,
     cross_validated,
@@ -29,11 +41,32 @@ from ..moments.covariance import (
 from ..moments.statistic import ClassMoments, Needs
 from ..results import shown
 from ..rules import LinearRule
-from .base import MomentClassifier, PosteriorClassifier, Reading, constant_columns, whole_of, with_names
+from ..solvers.fold_paths import HeldOut
+from .base import (
+    MomentClassifier,
+    PosteriorClassifier,
+    Reading,
+    class_weights,
+    collected,
+    constant_columns,
+    refuse_weightless,
+    whole_of,
+    with_names,
+)
+from .regularised import ENOUGH_ROWS, Frame, Grid, Search, log_shares, tempered
 
 Array = np.ndarray[Any, Any]
 #: Principal axes with less than this share of the largest variance are known to few digits.
 _ROUNDING = 1e-10
+
+
+def _keeps_no_rows(model: Any) -> bool:
+    if model.shrinkage == "cv":
+        raise AttributeError(
+            "shrinkage='cv' looks at all rows again to choose, and partial_fit keeps none of them. Use "
+            "shrinkage='oas', or fit."
+        )
+    return True
 
 
 class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
@@ -312,7 +345,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.shrinkage == "ledoit-wolf":
             return ledoit_wolf(reading.moments.within(), n, reading.moments.mean_fourth_power())
         if self.shrinkage == "cv":
-            chosen, self.shrinkage_losses_ = cross_validated(reading.collected, per_class=False)
+            chosen, self.shrinkage_losses_ = cross_validated(reading.collected)
             return chosen
         return float(self.shrinkage or 0.0)
 
@@ -344,10 +377,11 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     priors : array-like or dict, default=None
         Probability of each class, as a list or by label; without them, those of the rows it is fitted to.
     shrinkage : None, float in [0, 1], "oas" or "cv", default=None
-        How far each S_k moves towards ``(tr S_k / p) I``: one amount for all ("cv": that with the best held-out
-        likelihood of 20) or one for each class ("oas").
+        How far each S_k moves towards ``(tr S_k / p) I``: one amount for all or one for each class ("oas"). "cv" takes
+        that of 20 with the least log-loss of held-out rows, together with a temperature, by which log-densities are
+        multiplied; a class without a covariance of its own then has that which the classes have in common.
     folds : int, default=10
-        How many folds "cv" has.
+        How many folds "cv" has; rows are dealt into them several times where they are few.
     n_jobs : int, default=None
         Threads, which do not change the result: -1 all cores, None as many as BLAS uses.
 
@@ -357,10 +391,15 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     means_ : array of shape (K, p)
     covariances_ : array of shape (K, p, p)
     shrinkage_ : array of shape (K,)
+    temperature_ : float
+        At most 1, what "cv" chose.
+    shrinkage_losses_ : array of shape (20,)
+        The held-out log-loss at each value that "cv" tried, NaN where a covariance is singular.
     moments_ : the statistic the model was read from
 
     See Also
     --------
+    RegularizedDiscriminantAnalysis : Between this and the linear one, and less sure of itself.
     LinearDiscriminantAnalysis : One covariance for all classes.
     GaussianNB : Columns independent within each class.
 
@@ -383,51 +422,102 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     folds: int = 10
     n_jobs: int | None = None
 
+    @available_if(_keeps_no_rows)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what the model has seen; not with ``shrinkage="cv"``, which looks at all of them again.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            More rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        classes : array-like, optional
+            All classes that will ever come, in the first call.
+        sample_weight : array-like of shape (n_rows,), optional
+            Their frequencies.
+
+        Returns
+        -------
+        QuadraticDiscriminantAnalysis
+            The model itself.
+        """
+        return super().partial_fit(X, y, classes, sample_weight)
+
     @property
     def covariances_(self) -> Array:
         """The covariance of each class after shrinkage."""
         check_is_fitted(self, "rule_")
-        moments: Any = whole_of(self.moments_).at("class")
-        return np.stack(
-            [moments.of_class(k).shrunk(moments.weight[k] - 1, self.shrinkage_[k]) for k in range(len(self.classes_))]
-        )
+        scatters = class_scatters(whole_of(self.moments_), self._borrows)
+        amounts = zip(scatters, self.shrinkage_, strict=True)
+        return np.stack([scatter.shrunk(divisor, amount) for (scatter, divisor, _), amount in amounts])
+
+    @property
+    def _reads_class_moments(self) -> bool:
+        return not self._borrows
+
+    @property
+    def _borrows(self) -> bool:
+        """Whether classes without a covariance of their own take the common one."""
+        return self.shrinkage == "cv"
 
     def _needs(self) -> Needs:
-        return Needs("class", folds=self.folds if self.shrinkage == "cv" else 0)
+        return Needs("class")
 
     def _check_parameters(self) -> None:
         check_shrinkage(self.shrinkage, ("oas", "cv"), self.folds)
 
-    def _read(self, reading: Reading) -> None:
-        moments: Any = reading.moments.at("class")
-        for k in np.flatnonzero(moments.weight <= 1):
-            few = f"{shown(reading.classes[k])} has {moments.weight[k]:g} row(s)"
-            instead = ("Add rows, leave the class out, or use ", Model("LinearDiscriminantAnalysis"), ".")
-            raise DegenerateDataError(f"Class {few}: a covariance of its own needs at least 2. ", *instead)
-        amounts = self._chosen_shrinkage(moments, reading)
-        labels = [shown(label) for label in reading.classes]
-        covariances = [self._class_covariance(moments, k, amounts[k], label) for k, label in enumerate(labels)]
-        self.shrinkage_ = reading.spread(amounts)
-        self.rule_ = gaussian_quadratic_rule(moments.mean, covariances, reading.log_priors, moments.overall_mean())
+    def _learn(self, data: LabelledRows) -> None:
+        if self.shrinkage == "cv":
+            refuse_weightless(class_weights(data), data.classes)
+            some = data.every(-(-data.n_rows // ENOUGH_ROWS))
+            self.shrinkage_losses_, self.temperature_ = _held_out_choice(some, self.folds, self.n_jobs)
+        super()._learn(data)
 
-    def _chosen_shrinkage(self, moments: ClassMoments, reading: Reading) -> Array:
+    def _read(self, reading: Reading) -> None:
+        moments = reading.moments
+        scatters = class_scatters(moments, self._borrows)
+        for k, label in enumerate(map(shown, reading.classes)):
+            _, divisor, own = scatters[k]
+            if divisor <= 0:
+                few = f"{label} has {moments.weight[k]:g} row(s)"
+                instead = ("Add rows, leave the class out, or use ", Model("LinearDiscriminantAnalysis"), ".")
+                raise DegenerateDataError(f"Class {few}: a covariance of its own needs at least 2. ", *instead)
+            if not own:
+                warn(
+                    f"Class {label} has no covariance of its own, as nothing varies in it: it has the one that the "
+                    "classes have in common.",
+                    DiscriminantWarning,
+                )
+        amounts = self._chosen_shrinkage(moments)
+        covariances = [self._class_covariance(reading, k, scatters[k], amounts[k]) for k in range(moments.n_classes)]
+        self.shrinkage_ = reading.spread(amounts)
+        self.temperature_ = self.temperature_ if self.shrinkage == "cv" else 1.0
+        centre = moments.overall_mean()
+        self.rule_ = gaussian_quadratic_rule(moments.mean, covariances, reading.log_priors, centre, self.temperature_)
+
+    def _chosen_shrinkage(self, moments: ClassMoments) -> Array:
         if self.shrinkage == "oas":
             return np.array([oas(moments.of_class(k), moments.weight[k]) for k in range(moments.n_classes)])
         chosen = self.shrinkage or 0.0
         if chosen == "cv":
-            chosen, self.shrinkage_losses_ = cross_validated(reading.collected, per_class=True)
+            known = ~np.isnan(self.shrinkage_losses_)
+            chosen = SHRINKAGE_GRID[int(np.nanargmin(self.shrinkage_losses_))] if known.any() else 1.0
         return np.full(moments.n_classes, float(chosen))
 
-    def _class_covariance(self, moments: ClassMoments, k: int, shrinkage: float, label: str) -> Covariance:
-        scatter, weight, mean = moments.of_class(k), moments.weight[k], moments.mean[k]
+    def _class_covariance(
+        self, reading: Reading, k: int, found: tuple[Scatter, float, bool], shrinkage: float
+    ) -> Covariance:
+        (scatter, divisor, _), mean, weight = found, reading.moments.mean[k], reading.moments.weight[k]
+        label = shown(reading.classes[k])
         pooled = (" remove columns, or use ", Model("LinearDiscriminantAnalysis"), ".")
-        remedy = ("Set shrinkage (for example ", Setting("shrinkage", "oas"), "),", *pooled)
-        variance = scatter.diagonal() / (weight - 1)
+        remedy = ("Set shrinkage (for example ", Setting("shrinkage", "cv"), "),", *pooled)
+        variance = scatter.diagonal() / divisor
         if shrinkage == 0:
             self._refuse_constant(constant_columns(variance, mean[None]), f"in class {label}", *remedy)
         elif not variance.any():
             raise DegenerateDataError(f"No column varies in class {label}: it has no covariance to estimate.")
-        covariance = scatter.covariance(weight - 1, shrinkage)
+        covariance = scatter.covariance(divisor, shrinkage)
         if covariance.rank == len(mean):
             return covariance
         if weight <= len(mean):
@@ -437,9 +527,48 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         raise DegenerateDataError(f"The covariance of class {label} is singular: {reason}. ", *remedy)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
-        moments: Any = whole_of(self.moments_).at("class")
-        covariance = moments.of_class(k).covariance(moments.weight[k] - 1, self.shrinkage_[k])
-        return self.means_[k] + covariance.draw(n, rng)
+        scatter, divisor, _ = class_scatters(whole_of(self.moments_), self._borrows)[k]
+        return self.means_[k] + scatter.covariance(divisor, self.shrinkage_[k]).draw(n, rng)
+
+
+def class_scatters(moments: ClassMoments, borrow: bool) -> list[tuple[Scatter, float, bool]]:
+    """The scatter of each class, its divisor, and whether it is the class's own.
+
+    With ``borrow`` a class in which nothing varies has the scatter of all.
+    """
+    fine, found = moments.at("class"), list[tuple[Scatter, float, bool]]()
+    for k in range(fine.n_classes):
+        own = fine.of_class(k)
+        if borrow and not (fine.weight[k] > 1 and own.diagonal().any()):
+            found.append((fine.within(), fine.total_weight - fine.n_classes, False))
+        else:
+            found.append((own, float(fine.weight[k]) - 1, True))
+    return found
+
+
+class _OwnCovariances(Frame):
+    """Columns in their own units, and each class with its covariance, if it has one."""
+
+    def spectra(self, moments: ClassMoments, pooling: float) -> ClassSpectra:  # noqa: ARG002
+        found = class_scatters(moments, borrow=True)
+        covariances = np.stack([scatter.matrix / divisor for scatter, divisor, _ in found])
+        return ClassSpectra.of(moments.mean - self.centre, covariances, self.n_columns)
+
+
+def _held_out_choice(data: LabelledRows, folds: int, n_jobs: int | None) -> tuple[Array, float]:
+    """The least held-out log-loss at each shrinkage, and the temperature of the least of all."""
+    held, p = HeldOut.repeated(data.codes, folds), data.rows.n_columns
+    moments = collected(data, ClassMoments(len(data.classes), p, "diagonal"), n_jobs)
+    frame = _OwnCovariances(moments.overall_mean(), np.ones(p), np.arange(p), p)
+    if data.n_rows < p:
+        data, frame, _ = frame.turned(data)
+    search = Search(data, held, frame, Grid(np.zeros(1), SHRINKAGE_GRID, None), log_shares(moments))
+    losses = search.losses(n_jobs)[0].min(axis=1)
+    if np.isnan(losses).all():
+        return losses, 1.0
+    best = Grid(np.zeros(1), SHRINKAGE_GRID[[int(np.nanargmin(losses))]], None)
+    densities = replace(search, grid=best).log_densities()
+    return losses, tempered(data, held, densities, search.log_priors)[0]
 
 
 def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:

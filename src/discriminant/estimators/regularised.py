@@ -8,7 +8,7 @@ rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -38,7 +38,7 @@ _SHRINKAGES = np.array([0.0, 0.003, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0])
 #: A covariance for each class is not tried where a pooling takes more multiplications than this.
 _MOST_WORK = 2e9
 #: The settings are chosen on this many rows: more of them would hardly change the choice.
-_ENOUGH_ROWS = 20_000
+ENOUGH_ROWS = 20_000
 #: Log-densities of so many rows, classes and shrinkages stay in a core's cache.
 _CACHED_DENSITIES = 1 << 17
 
@@ -90,6 +90,13 @@ class Frame:
         parts = [((X - self.centre) / self.units)[:, self.kept] for X, _ in dense_parts(block)]
         return np.concatenate(parts)
 
+    def turned(self, data: LabelledRows) -> tuple[LabelledRows, Self, Array]:
+        """The rows in as many dimensions as there are of them, the frame of these, and their directions (p, r)."""
+        rows, directions = row_span(self.rows(data.rows.block(0, data.n_rows)))
+        r = rows.shape[1]
+        frame = replace(self, centre=np.zeros(r), units=np.ones(r), kept=np.arange(r))
+        return replace(data, rows=as_rows(rows)), frame, directions
+
     def spectra(self, moments: ClassMoments, pooling: float) -> ClassSpectra:
         """The covariances at this pooling."""
         units, kept = self.units[self.kept], self.kept
@@ -112,7 +119,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class _Search:
+class Search:
     """Fits to the parts of some splits, and what they say of the rows held out."""
 
     data: LabelledRows
@@ -227,12 +234,9 @@ def _in_span_of_rows(data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int 
     """
     K, p = len(data.classes), data.rows.n_columns
     frame = Frame.of_columns(data, collected(data, ClassMoments(K, p, "diagonal"), n_jobs))
-    rows, axes = row_span(frame.rows(data.rows.block(0, data.n_rows)))
-    turned, r = replace(data, rows=as_rows(rows)), rows.shape[1]
-    plain = Frame(np.zeros(r), np.ones(r), np.arange(r), frame.n_columns)
-    found = _tuned(turned, held, plain, grid, class_moments(turned, grid, n_jobs), n_jobs)
-    rule = LinearRule(frame.centre, found.rule.coef @ axes.T, found.rule.constants)
-    return replace(found, rule=frame.in_columns(rule))
+    turned, own, directions = frame.turned(data)
+    found = _tuned(turned, held, own, grid, class_moments(turned, grid, n_jobs), n_jobs)
+    return replace(found, rule=frame.in_columns(replace(found.rule, coef=found.rule.coef @ directions.T)))
 
 
 def _tuned(
@@ -241,7 +245,7 @@ def _tuned(
     log_priors = log_shares(moments)
     if not moments.column_scatter()[frame.kept].any():
         raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
-    search = _Search(data, held, frame, grid, log_priors)
+    search = Search(data, held, frame, grid, log_priors)
     losses = search.losses(n_jobs)
     # Where no split has a covariance, that of all rows is shrunk as far as can be.
     found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)
@@ -257,7 +261,7 @@ def fitted_rule(frame: Frame, moments: ClassMoments, settings: dict[str, float])
     """The rule of these moments at these settings, with the shares of the classes as priors."""
     present = moments.only_present()
     spectra = frame.spectra(present, settings["pooling"])
-    if np.isnan(spectra.shrunk(np.array([settings["shrinkage"]]))).any():
+    if np.isnan(spectra.shrunk(np.array([settings["shrinkage"]]))[1]).any():
         raise DegenerateDataError(
             "A covariance is singular: columns that can be computed from others, or too few rows. Set ",
             Setting("shrinkage"), " above 0, or leave its choice to ", Setting("shrinkage", "cv"), ".",
@@ -355,7 +359,7 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         """The rule of all rows, with settings that enough of them have chosen."""
         temperature = None if self.temperature == "cv" else float(self.temperature)
         grid = Grid(_tried(self.pooling, _POOLINGS), _tried(self.shrinkage, _SHRINKAGES), temperature)
-        sample = data.every(-(-data.n_rows // _ENOUGH_ROWS))
+        sample = data.every(-(-data.n_rows // ENOUGH_ROWS))
         tuned = regularised_rule(sample, HeldOut.repeated(sample.codes, self.folds), grid, self.n_jobs)
         if sample.n_rows == data.n_rows:
             return tuned

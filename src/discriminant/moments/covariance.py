@@ -18,7 +18,7 @@ of the correlations (Belsley, Kuh & Welsch 1980).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -327,7 +327,7 @@ def ledoit_wolf(scatter: Scatter, n: float, mean_fourth_power: float) -> float:
     return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)
 
 
-def cross_validated(folds: FoldMoments, per_class: bool) -> tuple[float, Array]:
+def cross_validated(folds: FoldMoments) -> tuple[float, Array]:
     """The shrinkage with the best held-out Gaussian likelihood, and the mean loss at each value of the grid.
 
     Needs nothing but the moments of the folds: a held-out fold's likelihood under a normal distribution is a function
@@ -335,26 +335,14 @@ def cross_validated(folds: FoldMoments, per_class: bool) -> tuple[float, Array]:
     """
     losses, weight = np.zeros(len(SHRINKAGE_GRID)), 0.0
     for train, held in folds.splits():
-        for fitted, divisor, unseen, n in _scatters(train, held, per_class):
-            losses += _gaussian_losses(fitted, divisor, unseen, n)
-            weight += n
+        divisor = train.total_weight - np.count_nonzero(train.present)
+        if divisor > 0 and held.total_weight > 0:
+            known = train.present & held.present
+            steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
+            losses += _gaussian_losses(train.within(), divisor, held.within().plus(steps), held.total_weight)
+            weight += held.total_weight
     losses /= max(weight, 1.0)
     return float(SHRINKAGE_GRID[int(np.argmin(losses))]), losses
-
-
-def _scatters(train: Any, held: Any, per_class: bool) -> Iterator[tuple[Scatter, float, Scatter, float]]:
-    """Training scatter with its divisor, held-out scatter about the training means with its weight."""
-    known = train.present & held.present
-    steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
-    if per_class:
-        train, held = train.at("class"), held.at("class")
-        for k in np.flatnonzero(held.present & (train.weight > 1)):
-            unseen = held.of_class(int(k)).plus(steps[k : k + 1])
-            yield train.of_class(int(k)), float(train.weight[k]) - 1, unseen, float(held.weight[k])
-        return
-    divisor = train.total_weight - np.count_nonzero(train.present)
-    if divisor > 0 and held.total_weight > 0:
-        yield train.within(), divisor, held.within().plus(steps), held.total_weight
 
 
 def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float) -> Array:
@@ -378,7 +366,7 @@ def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float)
 
 
 #: A variance below this share of the mean variance is rounding: its covariance has no inverse.
-_LEAST_VARIANCE = 1e-9
+_LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -393,38 +381,46 @@ class ClassSpectra:
     means : array of shape (K, p)
     axes, variances : arrays of shape (G, p, p) and (G, p)
         For each class, or for all of them (G = 1).
-    mean_variances : array of shape (G,)
-        Towards which variances are shrunk.
+    n_columns : int
+        All directions, of which those beyond p have no variance; over them all the variance is averaged to shrink to.
     """
 
     means: Array
     axes: Array
     variances: Array
-    mean_variances: Array
+    n_columns: int
+
+    @classmethod
+    def of(cls, means: Array, covariances: Array, n_columns: int) -> ClassSpectra:
+        """Of the covariances of each class, or of the one they share."""
+        variances, axes = np.linalg.eigh(covariances)
+        return cls(means, axes, np.maximum(variances, 0.0), n_columns)
 
     @classmethod
     def pooled(cls, means: Array, scatter: Array, weight: Array, pooling: float, n_columns: int) -> ClassSpectra:
-        """From the scatter of each class; the variance is averaged over ``n_columns``, some of which may be flat."""
+        """From the scatter of each class."""
         whole, total = scatter.sum(axis=0), weight.sum()
-        mixed = whole[None] / total
-        if pooling < 1:
-            parts = ((1 - pooling) * weight + pooling * total)[:, None, None]
-            mixed = ((1 - pooling) * scatter + pooling * whole) / parts
-        variances, axes = np.linalg.eigh(mixed)
-        variances = np.maximum(variances, 0.0)
-        return cls(means, axes, variances, variances.sum(axis=1) / n_columns)
+        if pooling == 1:
+            return cls.of(means, whole[None] / total, n_columns)
+        parts = ((1 - pooling) * weight + pooling * total)[:, None, None]
+        return cls.of(means, ((1 - pooling) * scatter + pooling * whole) / parts, n_columns)
 
-    def shrunk(self, shrinkages: Array) -> Array:
-        """Variances along the axes at each shrinkage, (G, S, p); NaN where a covariance is singular."""
-        targets = self.mean_variances[:, None, None]
-        moved = (1 - shrinkages)[:, None] * self.variances[:, None] + shrinkages[:, None] * targets
-        sound = moved.min(axis=2, keepdims=True) > _LEAST_VARIANCE * targets
-        return np.where(sound, moved, np.nan)
+    def shrunk(self, shrinkages: Array) -> tuple[Array, Array]:
+        """Variances along the axes at each shrinkage, (G, S, p), and log-determinants; NaN where one is singular."""
+        targets = (self.variances.sum(axis=1) / self.n_columns)[:, None, None]
+        rest, flat = shrinkages[:, None] * targets, self.n_columns - self.variances.shape[1]
+        moved = (1 - shrinkages)[:, None] * self.variances[:, None] + rest
+        least = np.minimum(moved.min(axis=2, keepdims=True), rest if flat else np.inf)
+        moved = np.where(least > _LEAST_VARIANCE * targets, moved, np.nan)
+        determinants = np.log(moved).sum(axis=2)
+        if flat:
+            determinants += flat * np.log(np.where(rest > 0, rest, np.nan))[:, :, 0]
+        return moved, determinants
 
     def log_densities(self, rows: Array, shrinkages: Array) -> Array:
         """Of each row in each class, (rows, S, K), but for what all classes share; NaN where there is none."""
         found = np.empty((len(rows), len(shrinkages), len(self.means)))
-        variances = self.shrunk(shrinkages)
+        variances, determinants = self.shrunk(shrinkages)
         if len(self.axes) == 1:
             along, centres = rows @ self.axes[0], self.means @ self.axes[0]
             for s, own in enumerate(variances[0]):
@@ -432,17 +428,18 @@ class ClassSpectra:
             return found
         for k, (mean, axes, own) in enumerate(zip(self.means, self.axes, variances, strict=True)):
             squares = ((rows - mean) @ axes) ** 2
-            found[:, :, k] = -0.5 * (squares @ (1 / own).T + np.log(own).sum(axis=1))
+            found[:, :, k] = -0.5 * (squares @ (1 / own).T + determinants[k])
         return found
 
     def rule(self, shrinkage: float, temperature: float, log_priors: Array) -> LinearRule | QuadraticRule:
         """Of ``log prior + temperature * log density``."""
-        own, origin = self.shrunk(np.array([shrinkage]))[:, 0], np.zeros(self.means.shape[1])
+        (own,), (determinants,) = (part.swapaxes(0, 1) for part in self.shrunk(np.array([shrinkage])))
+        origin = np.zeros(self.means.shape[1])
         if len(self.axes) == 1:
             coef = temperature * (self.means @ self.axes[0] / own[0]) @ self.axes[0].T
             return LinearRule(origin, coef, log_priors - 0.5 * np.einsum("kp,kp->k", coef, self.means))
         spheres = self.axes / np.sqrt(own / temperature)[:, None]
-        return QuadraticRule(origin, self.means, spheres, log_priors - 0.5 * temperature * np.log(own).sum(axis=1))
+        return QuadraticRule(origin, self.means, spheres, log_priors - 0.5 * temperature * determinants)
 
 
 @dataclass(frozen=True)
@@ -482,12 +479,12 @@ def nearest_centroid_rule(means: Array, log_priors: Array, directions: Direction
 
 
 def gaussian_quadratic_rule(
-    means: Array, covariances: list[Covariance], log_priors: Array, centre: Array
+    means: Array, covariances: list[Covariance], log_priors: Array, centre: Array, temperature: float = 1.0
 ) -> QuadraticRule:
-    """The class of highest log-density plus log-prior, each class with its own covariance."""
-    constants = log_priors - 0.5 * np.array([c.log_determinant for c in covariances])
+    """The class of highest log-density, times the temperature, plus log-prior, each class with its own covariance."""
+    constants = log_priors - 0.5 * temperature * np.array([c.log_determinant for c in covariances])
     spheres = np.stack([c.from_sphere(np.eye(len(centre))) for c in covariances])
-    return QuadraticRule(centre, means - centre, spheres, constants)
+    return QuadraticRule(centre, means - centre, np.sqrt(temperature) * spheres, constants)
 
 
 def gaussian_diagonal_rule(means: Array, variances: Array, log_priors: Array) -> DiagonalRule:
