@@ -80,7 +80,7 @@ class FormulaTerms:
     terms : list of str
         The term that each column of the model belongs to.
     lowest, middle, highest : arrays of shape (n_inputs,)
-        The range of each input in the training rows, and its median.
+        The range of each input in the training rows, and its median; of levels and marks the share of their rows.
     """
 
     formula: str
@@ -658,8 +658,10 @@ class _Designer:
         for row, own in zip(outputs, factors, strict=True):
             row[: len(own)] = own
         basis = Basis(len(self.places), np.arange(len(self.places)), self.functions, outputs)
-        ends = np.array([quantiles(x, np.array([0.0, 0.5, 1.0]), self.weight) for x in self.X.T]).T
-        return basis, names, FormulaTerms(self.formula.text, list(self.places), terms, *ends)
+        low, middle, high = np.array([quantiles(x, np.array([0.0, 0.5, 1.0]), self.weight) for x in self.X.T]).T
+        marks = np.array([mark for column in self.schema.used for mark in column.marks])
+        middle = np.where(marks, np.average(self.X, axis=0, weights=self.weight), middle)
+        return basis, names, FormulaTerms(self.formula.text, list(self.places), terms, low, middle, high)
 
     def _term(self, term: tuple[Factor, ...]) -> Iterator[tuple[tuple[int, ...], str]]:
         """The factors and the name of each column of a term; of the first factor the next comes first.

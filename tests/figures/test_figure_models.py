@@ -20,7 +20,7 @@ from discriminant import (
 )
 from discriminant.errors import InputError, LabelError, ParameterError
 from discriminant.estimators.perceptron import Perceptron
-from discriminant.figures import coefficients, comparison, error_sources, learning_curve, regularisation_path
+from discriminant.figures import coefficients, comparison, effect, error_sources, learning_curve, regularisation_path
 from discriminant.validation.comparison import compare
 from discriminant.validation.learning_curve import error_sources as measured_sources
 from discriminant.validation.learning_curve import learning_curve as measured_curve
@@ -46,6 +46,36 @@ def test_coefficients_are_those_of_the_summary(K, odds):
         assert_array_equal(np.round(trace.y), range(4))
     assert len(legend(figure)) == K - 1
     assert "90 % intervals" in subtitle(figure)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_an_effect_is_a_curve_with_its_band_for_each_outcome(K):
+    X, y = trees(K)
+    frame = pd.DataFrame(X, columns=["<a>", "b", "c", "d"]).assign(tree=y)
+    model = LogisticRegression.from_formula("tree ~ ns(`<a>`, df=3) + b", frame, alpha=0.01)
+    found = model.effect("<a>", level=0.9)
+    figure = sound(effect(found))
+    reference = "ash" if K == 2 else "cedar"
+    assert figure.layout.title.text == "Effect of &lt;a&gt;"
+    assert len(legend(figure)) == K - 1
+    assert "90 % intervals at each point" in subtitle(figure)
+    for outcome in {point.outcome for point in found.points}:
+        own = [point for point in found.points if point.outcome == outcome]
+        curve = named(figure, f"{outcome} against {reference}")
+        assert_allclose(curve.y, [point.estimate for point in own])
+        (band,) = [trace for trace in figure.data if trace.name == curve.name and trace.fill == "toself"]
+        assert_allclose(band.y, [*(p.high for p in own), *(p.low for p in own[::-1])])
+
+
+def test_an_effect_of_levels_has_dots_with_intervals():
+    X, y = trees(2)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(tree=y, site=np.arange(len(y)) % 3)
+    found = LogisticRegression.from_formula("tree ~ a + C(site)", frame, alpha=0.01).effect("site")
+    trace = sound(effect(found)).data[0]
+    assert list(trace.x) == ["0", "1", "2"]
+    assert_allclose(trace.y + trace.error_y.array, [point.high for point in found.points])
+    with pytest.raises(InputError, match="draws a Effect, got str"):
+        effect("site")
 
 
 def test_an_l1_penalty_and_a_stored_model_have_points_and_say_why():

@@ -21,12 +21,21 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import MixedBlock, check_choice, dense_rows
-from ..errors import DegenerateDataError, DiscriminantError, LabelError, Message, NotReadyError, ParameterError, Setting
+from ..data import MixedBlock, as_rows, check_choice, dense_rows
+from ..errors import (
+    ColumnError,
+    DegenerateDataError,
+    DiscriminantError,
+    LabelError,
+    Message,
+    NotReadyError,
+    ParameterError,
+    Setting,
+)
 from ..inference.firth import firth_profile_intervals
 from ..inference.likelihood import (
     Coefficient,
@@ -41,7 +50,7 @@ from ..inference.likelihood import (
 )
 from ..moments.covariance import collinearity
 from ..objective import NO_PENALTY, Objective
-from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, shown
+from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, quoted, shown, suggestion
 from ..rules import MixedRule
 from .base import PosteriorClassifier, input_names, with_names
 
@@ -50,6 +59,8 @@ Array = np.ndarray[Any, Any]
 #: Standard errors of more parameters than this cost more than they tell.
 _MOST_TESTED = 600
 INTERCEPT = "intercept"
+#: Points of a curve.
+_GRID = 101
 _FIT = ("log_likelihood", "deviance", "aic", "bic", "pseudo_r2")
 
 
@@ -568,6 +579,92 @@ class TermTests(Result):
         return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
 
 
+@dataclass(frozen=True)
+class EffectPoint:
+    """The change of the log-odds of an outcome at a value of a column, with its interval."""
+
+    outcome: Any
+    value: Any
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect(Result):
+    """How the log-odds go with one column of the table, all others held.
+
+    Parameters
+    ----------
+    column : str
+        Of the table.
+    at : float or str
+        The value that the others are compared with: there the change is 0.
+    reference : a class
+        What outcomes are compared with.
+    level : float
+        Of the intervals, each at its own point (the delta method).
+    points : list of EffectPoint
+        For each outcome and value.
+
+    See Also
+    --------
+    LogisticRegression : Its `effect` makes one.
+    figures.effect : Draws it.
+    """
+
+    column: str
+    at: Any
+    reference: Any
+    level: float
+    points: list[EffectPoint]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.points)
+
+    def __str__(self) -> str:
+        step = max(len(self.points) // 20, 1)
+        at, *values = (v if isinstance(v, str) else number(v) for v in (self.at, *(p.value for p in self.points)))
+        drawn = zip(self.points[::step], values[::step], strict=True)
+        rows = [[str(p.outcome), value, *map(number, (p.estimate, p.low, p.high))] for p, value in drawn]
+        head = f"Change of the log-odds with {self.column}, compared with {self.column} = {at}"
+        band = [f"[{percent(self.level, 0)}", "interval]"]
+        return "\n".join([head, *aligned([["outcome", self.column, "change", *band], *rows], left=1)])
+
+
+def _along(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], Any, Array]:
+    """Values of a column, the one they are compared with, and rows that have these, it last; the rest is held."""
+    names, kept = input_names(model) or column_names(model), getattr(model, "formula_", None)
+    own = [j for j, name in enumerate(names) if name == column or (kept and name.startswith(f"{column}="))]
+    if not own:
+        near = suggestion(column, names)
+        raise ColumnError(f"The model has no column {column!r}.{near} Columns: {quoted(names, 20)}.")
+    if kept is None:
+        data = model._rows_again().data
+        block = dense_rows(data.rows.block(0, data.n_rows))
+        low, middle, high = block.min(axis=0), np.median(block, axis=0), block.max(axis=0)
+    else:
+        low, middle, high = kept.lowest, kept.middle, kept.highest
+    held = np.where(np.isin(np.arange(len(names)), own), 0.0, middle)
+    if names[own[0]] != column:
+        unused = [j for j in own if not (model.basis_.outputs == j).any()]
+        levels = {names[j].removeprefix(f"{column}="): j for j in (*unused, *own)}
+        given = [str(level) for level in (levels if values is None else values)]
+        given.append(next(iter(levels)) if at is None else str(at))
+        for level in given:
+            if level not in levels:
+                raise ColumnError(f"{level!r} is no level of {column!r}: {quoted(levels, 20)}.")
+        return given[:-1], given[-1], (held + np.eye(len(names)))[[levels[level] for level in given]]
+    j = own[0]
+    try:
+        grid = np.linspace(low[j], high[j], _GRID) if values is None else np.array(values, dtype=np.float64).ravel()
+        rows = np.tile(held, (len(grid) + 1, 1))
+        rows[:, j] = np.append(grid, middle[j] if at is None else float(at))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{column!r} holds numbers: values and at must be some, too ({error}).") from error
+    return grid.tolist(), float(rows[-1, j]), rows
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientIntervals(Result):
     """Confidence intervals of the coefficients of a logistic regression.
@@ -805,6 +902,52 @@ class LogisticInference(PosteriorClassifier):
             value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
             found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, self._log_likelihood(), len(chosen))
         return TermTests(found)
+
+    def effect(
+        self, column: str, values: Any = None, at: Any = None, reference: Any = None, level: float = 0.95
+    ) -> Effect:
+        """How the log-odds go with one column, whatever functions of it the model has, with confidence intervals.
+
+        The other columns are held at their medians, and categories at their shares: where there are products with
+        them, it is their average effect.
+
+        Parameters
+        ----------
+        column : str
+            A column of the table, or of the rows.
+        values : array-like, optional
+            Where to look; by default the range of the training rows, or all levels.
+        at : number or level, optional
+            What the others are compared with; by default the median, or the reference level.
+        reference : a class, optional
+            What outcomes are compared with.
+        level : float, default=0.95
+            Confidence of the intervals.
+
+        Returns
+        -------
+        Effect
+        """
+        check_is_fitted(self, "rule_")
+        self._refuse_l1()
+        if self.separation_ is not None:
+            reason = "There is no effect to draw: some coefficients are infinite. A fit with "
+            raise DegenerateDataError(reason, Setting("firth", True), " has them all.")
+        chosen, centre, rows = _along(self, column, values, at)
+        if hasattr(self, "formula_"):
+            inputs = as_rows(rows, self.formula_.inputs)
+            rows = self.formula_.expanded(self.basis_, inputs, self._column_names()).values
+        change = np.pad(rows[:-1] - rows[-1], ((0, 0), (int(self.fit_intercept), 0)))
+        reported = self._reported(reference)
+        estimates, covariance, _ = self._estimates(reported, "model", None, "frequency")
+        points, n_terms, z = [], change.shape[1], float(norm.ppf(0.5 + level / 2))
+        for k, outcome in enumerate(reported.outcomes):
+            own = slice(k * n_terms, (k + 1) * n_terms)
+            mean = change @ estimates[own]
+            error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", change, covariance[own, own], change), 0.0))
+            ends = zip(chosen, mean.tolist(), (mean - z * error).tolist(), (mean + z * error).tolist(), strict=True)
+            points += [EffectPoint(plain(self.classes_[outcome]), *point) for point in ends]
+        return Effect(column, centre, plain(self.classes_[reported.reference]), level, points)
 
     def _rows_again(self) -> Objective:
         check_is_fitted(self, "rule_")

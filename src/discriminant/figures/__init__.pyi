@@ -1,7 +1,7 @@
 """Every figure, and where it is drawn."""
 
 from .animation import descent_trace, perceptron_trace
-from .models import boundary, coefficients, decision_regions, projected_histograms, regularisation_path
+from .models import boundary, coefficients, decision_regions, effect, projected_histograms, regularisation_path
 from .performance import (
     calibration_curve,
     comparison,
@@ -24,6 +24,7 @@ __all__ = [
     "cost_curve",
     "decision_regions",
     "descent_trace",
+    "effect",
     "error_sources",
     "learning_curve",
     "perceptron_trace",

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Rows, as_frame, as_rows, check_integer, codes_among, dense_rows, label_column, same_length
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, Model, ParameterError, Setting
-from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, Effect, EffectPoint, coefficient_table
 from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
 from ..results import shown
@@ -724,6 +724,77 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
     made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
     return made.update_yaxes(**theme.names_axis(names, showgrid=True))
+
+
+def effect(found: Effect) -> Figure:
+    """How the log-odds go with a column, such as one that a model has splines of, with a confidence band.
+
+    Parameters
+    ----------
+    found : Effect
+        Of `LogisticRegression.effect`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A curve for each outcome with its band; for levels, dots with intervals.
+
+    See Also
+    --------
+    coefficients : All coefficients of the model.
+
+    References
+    ----------
+    Harrell, F. E. (2015). Regression Modeling Strategies, section 2.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from discriminant import LogisticRegression
+    >>> frame = load_breast_cancer(as_frame=True).frame
+    >>> model = LogisticRegression.from_formula("target ~ ns(`mean texture`, df=3)", frame)
+    >>> figure = effect(model.effect("mean texture"))
+    >>> figure.layout.title.text, figure.data[-1].name
+    ('Effect of mean texture', '1 against 0')
+    """
+    theme.expect(found, (Effect,), "effect", "Make one with model.effect(column).")
+    name, continuous = theme.written(found.column), not isinstance(found.at, str)
+    at = f"{found.at:.4g}" if continuous else theme.written(found.at)
+    made = theme.figure(
+        f"Effect of {name}",
+        f"Change of the log-odds compared with {name} = {at}, with {100 * found.level:g} % intervals at each point. "
+        "Other columns are held at their medians, categories at their shares.",
+        xaxis=theme.axis(name, **({} if continuous else {"type": "category"})),
+        yaxis=theme.axis("change of the log-odds"),
+        legend={"title": {"text": "outcome"}},
+    )
+    for k, outcome in enumerate(dict.fromkeys(point.outcome for point in found.points)):
+        own = [point for point in found.points if point.outcome == outcome]
+        _add_effect(made, f"{theme.written(outcome)} against {theme.written(found.reference)}", own, k, continuous)
+    made.add_hline(y=0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
+    return made
+
+
+def _add_effect(made: Figure, name: str, points: list[EffectPoint], k: int, continuous: bool) -> None:
+    """A curve with its band, or dots with intervals."""
+    values = [point.value if continuous else theme.written(point.value) for point in points]
+    estimates, low, high = np.array([(point.estimate, point.low, point.high) for point in points]).T
+    hover = [
+        f"{f'{value:.4g}' if continuous else value}, {name}<br>{estimate:+.4g}{theme.between(a, b, '.4g')}"
+        for value, estimate, a, b in zip(values, estimates, low, high, strict=True)
+    ]
+    style: dict[str, Any] = {"mode": "lines", "line": theme.line(k)}
+    if continuous:
+        made.add_scatter(
+            x=[*values, *values[::-1]], y=[*high, *low[::-1]], fill="toself", mode="none", name=name, legendgroup=name,
+            fillcolor=theme.see_through(theme.colour(k), 0.15), showlegend=False, hoverinfo="skip",
+        )  # fmt: skip
+    else:
+        bars = theme.error_bars(estimates, low, high, thickness=1.5, width=4)
+        style = {"mode": "markers", "marker": theme.marker(k, size=9), "error_y": bars}
+    made.add_scatter(
+        x=values, y=estimates, name=name, legendgroup=name, text=hover, hovertemplate="%{text}<extra></extra>", **style
+    )
 
 
 def _largest(numbers: Array, most: int) -> tuple[Array, str]:
