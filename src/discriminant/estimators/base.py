@@ -583,6 +583,18 @@ class MetaClassifierMixin(MetaEstimatorMixin):
         return given
 
 
+def streams_unless(parameter: str, value: str, does: str, instead: str) -> Any:
+    """The decorator of a `partial_fit` that a model has not while a parameter has a value that needs all rows."""
+
+    def check(model: Any) -> bool:
+        if getattr(model, parameter) == value:
+            reason = f"{parameter}={value!r} {does}, and partial_fit keeps none of them."
+            raise AttributeError(f"{reason} Use {instead}, or fit.")
+        return True
+
+    return available_if(check)
+
+
 class StreamingMixin:
     """`partial_fit` for a classifier that can go on learning from where it stands."""
 

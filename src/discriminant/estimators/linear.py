@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.utils.metaestimators import available_if
 
 from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..engine import map_rows
@@ -15,19 +14,10 @@ from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
-from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
+from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns, streams_unless
 from .discriminant import positive_divisor
 
 Array = np.ndarray[Any, Any]
-
-
-def _keeps_no_rows(model: Any) -> bool:
-    if model.threshold == "cv":
-        raise AttributeError(
-            "threshold='cv' searches over the projections of all rows, and partial_fit keeps none of them. "
-            "Use threshold='bayes', or fit."
-        )
-    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -90,7 +80,7 @@ class FisherDiscriminant(MomentClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    @available_if(_keeps_no_rows)
+    @streams_unless("threshold", "cv", "searches over the projections of all rows", "threshold='bayes'")
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what the model has seen; not with ``threshold="cv"``, which searches over all of them.
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, check_choice, check_integer, check_number, require
@@ -16,22 +15,13 @@ from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyEr
 from ..margins import perceptron as training
 from ..results import shown
 from ..rules import LinearRule
-from .base import StreamingMixin
+from .base import StreamingMixin, streams_unless
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
 
 #: The dual form keeps the products of every two rows: 800 MB of this many.
 _MOST_DUAL_ROWS = 10_000
-
-
-def _keeps_no_rows(model: Any) -> bool:
-    if model.form == "dual":
-        raise AttributeError(
-            "form='dual' counts the updates of rows it has at hand, and partial_fit keeps none of them. "
-            "Use form='primal', which makes the same updates, or fit."
-        )
-    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +144,9 @@ class Perceptron(StreamingMixin, BinaryLearner):
         """
         return super().fit(X, y)
 
-    @available_if(_keeps_no_rows)
+    @streams_unless(
+        "form", "dual", "counts the updates of rows it has at hand", "form='primal', which makes the same updates"
+    )
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Make one pass over these rows, going on from where training stands. Not with ``form="dual"``.
 
