@@ -169,8 +169,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_rows, n_columns)
-            Rows with the columns of the training table.
+        X : frame or array-like
+            As in `transform`.
 
         Returns
         -------
