@@ -583,16 +583,13 @@ class MetaClassifierMixin(MetaEstimatorMixin):
         return given
 
 
-def streams_unless(parameter: str, value: str, does: str, instead: str) -> Any:
-    """The decorator of a `partial_fit` that a model has not while a parameter has a value that needs all rows."""
-
-    def check(model: Any) -> bool:
-        if getattr(model, parameter) == value:
-            reason = f"{parameter}={value!r} {does}, and partial_fit keeps none of them."
-            raise AttributeError(f"{reason} Use {instead}, or fit.")
-        return True
-
-    return available_if(check)
+def can_stream(model: Any) -> bool:
+    """Whether a model can go on from where it stands; an error where a parameter needs all rows at once."""
+    parameter, value, does, instead = model._needs_all_rows or ("", None, "", "")
+    if parameter and getattr(model, parameter) == value:
+        reason = f"{parameter}={value!r} {does}, and partial_fit keeps none of them."
+        raise AttributeError(f"{reason} Use {instead}, or fit.")
+    return True
 
 
 class StreamingMixin:
@@ -602,8 +599,11 @@ class StreamingMixin:
     _check_parameters: Callable[[], None]
     _labelled: Callable[..., LabelledRows]
     _stream_state: ClassVar[str]  #: the fitted attribute that learning goes on from
+    #: A parameter and the value of it that needs all rows, what it does with them, and what to use instead.
+    _needs_all_rows: ClassVar[tuple[str, str, str, str] | None] = None
     _learn_more: Callable[[LabelledRows, bool], None]  #: learns from these rows after those before, or the first ones
 
+    @available_if(can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning from more rows, as the description of the class says.
 

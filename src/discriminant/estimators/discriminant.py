@@ -6,12 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, check_integer, dense_parts
@@ -58,15 +57,6 @@ from .regularised import ENOUGH_ROWS, Frame, Grid, Search, log_shares, tempered
 Array = np.ndarray[Any, Any]
 #: Principal axes with less than this share of the largest variance are known to few digits.
 _ROUNDING = 1e-10
-
-
-def _keeps_no_rows(model: Any) -> bool:
-    if model.shrinkage == "cv":
-        raise AttributeError(
-            "shrinkage='cv' looks at all rows again to choose, and partial_fit keeps none of them. Use "
-            "shrinkage='oas', or fit."
-        )
-    return True
 
 
 class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
@@ -422,27 +412,7 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     folds: int = 10
     n_jobs: int | None = None
 
-    @available_if(_keeps_no_rows)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what the model has seen; not with ``shrinkage="cv"``, which looks at all of them again.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            More rows.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        classes : array-like, optional
-            All classes that will ever come, in the first call.
-        sample_weight : array-like of shape (n_rows,), optional
-            Their frequencies.
-
-        Returns
-        -------
-        QuadraticDiscriminantAnalysis
-            The model itself.
-        """
-        return super().partial_fit(X, y, classes, sample_weight)
+    _needs_all_rows = ("shrinkage", "cv", "looks at all rows again to choose", "shrinkage='oas'")
 
     @property
     def covariances_(self) -> Array:

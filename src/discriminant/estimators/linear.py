@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -14,7 +14,7 @@ from ..errors import DegenerateDataError, LabelError, Model, Setting
 from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
-from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns, streams_unless
+from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
 from .discriminant import positive_divisor
 
 Array = np.ndarray[Any, Any]
@@ -75,32 +75,12 @@ class FisherDiscriminant(MomentClassifier):
     folds: int = 10
     n_jobs: int | None = None
 
+    _needs_all_rows = ("threshold", "cv", "searches over the projections of all rows", "threshold='bayes'")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    @streams_unless("threshold", "cv", "searches over the projections of all rows", "threshold='bayes'")
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what the model has seen; not with ``threshold="cv"``, which searches over all of them.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            More rows.
-        y : array-like of shape (n_rows,)
-            Their classes.
-        classes : array-like, optional
-            Both classes, in the first call.
-        sample_weight : array-like of shape (n_rows,), optional
-            Their frequencies.
-
-        Returns
-        -------
-        FisherDiscriminant
-            The model itself.
-        """
-        return super().partial_fit(X, y, classes, sample_weight)
 
     def _check_parameters(self) -> None:
         check_choice("threshold", self.threshold, ("midpoint", "prior-weighted", "bayes", "cv"))

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, check_choice, check_integer, check_number, require
@@ -15,7 +16,7 @@ from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyEr
 from ..margins import perceptron as training
 from ..results import shown
 from ..rules import LinearRule
-from .base import StreamingMixin, streams_unless
+from .base import StreamingMixin, can_stream
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
@@ -126,6 +127,12 @@ class Perceptron(StreamingMixin, BinaryLearner):
     random_state: Any = None
 
     _stream_state = "walks_"
+    _needs_all_rows = (
+        "form",
+        "dual",
+        "counts the updates of rows it has at hand",
+        "form='primal', which makes the same updates",
+    )
     _zero_is_second = True  # sign(0) = 1
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
@@ -144,9 +151,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
         """
         return super().fit(X, y)
 
-    @streams_unless(
-        "form", "dual", "counts the updates of rows it has at hand", "form='primal', which makes the same updates"
-    )
+    @available_if(can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Make one pass over these rows, going on from where training stands. Not with ``form="dual"``.
 
