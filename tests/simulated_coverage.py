@@ -187,7 +187,7 @@ def comparison_coverage(size, metric, replications, seed=0):
         truths = [rule.truth(shift or 0.0)[metric] for rule, shift in zip(rules, shifts, strict=True)]
         counts = defaultdict(float)
         for r in range(replications):
-            rows = HeldOutRows(fold[r], y[r].astype(int), SamplingDesign(size), 1.0)
+            rows = HeldOutRows(fold[r], np.arange(size), y[r].astype(int), SamplingDesign(size), 1.0)
             one, other = (pooled(rows, values[r], metric) for values in odds)
             interval, pair = one.interval(0.95), one.minus(other, 0.95)
             gap = truths[0][r] - truths[1][r]

@@ -152,6 +152,10 @@ class CollinearityWarning(DiscriminantWarning):
     """Some columns are linear functions of others within the classes."""
 
 
+class AliasWarning(CollinearityWarning):
+    """Some columns can be computed from others: single coefficients have no meaning, predictions are the same."""
+
+
 class SeparationWarning(DiscriminantWarning):
     """The classes are separated: maximum likelihood has no finite solution."""
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import shlex
 from importlib import import_module
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
+from discriminant.estimators.registry import new_model
 from discriminant.results import number
 from discriminant.storage import read_model_file
 
@@ -214,38 +216,41 @@ def test_compare_says_what_the_package_says(run, iris):
     assert found["ranking"] == list(expected.ranking)
     assert found["sentence"] in text
     for name in ("lda", "qda", "baseline"):
-        summary = found["cross_validation"]["models"][name]["accuracy"]
-        assert summary["mean"] == pytest.approx(expected.cross_validation.mean(name))
+        summary = found["cross_validation"]["models"][name]["log_loss"]
+        assert summary["mean"] == pytest.approx(expected.cross_validation.mean(name, "log_loss"))
         line = next(line for line in text.splitlines() if line.startswith(f"{name} "))
         assert line.split()[1:4] == [number(summary[key]) for key in ("mean", "low", "high")]
 
 
-def test_compare_says_what_it_sets_otherwise_than_fit(run, iris, tmp_path):
-    found = run(
-        "compare", iris, "-t", "species", "--models", "logistic,lda", "--folds", 2, "--report", tmp_path / "r.html"
-    )
-    assert "logistic was fitted with --set alpha=0.0067, as discriminant fit does only when told." in found.out
-    assert "Parameters other than the defaults: logistic alpha=0.0067." in (tmp_path / "r.html").read_text("utf-8")
-    assert run("compare", iris, "-t", "species", "--models", "lda", "--folds", 2, "--json").json["settings"] == {}
-    alone = run("compare", iris, "-t", "species", "--models", "logistic", "--folds", 2).out
-    assert "--model logistic --set alpha=0.0067 -o model.dsc" in alone
+def test_models_of_a_comparison_are_those_that_fit_makes(run, iris, tmp_path):
+    found = run("compare", iris, "-t", "species", "--models", "lasso,ridge", "--folds", 3).out
+    command = shlex.split(found.rpartition("To keep the best model: ")[2])
+    run(*command[1:-1], tmp_path / "m.dsc")
+    assert repr(load(tmp_path / "m.dsc")) == repr(new_model(command[command.index("--model") + 1]))
 
 
 def test_compare_takes_models_that_suit_a_table_of_mixed_types(run, titanic):
     found = run("compare", titanic, "-t", "survived", "--json").json
-    assert {"lda", "logistic", "naive-bayes", "svm", "least-squares", "baseline"} <= set(found["ranking"])
+    calibrated = {"svm-calibrated", "least-squares-calibrated"}
+    assert {"ridge", "lasso", "lda", "rda", "naive-bayes", "baseline"} | calibrated == set(found["ranking"])
     assert found["ranking"][-1] == "baseline"
+    assert found["metric"] == "log_loss"
+    assert list(found["cross_validation"]["models"]["lda"]) == ["log_loss", "accuracy", "balanced_accuracy", "auc"]
+    assert found["class_rows"].keys() == {"0", "1"}
+    assert found["chosen"]["n_models"] == 7
     assert found["fit_command"].startswith("discriminant fit")
     assert f"--model {found['ranking'][0]}" in found["fit_command"]
 
 
 def test_models_that_cannot_be_fitted_are_left_out_with_the_reason(run, tmp_path):
     rng = np.random.default_rng(0)
-    rows = [[*rng.normal(size=2).round(3), int(i % 2 and i % 3 == 0), "ab"[i % 2]] for i in range(120)]
-    path = write_rows(tmp_path / "constant.csv", [["u", "v", "mark", "y"], *rows])
-    found = run("compare", path, "-t", "y")
-    assert "qda was left out: Constant in class 'a': column 'mark'" in found.out
-    assert "lda " in found.out
+    rows = [[*(rng.normal(size=2) + i % 2).round(3), "ab"[i % 2]] for i in range(60)] + [[3, 3, "rare"], [3, 4, "rare"]]
+    table, report = write_rows(tmp_path / "rare.csv", [["u", "v", "y"], *rows]), tmp_path / "r.html"
+    found = run("compare", table, "-t", "y", "--report", report)
+    told = "left out: Calibration holds out rows of every class in turn, and class 'rare' has only one."
+    assert f"svm-calibrated and least-squares-calibrated were {told}" in found.out
+    assert all(f"\n{name} " in found.out for name in ("ridge", "lasso", "lda", "rda", "naive-bayes"))
+    assert "svm-calibrated was left out" in report.read_text("utf-8")
 
 
 def test_compare_by_costs_lets_models_decide_by_least_expected_cost(run, titanic, costs):
@@ -296,10 +301,21 @@ def test_a_class_of_one_row_can_be_left_out_everywhere(run, tmp_path):
     assert len(run("predict", model, table).out.split()) == 62
 
 
-def test_compare_by_probabilities_leaves_out_models_without(run, iris):
-    found = run("compare", iris, "-t", "species", "--metric", "log-loss", "--json").json
-    assert found["metric"] == "log_loss"
-    assert not {"svm", "least-squares"} & set(found["ranking"])
+@pytest.mark.parametrize("metric", ["balanced-accuracy", "f1", "auc", "brier", "error-rate"])
+def test_compare_by_other_measures(run, iris, metric):
+    found = run("compare", iris, "-t", "species", "--models", "lda,gaussian-nb", "--folds", 5, "--metric", metric)
+    head, *lines = found.out.splitlines()[1:5]
+    assert head.split()[:2] == ["model", metric]
+    values = [float(line.split()[1]) for line in lines]
+    assert values == sorted(values, reverse=metric not in ("brier", "error-rate"))
+    assert "after correction for choosing among 2 models." in found.out
+    assert "setosa 33.3 %" in found.out
+
+
+def test_levels_that_each_have_a_column_are_no_collinearity_to_tell_of(run, titanic, tmp_path):
+    found = run("compare", titanic, "-t", "survived", "--models", "lda,ridge,qda", "--report", tmp_path / "r.html")
+    assert "can be computed" not in found.err
+    assert "Linear functions of other columns" not in (tmp_path / "r.html").read_text("utf-8")
 
 
 def test_compare_writes_a_report(run, iris, tmp_path):

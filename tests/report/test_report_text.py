@@ -145,8 +145,9 @@ def test_models_stand_in_their_order_with_scores_and_verdicts(report):
     for name, row in zip(result.ranking[1:], rows[1:], strict=True):
         real = result.is_real(result.best, name)
         assert words(row[-1]) == ("worse" if real else "cannot be told apart")
-        gap = 100 * (result.cross_validation.mean(name) - result.cross_validation.mean(result.best))
-        assert words(row[2]).split()[0] == signed(gap, 1)
+        gap = result.cross_validation.mean(name, "log_loss") - result.cross_validation.mean(result.best, "log_loss")
+        assert words(row[-3]).split()[0] == signed(gap, 3)
+    assert str(result.chosen) in words(section(report("two_classes"), "models"))
 
 
 def test_coefficients_are_those_of_the_summary(report):
@@ -287,7 +288,7 @@ def test_a_baseline_that_wins_is_said_to(tmp_path):
     result = compare({"NB": model}, X, y, cv=5)
     for chosen in (None, "NB"):
         path = write_report(tmp_path / f"{chosen}.html", result, (X, y), model=model.fit(X, y), model_name=chosen)
-        assert "No model is clearly better than always naming" in words(section(path, "answer"))
+        assert "No model is clearly better than the baseline" in words(section(path, "answer"))
 
 
 def test_a_chosen_model_that_is_worse_than_others_or_than_nothing_is_said_to_be(tmp_path):
@@ -297,7 +298,7 @@ def test_a_chosen_model_that_is_worse_than_others_or_than_nothing_is_said_to_be(
     contrary = DummyClassifier(strategy="constant", constant="no")
     result = compare({"LDA": LinearDiscriminantAnalysis(), "contrary": contrary}, X, y, cv=5)
     answer = words(section(write_report(tmp_path / "a.html", result, (X, y), model_name="contrary"), "answer"))
-    assert "contrary, which was chosen, is not clearly better than always naming" in answer
+    assert "contrary, which was chosen, is not clearly better than the baseline" in answer
     answer = words(section(write_report(tmp_path / "b.html", result, (X, y)), "answer"))
     assert "LDA did best of 2 models" in answer
     assert "Its lead over the others is more than chance." in answer

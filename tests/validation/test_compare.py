@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.metrics import balanced_accuracy_score, f1_score
 from sklearn.model_selection import ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
@@ -25,10 +27,20 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.errors import DegenerateDataError, InputError, LabelError, ParameterError
+from discriminant.estimators.registry import new_model
 from discriminant.evaluation import Estimate
-from discriminant.validation import comparison
+from discriminant.evaluation.intervals import SamplingDesign
+from discriminant.validation import comparison, held_out
 from discriminant.validation.comparison import compare, default_models, holm, mcnemar
 from discriminant.validation.cross_validation import corrected_mean, cross_validate
+from discriminant.validation.held_out import (
+    AreaOfRows,
+    HeldOutRows,
+    MeanOfRows,
+    MeasureOfTable,
+    ShareOfRows,
+    lead_of_choice,
+)
 
 MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis(), "NB": GaussianNB()}
 
@@ -36,7 +48,7 @@ MODELS = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnaly
 @pytest.fixture(scope="module")
 def found():
     X, y = normal_classes(300)
-    return compare(MODELS, X, y, cv=5, repeats=2)
+    return compare(MODELS, X, y, cv=5, repeats=2, metric="accuracy")
 
 
 def test_holms_rule_is_that_of_statsmodels(found):
@@ -87,7 +99,7 @@ def test_a_real_difference_is_said_to_be_one():
 
 def test_equal_models_cannot_be_told_apart():
     X, y = masked_problem()
-    found = compare({"a": LinearDiscriminantAnalysis(), "b": LinearDiscriminantAnalysis()}, X, y)
+    found = compare({"a": LinearDiscriminantAnalysis(), "b": LinearDiscriminantAnalysis()}, X, y, metric="accuracy")
     pair = found.difference("a", "b")
     assert (pair.difference, pair.p_value) == (0.0, 1.0)
     assert found.sentence.startswith("a and b cannot be told apart (difference 0.0 points, 95 % interval -0.4 to 0.4).")
@@ -110,16 +122,28 @@ def rare_class(shift=0.0):
     return rng.normal(size=(1000, 3)) + shift * (y == "Yes")[:, None] * [1, 0, 0], y
 
 
-def test_a_dominated_table_is_compared_by_a_measure_that_sees_the_rare_class():
+def test_the_log_loss_sees_a_rare_class_that_accuracy_does_not():
     X, y = rare_class(shift=1.0)
     found = compare({"LDA": LinearDiscriminantAnalysis(), "NB": GaussianNB()}, X, y)
-    assert found.metric == "auc"
-    assert "because 'No' is 94.0 % of the rows" in found.sentence
+    assert found.metric == "log_loss"
+    assert "because" not in found.sentence
     assert found.recommended == found.best != "baseline"
+    assert "Of the rows of 'Yes'" in str(found)
+    assert found.cross_validation.mean("baseline", "balanced_accuracy") == 0.5
     by_accuracy = compare({"LDA": LinearDiscriminantAnalysis()}, X, y, metric="accuracy")
-    assert by_accuracy.metric == "accuracy"
     assert by_accuracy.recommended is None
-    assert "because" not in by_accuracy.sentence
+
+
+def test_models_without_probabilities_are_compared_by_a_measure_that_sees_the_rare_class():
+    X, y = rare_class(shift=1.0)
+    models = {"LDA": LinearDiscriminantAnalysis(), "LS": LeastSquaresClassifier()}
+    found = compare(models, X, y)
+    assert found.metric == "auc"
+    assert "not by log-loss, because LS has no probabilities, and 'No' is 94.0 % of the rows" in found.sentence
+    assert np.isnan(found.cross_validation.mean("LS", "log_loss"))
+    even = compare(models, X[:120], y[:120])
+    assert even.metric == "accuracy"
+    assert even.sentence.endswith("compared by accuracy, not by log-loss, because LS has no probabilities.")
 
 
 def test_models_without_scores_are_compared_by_accuracy_all_the_same():
@@ -133,7 +157,39 @@ def test_models_without_scores_are_compared_by_accuracy_all_the_same():
 
     found = compare({"silent": Silent(), "LDA": LinearDiscriminantAnalysis()}, *rare_class(shift=1.0))
     assert found.metric == "accuracy"
-    assert "Not all models have scores" in found.sentence
+    assert "silent has no probabilities (nor scores, for an AUC)" in found.sentence
+
+
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "f1"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_measures_of_the_table_are_those_of_an_evaluation(metric, grouped):
+    X, y = normal_classes(240)
+    groups = np.arange(240) // 4 if grouped else None
+    found = compare(MODELS, X, y, cv=5, metric=metric, groups=groups)
+    expected = {"balanced_accuracy": balanced_accuracy_score, "f1": partial(f1_score, average="macro")}[metric]
+    for name in MODELS:
+        predicted = found.cross_validation.predictions(name)
+        assert found.cross_validation.mean(name, metric) == pytest.approx(expected(y, predicted), rel=1e-12)
+        evaluated = found.cross_validation.evaluation(name)[metric, "macro" if metric == "f1" else "overall"]
+        assert tuple(found.cross_validation.interval(name, metric)) == pytest.approx(
+            (evaluated.low, evaluated.high), abs=0.01
+        )
+    assert list(found.ranking) == sorted(found.ranking, key=lambda name: -found.cross_validation.mean(name, metric))
+    pair = found.difference("LDA", "baseline")
+    assert pair.low < pair.difference < pair.high
+    assert pair.p_value < 1e-6
+
+
+def test_the_test_of_balanced_accuracies_holds_its_level():
+    """Two rules that are equally good in each class are told apart in one of twenty samples."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(400):
+        y = (rng.random(200) < 0.2).astype(int)
+        codes = [np.where(rng.random(200) < np.where(y == 1, 0.6, 0.8), y, 1 - y) for _ in range(2)]
+        rows = HeldOutRows(np.zeros(200, int), np.arange(200), y, SamplingDesign(200), 1.0)
+        one, other = (MeasureOfTable(rows, code, "balanced_accuracy", 2) for code in codes)
+        found.append(one.minus(other, 0.95).p_value)
+    assert 0.03 <= np.mean(np.array(found) < 0.05) <= 0.075
 
 
 def test_nothing_is_recommended_where_nothing_is_learned():
@@ -239,19 +295,84 @@ def test_models_that_cannot_be_fitted_are_errors_unless_said_otherwise():
 def test_models_are_those_that_suit_the_table_if_none_are_given():
     X, y = normal_classes(120)
     assert set(compare(None, X, y).ranking) == {
-        "lda", "qda", "logistic", "naive-bayes", "svm", "least-squares", "baseline",
+        "ridge", "lasso", "lda", "rda", "naive-bayes", "svm-calibrated", "least-squares-calibrated", "baseline",
     }  # fmt: skip
-    assert not {"svm", "least-squares"} & set(compare(None, X, y, metric="brier").ranking)
-    assert set(default_models(sparse.csr_array(X), np.bincount(y).min(), "accuracy")) == {"logistic", "svm"}
-    assert "qda" not in default_models(X, 5, "accuracy")
+    suited, left_out = default_models(sparse.csr_array(X), 3)
+    assert set(suited) == {"ridge", "lasso", "svm-calibrated"}
+    assert "the rows are sparse" in str(left_out["lda"])
+    suited, left_out = default_models(np.empty((6000, 16)), 26)
+    assert "longer than all others together" in str(left_out["lasso"])
+    assert "covariance of 2,000 columns" in str(default_models(np.empty((62, 2000)), 2)[1]["rda"])
 
 
-def test_parameters_other_than_the_defaults_are_told():
-    X, y = normal_classes(90)
-    found = compare(None, X, y, cv=2)
-    assert found.settings == {"logistic": {"alpha": 0.011}}
-    assert "Parameters other than the defaults: logistic alpha=0.011." in str(found)
-    assert compare({"LDA": LinearDiscriminantAnalysis()}, X, y, cv=2).settings_sentence == ""
+def test_models_by_name_are_those_of_fit_and_have_probabilities():
+    for name, model in default_models(np.empty((100, 5)), 2)[0].items():
+        assert repr(model) == repr(new_model(name))
+        assert hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "auc"])
+def test_the_corrected_figure_of_the_best_of_equal_models_is_nearly_unbiased(metric):
+    """Of ten models that are equally good on 60 rows the best seems better than it is."""
+    rng, plain, corrected, covered, truth = np.random.default_rng(0), [], [], [], {}
+    for _ in range(150):
+        y = np.arange(60) % 2
+        rows = HeldOutRows(np.zeros(60, int), np.arange(60), y, SamplingDesign(60), 1.0)
+        signal = rng.normal(size=(60, 10)) + 1.2 * y[:, None]
+        score = 1.2 * signal - 0.72  # the log-odds of each model
+        if metric == "accuracy":
+            measures = [ShareOfRows(rows, (own > 0) == y) for own in score.T]
+        elif metric == "log_loss":
+            measures = [MeanOfRows(rows, np.logaddexp(0, np.where(y == 1, -own, own)), None) for own in score.T]
+        else:
+            measures = [AreaOfRows(rows, own[:, None], (1,)) for own in score.T]
+        sign = -1.0 if metric == "log_loss" else 1.0
+        best = max(measures, key=lambda one: sign * one.value)
+        shift = -sign * lead_of_choice(measures, sign > 0)
+        plain.append(best.value)
+        corrected.append(best.value + shift)
+        covered.append((best.interval(0.95).low + shift, best.interval(0.95).high + shift))
+    far = rng.normal(size=400_000)
+    truth["accuracy"] = stats.norm.cdf(0.6)
+    truth["log_loss"] = np.logaddexp(0, -(1.2 * (far + 1.2) - 0.72)).mean()
+    truth["auc"] = stats.norm.cdf(1.2 / np.sqrt(2))
+    bias, left = (abs(np.mean(found) - truth[metric]) for found in (plain, corrected))
+    assert bias > 0.04
+    assert left < 0.2 * bias
+    low, high = np.array(covered).T
+    assert np.mean((low <= truth[metric]) & (truth[metric] <= high)) > 0.93
+
+
+def test_a_clear_winner_is_not_corrected_and_a_single_model_was_not_chosen():
+    X, y = masked_problem()
+    weak = {f"flat {k}": LinearDiscriminantAnalysis(priors=[0.98, 0.01, 0.01]) for k in range(3)}
+    found = compare({"LDA": LinearDiscriminantAnalysis(), **weak}, X, y).chosen
+    assert found.value == found.plain
+    assert compare({"LDA": LinearDiscriminantAnalysis()}, X, y).chosen is None
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_correction_is_told(grouped):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    X[:, 0] += y
+    guesses = {f"guess {k}": DummyClassifier(strategy="uniform", random_state=k) for k in range(6)}
+    groups = np.arange(60) // 3 if grouped else None
+    found = compare(guesses, X, y, metric="accuracy", cv=5, repeats=2, groups=groups)
+    assert found.chosen.value < found.chosen.plain == found.cross_validation.mean(found.best_model)
+    assert found.chosen.low < found.chosen.value < found.chosen.high
+    assert "after correction for choosing among 6 models." in str(found)
+    assert found.to_dict()["chosen"]["sentence"] == str(found.chosen)
+    assert found.chosen == compare(guesses, X, y, metric="accuracy", cv=5, repeats=2, groups=groups).chosen
+
+
+def test_correction_of_many_rows_is_that_of_parts_of_them(monkeypatch):
+    rng = np.random.default_rng(1)
+    rows = HeldOutRows(np.zeros(3000, int), np.arange(3000), np.zeros(3000, int), SamplingDesign(3000), 1.0)
+    measures = [MeanOfRows(rows, rng.normal(size=3000), None) for _ in range(8)]
+    in_parts = lead_of_choice(measures, True)
+    monkeypatch.setattr(held_out, "_MOST_UNITS", 3000)
+    assert in_parts == pytest.approx(lead_of_choice(measures, True), rel=0.25)
 
 
 def test_models_with_probabilities_decide_by_costs():

@@ -126,7 +126,7 @@ def brute_force_area(found, fold, y, score):
 
 
 def area(fold, y, score):
-    rows = HeldOutRows(fold, y, SamplingDesign(len(y)), 1.0)
+    rows = HeldOutRows(fold, np.arange(len(y)), y, SamplingDesign(len(y)), 1.0)
     return AreaOfRows(rows, score[:, None], (1,))
 
 

@@ -119,7 +119,7 @@ def validate(**given):
         ({"groups": np.where(np.arange(60) == 7, np.nan, 1.0)}, InputError, "groups contains NaN: row 7"),
         ({"groups": np.arange(60) % 4, "cv": 10}, ParameterError, "cv=10, but there are only 4 groups"),
         ({"groups": np.array([*"abc"])[y], "cv": 3}, LabelError, "Class 'ash' occurs in one group only"),
-        ({"metrics": "f2"}, ParameterError, "metrics must be among accuracy, .*; got 'f2'"),
+        ({"metrics": "f2"}, ParameterError, "metrics must be among log_loss, .*; got 'f2'"),
         ({"metrics": ()}, ParameterError, "metrics must be among"),
         ({"metrics": "cost"}, ParameterError, "needs costs"),
         ({"costs": np.ones((2, 2))}, ParameterError, "2 rows and 2 columns for the 3 classes"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import ParameterError
-from ..results import number
+from ..errors import AliasWarning, Message, ParameterError
+from ..results import listed, number, percent
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, tell_findings, told
 from .fit import made_model
@@ -36,8 +37,9 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="accuracy, error-rate, log-loss, brier, auc or cost. By default cost with --costs, else accuracy, or "
-            "auc where one class has more than 80 % of the rows.",
+            help="log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier. By default cost with "
+            "--costs, else log-loss; where a model has no probabilities accuracy, or auc if one class has more than "
+            "80 % of the rows.",
         ),
     ] = None,
     costs: options.Costs = None,
@@ -50,22 +52,23 @@ def compare(
 ) -> None:
     """Find the best model, and whether it is really better.
 
-    All models are fitted and measured on the same folds of the table. A baseline that always predicts the most
-    frequent class takes part, and a model that is not better than it by its test is not recommended. With --costs
+    All models are tuned, fitted and measured on the same folds of the table. A baseline that knows the shares of the
+    classes alone takes part, and a model that is not better than it by its test is not recommended. With --costs
     models with probabilities decide by least expected cost.
 
     \b
     Examples:
       discriminant compare data.csv --target y
       discriminant compare data.csv -t y --report report.html
-      discriminant compare data.csv -t y --models lda,qda,logistic --folds 5 --repeats 4 --metric log-loss
+      discriminant compare data.csv -t y --models lda,rda,ridge --folds 5 --repeats 4 --metric balanced-accuracy
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
     """
     from ..validation import comparison
     from ..validation.cross_validation import METRICS
 
     check_output(report, overwrite, data, costs)
-    labelled = reading.training(data, target, weights, groups)
+    names = None if models is None else list(map(str.strip, models.split(",")))
+    labelled = reading.training(data, target, weights, groups, coding=_coding(names))
     if not json:
         tell_findings(labelled.training.findings)
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
@@ -73,7 +76,7 @@ def compare(
     if measure not in (None, *METRICS):
         known = ", ".join(METRICS).replace("_", "-")
         raise ParameterError(f"--metric must be one of {known}; got {metric!r}.")
-    made = _models(models, labelled, measure)
+    made, unsuited = _models(names, labelled)
     parts = _folds(labelled) if folds is None else folds
     found = comparison.compare(
         made,
@@ -88,14 +91,16 @@ def compare(
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
     )
+    reasons = {name: Message(told(reason)) for name, reason in (unsuited | found.left_out).items()}
+    found = replace(found, left_out=reasons)
     if report is not None:
         _write_report(report, found, made[found.best_model], labelled, table)
     values = {
         **labelled.source,
         **found.to_dict(),
+        "class_rows": labelled.class_rows,
         "folds": parts,
         "repeats": repeats,
-        "left_out": {name: told(reason) for name, reason in found.left_out.items()},
         "findings": labelled.findings,
         "report": report,
         "fit_command": _fit_command(found, labelled),
@@ -108,27 +113,25 @@ def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
     name = found.recommended
     if name is None:
         return None
-    words = [*labelled.words(), "--model", name, *_set(found.settings.get(name, {})), "-o", "model.dsc"]
+    words = [*labelled.words(), "--model", name, "-o", "model.dsc"]
     return shlex.join(["discriminant", "fit", *words])
 
 
-def _set(settings: dict[str, Any]) -> list[str]:
-    """Parameters as ``fit`` takes them."""
-    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+def _coding(names: list[str] | None) -> Literal["reference", "full"]:
+    """How levels are coded for all models together: in full where a penalty is at work, and no class covariance."""
+    from ..estimators.registry import coding_for, known_name
+
+    penalised = names is None or any(coding_for(known_name(name), {}) == "full" for name in names)
+    return "full" if penalised and "qda" not in (names or ()) else "reference"
 
 
-def _models(asked: str | None, labelled: Labelled, metric: str | None) -> dict[str, Any]:
-    """The models of a comparison: those asked for, or those that suit the size of the table."""
-    from ..estimators.registry import weak_penalty
+def _models(asked: list[str] | None, labelled: Labelled) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The models of a comparison, those asked for or those that suit the size of the table, and why others do not."""
     from ..validation.comparison import default_models
 
-    training = labelled.training
     if asked is None:
-        return default_models(training.X, min(labelled.class_rows.values()), metric, training.schema)
-    models = {name: made_model(name, labelled) for name in map(str.strip, asked.split(","))}
-    if "logistic" in models:
-        models["logistic"].set_params(alpha=weak_penalty(len(training.y)))
-    return models
+        return default_models(labelled.training.X, len(labelled.class_rows), labelled.training.schema)
+    return {name: made_model(name, labelled) for name in asked}, {}
 
 
 def _folds(labelled: Labelled) -> int:
@@ -147,11 +150,14 @@ def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, 
     from ..tables import Finding
 
     training = labelled.training
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
+        model.fit(labelled.rows, training.y, **labelled.weights)
     write_report(
         path,
         found,
         replace(training, findings=tuple(Finding(**finding) for finding in labelled.findings)),
-        model=model.fit(labelled.rows, training.y, **labelled.weights),
+        model=model,
         model_name=found.best_model,
         costs=costs,
         command=command_line(),
@@ -161,21 +167,40 @@ def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, 
 def comparison_page(found: dict[str, Any]) -> Page:
     """The comparison to read."""
     metric, models = found["metric"], found["cross_validation"]["models"]
-    metrics = list(dict.fromkeys((metric, "accuracy")))
-    head = ["model", *(part for name in metrics for part in (name.replace("_", "-"), "from", "to (95 %)"))]
-    shown = [(metric, part) for metric in metrics for part in ("mean", "low", "high")]
-    rows = [[name, *(number(models[name][metric][part]) for metric, part in shown)] for name in found["ranking"]]
-    left_out = [f"{name} was left out: {reason}" for name, reason in found["left_out"].items()]
-    set_otherwise = [
-        f"{name} was fitted with {shlex.join(_set(own))}, as discriminant fit does only when told."
-        for name, own in found["settings"].items()
+    beside = [name for name in models[found["best"]] if name != metric]
+    head = ["model", metric.replace("_", "-"), "from", "to (95 %)", *(name.replace("_", "-") for name in beside)]
+    rows = [
+        [name, *(number(models[name][metric][part]) for part in ("mean", "low", "high"))]
+        + [number(models[name][other]["mean"]) for other in beside]
+        for name in found["ranking"]
     ]
-    told = [*filter(None, [found["rarely_found"]]), *set_otherwise, *left_out]
+    left_out: dict[str, list[str]] = {}
+    for name, reason in found["left_out"].items():
+        left_out.setdefault(reason, []).append(name)
+    told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
+    told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
     repeats = f", {found['repeats']} times" if found["repeats"] > 1 else ""
     return [
-        grid(f"{found['rows']:,} rows held out in {found['folds']} parts{repeats}", head, rows),
+        grid(f"{found['rows']:,} rows held out in {found['folds']} parts{repeats}{_shares(found)}", head, rows),
         found["sentence"],
         *(["\n".join(told)] if told else []),
         *([f"Report: {found['report']}"] if found["report"] else []),
-        *([f"To keep the best model: {found['fit_command']}"] if found["fit_command"] else []),
+        *([f"To keep {_which(found)}: {found['fit_command']}"] if found["fit_command"] else []),
     ]
+
+
+def _which(found: dict[str, Any]) -> str:
+    name = found["recommended"]
+    return "the best model" if name == found["best"] else f"{name}, which is better than the baseline beyond chance"
+
+
+#: The shares of so many classes are named above the table.
+_SHOWN_CLASSES = 5
+
+
+def _shares(found: dict[str, Any]) -> str:
+    rows, total = found["class_rows"], found["rows"]
+    if len(rows) > _SHOWN_CLASSES:
+        return f"; {len(rows)} classes"
+    ordered = sorted(rows.items(), key=lambda pair: -pair[1])
+    return "; " + ", ".join(f"{name} {percent(n / total)}" for name, n in ordered)

@@ -29,6 +29,7 @@ from ..data import (
 from ..decision.posteriors import check_priors
 from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (
+    AliasWarning,
     CollinearityWarning,
     ColumnError,
     DegenerateDataError,
@@ -536,11 +537,14 @@ class CalibratedMixin:
                 ".",
             )
         from sklearn.calibration import CalibratedClassifierCV  # slow to load
+        from sklearn.model_selection import StratifiedKFold
 
         plain, folds = clone(self).set_params(calibration=None), min(_CALIBRATION_FOLDS, int(counts.min()))
-        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=folds, ensemble=False)
+        # Rows that stand in some order would make folds that are unlike each other.
+        shuffled = StratifiedKFold(folds, shuffle=True, random_state=0)
+        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=shuffled, ensemble=False)
         try:
-            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight)
+            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight).set_params(cv=folds)
         except (TypeError, ValueError) as error:
             if isinstance(error, DiscriminantError):
                 raise
@@ -739,7 +743,7 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
             warn(
                 f"Within the classes, {self._columns(aliased)} can be computed from the columns before: the model "
                 "uses only what they have in common. Remove them to read single coefficients.",
-                CollinearityWarning,
+                AliasWarning,
             )
 
 

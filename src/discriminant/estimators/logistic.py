@@ -10,19 +10,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from ..data import LabelledRows, check_choice, check_integer, check_number, check_offset, dense_rows
 from ..engine import side_by_side
-from ..errors import CollinearityWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
+from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax, column_spread
-from ..results import shown
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, regularisation_path
-from ..solvers.fold_paths import HeldOut, RidgeChoice
+from ..solvers.fold_paths import HeldOut, RidgeChoice, dealt_splits
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
@@ -181,7 +181,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             warn(
                 f"{self._columns(self.aliased_).capitalize()} can be computed from the columns before (or the "
                 "intercept): the coefficient is set to 0.",
-                CollinearityWarning,
+                AliasWarning,
             )
         if not sound or objective.largest_score(theta) > _LARGE_SCORE:
             self.separation_ = self._separation(objective)
@@ -520,8 +520,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     cv : int or splitter, default=10
-        Folds of the cross-validation: their number (at most the rows of the smallest class), or what scikit-learn takes
-        as ``cv``.
+        Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``. Each has its share of every
+        class; the only row of a class is never held out.
     rule : {"min", "one-se"}, default="min"
         Take the least held-out loss, or the strongest penalty within one standard error of it.
     reference : a class, default=None
@@ -619,20 +619,20 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         return alphas, np.stack(side_by_side(losses_of, splits, self.n_jobs))
 
     def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
-        """The rows to train on and those held out, for each fold; the smallest class limits their number."""
-        from sklearn.model_selection import StratifiedKFold, check_cv  # slow to load
+        """The rows to train on and those held out, for each fold."""
+        if not isinstance(self.cv, Real):
+            from sklearn.model_selection import check_cv  # slow to load
 
-        splitter: Any = check_cv(self.cv, data.codes, classifier=True)
-        if isinstance(self.cv, Real):
-            fewest = int(np.bincount(data.codes).min())
-            if fewest < 2:
-                label = shown(data.classes[int(np.argmin(np.bincount(data.codes)))])
-                raise LabelError(
-                    f"Class {label} has one row: without it a fold cannot learn the class. Give it more rows, leave "
-                    "the class out, or use ", Model("LogisticRegression"), " at a given ", Setting("alpha"), ".",
-                )  # fmt: skip
-            splitter = StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
-        return list(splitter.split(data.codes, data.codes))
+            return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
+        seed = check_random_state(self.random_state).randint(2**31)
+        dealt = dealt_splits(data.codes, min(self.cv, data.n_rows), seed)  # type: ignore[type-var]
+        splits = [split for split in dealt if len(split[1])]
+        if len(splits) < 2:
+            raise LabelError(
+                "No class has two rows: without its only row a fold cannot learn a class. Give classes more rows, or "
+                "use ", Model("LogisticRegression"), " at a given ", Setting("alpha"), ".",
+            )  # fmt: skip
+        return splits
 
 
 def chosen_strength(losses: Array, errors: Array, rule: str) -> int:

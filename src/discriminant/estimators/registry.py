@@ -16,18 +16,30 @@ MODELS = {
     "qda": "QuadraticDiscriminantAnalysis",
     "rda": "RegularizedDiscriminantAnalysis",
     "logistic": "LogisticRegression",
+    "ridge": "LogisticRegressionCV",
+    "lasso": "LogisticRegressionCV",
     "svm": "SupportVectorClassifier",
+    "svm-calibrated": "SupportVectorClassifier",
     "naive-bayes": "NaiveBayes",
     "gaussian-nb": "GaussianNB",
     "perceptron": "Perceptron",
     "least-squares": "LeastSquaresClassifier",
+    "least-squares-calibrated": "LeastSquaresClassifier",
     "fisher": "FisherDiscriminant",
     "minimum-distance": "MinimumDistance",
 }
+#: What a name stands for beside the defaults of its class.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ridge": {"cv": 5, "random_state": 0},
+    "lasso": {"l1_ratio": 1.0, "cv": 5, "random_state": 0},
+    "svm-calibrated": {"standardize": True, "calibration": "sigmoid"},
+    "least-squares-calibrated": {"calibration": "sigmoid"},
+}
 #: Without a penalty, or shrinkage, by default: to them a column for each level is one too many.
-UNPENALISED = ("lda", "qda", "logistic", "gaussian-nb", "perceptron", "least-squares", "fisher", "minimum-distance")
-#: Their scores are not probabilities.
-WITHOUT_PROBABILITIES = ("svm", "perceptron", "least-squares", "fisher", "minimum-distance")
+UNPENALISED = (
+    "lda", "qda", "logistic", "gaussian-nb", "perceptron", "least-squares", "least-squares-calibrated", "fisher",
+    "minimum-distance",
+)  # fmt: skip
 
 
 def known_name(name: str, names: Any = MODELS, what: str = "model") -> str:
@@ -40,10 +52,10 @@ def known_name(name: str, names: Any = MODELS, what: str = "model") -> str:
 def new_model(name: str, schema: Any = None) -> Any:
     """A model by its short name, not yet fitted; naive Bayes takes coded columns for what the schema says they are.
 
-    >>> new_model("lda")
-    LinearDiscriminantAnalysis()
+    >>> new_model("lda"), new_model("lasso")
+    (LinearDiscriminantAnalysis(), LogisticRegressionCV(cv=5, l1_ratio=1.0, random_state=0))
     """
-    model = getattr(import_module(__name__.partition(".")[0]), MODELS[known_name(name)])()
+    model = getattr(import_module(__name__.partition(".")[0]), MODELS[known_name(name)])(**SETTINGS.get(name, {}))
     if name == "naive-bayes" and schema is not None and not schema.sparse:
         model.set_params(distributions=_distributions(schema))
     return model
@@ -81,8 +93,3 @@ def _distributions(schema: Any) -> list[str]:
 def short_name(class_name: str) -> str:
     """The short name of a class of models; its own name where it has none."""
     return next((name for name, known in MODELS.items() if known == class_name), class_name)
-
-
-def weak_penalty(n_rows: int) -> float:
-    """A ridge penalty that keeps logistic regression finite and changes little else: 1 / rows, to two digits."""
-    return float(f"{1 / n_rows:.2g}")

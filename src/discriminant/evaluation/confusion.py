@@ -779,11 +779,16 @@ def class_intervals(sample: TableSample, metric: str, level: float) -> list[Inte
     return [interval.mapped(lambda j: 2 * j / (1 + j)) for interval in found]
 
 
+def table_statistic(metric: str, of: str) -> Statistic:
+    """A measure of a table, given as ("kappa", "overall") or ("recall", "macro")."""
+    return OVERALL[metric].of if of == "overall" else _average(metric, of)
+
+
 def other_intervals(
     sample: TableSample, wanted: list[tuple[str, str]], level: float, random_state: Any
 ) -> list[Interval]:
     """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
-    functions = [OVERALL[metric].of if of == "overall" else _average(metric, of) for metric, of in wanted]
+    functions = [table_statistic(metric, of) for metric, of in wanted]
     scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
     found = sample.intervals(
         lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state

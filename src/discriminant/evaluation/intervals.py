@@ -634,7 +634,7 @@ class TableSample:
                 wilson_interval(float(p), float(n), level, method=method) for p, n in zip(values, bases, strict=True)
             ]
         variances = self._clustered_variance(share)
-        sizes = self.by_cluster @ _cell_response(base, self.counts)
+        sizes = self.by_cluster @ cell_response(base, self.counts)
         method = f"{method}, effective rows by {self.by_cluster.shape[0]:,} clusters"
         found = []
         for p, variance, size in zip(values, variances, sizes.T, strict=True):
@@ -664,7 +664,7 @@ class TableSample:
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
         # Efron's acceleration, from the influence of each cell's rows.
-        influence, cells = _cell_response(statistic, self.counts), self.counts.ravel()
+        influence, cells = cell_response(statistic, self.counts), self.counts.ravel()
         second, third = cells @ influence**2, cells @ influence**3
         acceleration = np.divide(third, 6 * second**1.5, out=np.zeros_like(third), where=second > 0)
         resampled = self._resampled(statistic, np.random.default_rng(random_state), n_resamples)
@@ -675,7 +675,7 @@ class TableSample:
         ]
 
     def _clustered_variance(self, statistic: Statistic) -> Array:
-        sums = self.by_cluster @ _cell_response(statistic, self.counts)
+        sums = self.by_cluster @ cell_response(statistic, self.counts)
         return np.square(sums).sum(axis=0) * len(sums) / (len(sums) - 1)
 
     def _resampled(self, statistic: Statistic, rng: np.random.Generator, n_resamples: int) -> Array:
@@ -691,7 +691,7 @@ class TableSample:
         return np.concatenate(found)
 
 
-def _cell_response(statistic: Statistic, counts: Array) -> Array:
+def cell_response(statistic: Statistic, counts: Array) -> Array:
     """How measures change with one more row in each cell, (cells, measures).
 
     A row of cell (i, j) adds to the margins of its row and its column, and to the diagonal if i = j.

@@ -116,8 +116,17 @@ def _findings(data: ReportData, rows: TrainingRows) -> list[Finding]:
     if data.comparison is None:
         return []
     own = () if rows.schema is not None else imbalance_findings(data.classes, data.class_rows)
-    findings = [*rows.findings, *own, *collinearity_findings(rows.X, rows.names, rows.weights)]
+    findings = [*rows.findings, *own, *_collinearity(rows)]
     return sorted(findings, key=lambda found: found.severity != "warning")
+
+
+def _collinearity(rows: TrainingRows) -> list[Finding]:
+    """Columns that others tell, those excepted that are there because every level of a category has a column."""
+    X, names = rows.X, np.array(rows.names, dtype=object)
+    if rows.schema is not None and rows.schema.used:
+        needed = ~np.array([one for column in rows.schema.used for one in column.redundant])
+        X, names = (X, names) if needed.all() else (X[:, needed], names[needed])
+    return collinearity_findings(X, names.tolist(), rows.weights)
 
 
 def class_lines(data: ReportData) -> list[dict[str, Any]]:
@@ -162,9 +171,15 @@ def models_section(data: ReportData) -> dict[str, Any]:
         "level": f"{100 * comparison.level:g} %",
         "n_splits": validation.n_splits,
         "sentence": comparison.sentence,
-        "notes": [*validation.notes, *filter(None, [comparison.settings_sentence])],
+        "notes": [*_notes(comparison), *validation.notes],
         "drawing": drawing("plot-comparison", _comparison_figure, comparison),
     }
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """The best model's figure after correction for the choice, and which models were left out."""
+    chosen = [] if comparison.chosen is None else [str(comparison.chosen)]
+    return chosen + [f"{name} was left out: {reason}" for name, reason in comparison.left_out.items()]
 
 
 def _comparison_figure(comparison: Comparison) -> Any:

@@ -256,15 +256,19 @@ def _result(data: ReportData) -> list[str]:
         f"{winner} did best of {several(n_models, 'model')}" if winner == comparison.best else f"{winner} was chosen"
     )
     best = f"{first}: it gives {found}." if n_models > 1 else f"{winner} gives {found}."
-    metric, value = comparison.metric, comparison.cross_validation.mean(winner, comparison.metric)
-    other = f"The models were compared by {metric_name(metric)}, where it reaches {measured(metric, value)}."
-    return [
-        best,
-        always,
-        _hidden(data),
-        "" if metric in ("accuracy", "error_rate") else other,
-        _ties(comparison, winner),
-    ]
+    return [best, always, _hidden(data), _compared_by(comparison, winner), _ties(comparison, winner)]
+
+
+def _compared_by(comparison: Comparison, winner: str) -> str:
+    """What the models were compared by, and what is left of the winner's figure after correction for the choice."""
+    metric, chosen = comparison.metric, comparison.chosen
+    value = comparison.cross_validation.mean(winner, metric)
+    found = [] if metric in ("accuracy", "error_rate") else [f"where it reaches {measured(metric, value)}"]
+    if chosen is not None and chosen.model == winner:
+        corrected, ends = measured(metric, chosen.value), between(metric, chosen.low, chosen.high)
+        interval = f" ({ends})" if ends else ""
+        found.append(f"about {corrected}{interval} after correction for choosing among {chosen.n_models} models")
+    return f"The models were compared by {metric_name(metric)}, {'; '.join(found)}." if found else ""
 
 
 def _hidden(data: ReportData) -> str:
@@ -283,12 +287,15 @@ def _hidden(data: ReportData) -> str:
 
 def _nothing_learned(comparison: Comparison, winner: str) -> str:
     share = percent(comparison.cross_validation.mean(BASELINE))
-    always = f"always naming the most frequent class, which is right for {share} of the rows"
+    always = (
+        "the baseline, which knows how frequent the classes are and nothing else: always naming the most frequent one "
+        f"is right for {share} of the rows"
+    )
     if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
-        return f"{winner}, which was chosen, is not clearly better than {always}; other models are."
+        return f"{winner}, which was chosen, is not clearly better than {always}. Other models are better."
     return (
-        f"No model is clearly better than {always}. What these columns say about it, if anything, does not show in "
-        "these rows."
+        f"No model is clearly better than {always}. What these columns say about the classes, if anything, does not "
+        "show in these rows."
     )
 
 

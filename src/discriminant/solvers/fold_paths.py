@@ -70,20 +70,29 @@ class HeldOut:
         n_rows, splits = len(codes), list[tuple[Array, Array]]()
         n_folds = min(n_folds, n_rows)
         for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, _MOST_REPEATS))):
-            order = np.random.default_rng(repeat).permutation(n_rows)
-            _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
-            sorted_rows = np.argsort(of_class, kind="stable")
-            rank = np.empty(n_rows, dtype=np.int64)
-            rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
-            fold = np.empty(n_rows, dtype=np.int64)
-            fold[order] = (first[of_class] + rank) % n_folds
-            fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-            splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+            splits += dealt_splits(codes, n_folds, repeat)
         return cls.by_splits(splits, n_rows)
 
     @property
     def n_splits(self) -> int:
         return self.seen.shape[1] - 1
+
+
+def dealt_splits(codes: Array, n_folds: int, seed: Any) -> list[tuple[Array, Array]]:
+    """Rows to train on and rows held out, in folds with equal shares of every class.
+
+    The only row of a class is never held out: no fit could know its class.
+    """
+    n_rows = len(codes)
+    order = np.random.default_rng(seed).permutation(n_rows)
+    _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
+    sorted_rows = np.argsort(of_class, kind="stable")
+    rank = np.empty(n_rows, dtype=np.int64)
+    rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
+    fold = np.empty(n_rows, dtype=np.int64)
+    fold[order] = (first[of_class] + rank) % n_folds
+    fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
 
 
 @dataclass(frozen=True)

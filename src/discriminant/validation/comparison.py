@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from inspect import signature
+from functools import cached_property
 from itertools import combinations
-from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,8 +20,8 @@ from ..data import check_choice, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..errors import DegenerateDataError, Message, ParameterError
-from ..estimators.registry import WITHOUT_PROBABILITIES, new_model, weak_penalty
-from ..evaluation.intervals import check_level
+from ..estimators.registry import new_model
+from ..evaluation.intervals import Interval, check_level
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
 from .cross_validation import (
     METRICS,
@@ -32,11 +31,13 @@ from .cross_validation import (
     hold_out_every_row,
     named_models,
     wanted_scoring,
+    within_range,
 )
 from .held_out import (
     LabelledTable,
     held_out_share,
     labelled_table,
+    lead_of_choice,
     mcnemar_p_value,
     paired_shares_interval,
     plan_rounds,
@@ -150,17 +151,19 @@ def _agree(predicted: Array, truth: Array) -> Array:
 
 
 BASELINE = "baseline"  #: the name of what always predicts the most frequent class
+#: What is shown beside the measure that models are compared by.
+SHOWN_METRICS = ("log_loss", "accuracy", "balanced_accuracy", "auc")
 #: A class with more than this share of the rows dominates them: see `default_metric`.
 _DOMINANT = 0.8
 _INTERVAL_AND_TEST = ("difference", "low", "high", "p_value")
 #: Posteriors of all models are kept up to this many numbers (128 MB), those of one model up to four times as many.
 _MOST_KEPT = 1 << 24
-#: By default a comparison includes a support vector machine up to this many values,
-_SVM_VALUES = 3_000_000
-#: models that invert a covariance up to this many columns,
+#: Models that invert a covariance, or hold its parts, take part by default up to this many columns.
 _INVERTED_COLUMNS = 1000
-#: and quadratic ones if the smallest class has so many rows for each column.
-_ROWS_PER_COLUMN = 3
+#: A support vector machine takes part up to this many values times machines,
+_SVM_VALUES = 3_000_000
+#: and a lasso up to this much work: values x scores squared, the size of its second derivatives.
+_LASSO_WORK = 5_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,6 +201,46 @@ class Difference(Result):
         return set(models) <= {self.first, self.second}
 
 
+@dataclass(frozen=True, repr=False)
+class ChosenFigure(Result):
+    """The figure of the best of several models, corrected for its having been chosen by the same rows.
+
+    Attributes
+    ----------
+    model, metric : str
+        The model, and what it was chosen by.
+    n_models : int
+        Among how many it was chosen.
+    plain : float
+        Its figure as it stands in the comparison; the more models, and the fewer rows, the more it flatters.
+    value, low, high : float
+        The corrected figure, and its interval.
+    level : float
+        Of the interval.
+    """
+
+    model: str
+    metric: str
+    n_models: int
+    plain: float
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures, and the sentence that tells them."""
+        return {**super().to_dict(), "sentence": str(self)}
+
+    def __str__(self) -> str:
+        interval = "" if math.isnan(self.low) else f" ({_in_units(self.metric, self.low, unit=False)} to "
+        interval += f"{_in_units(self.metric, self.high)})" if interval else ""
+        return (
+            f"The {metric_name(self.metric)} of {self.model} is about {_in_units(self.metric, self.value)}{interval} "
+            f"after correction for choosing among {self.n_models} models."
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """Models on the same splits, the differences between them, and a plain statement on which are real.
@@ -218,8 +261,6 @@ class Comparison(Result):
         The models that could not be fitted to some training part, with the reason.
     reason : str
         Why this metric was chosen, where that needs saying.
-    settings : dict of dict
-        Parameters of models that differ from the defaults of their class, where they are numbers or words.
     """
 
     cross_validation: CrossValidation
@@ -229,7 +270,6 @@ class Comparison(Result):
     ranking: tuple[str, ...]
     left_out: dict[str, Message] = field(default_factory=dict)
     reason: str = ""
-    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -302,11 +342,17 @@ class Comparison(Result):
             f"accuracy is {percent(confusion.overall('balanced_accuracy'))}."
         )
 
-    @property
-    def settings_sentence(self) -> str:
-        """Which models have other parameters than the defaults of their class; empty where none has."""
-        told = [f"{name} {', '.join(f'{k}={v!r}' for k, v in own.items())}" for name, own in self.settings.items()]
-        return f"Parameters other than the defaults: {'; '.join(told)}." if told else ""
+    @cached_property
+    def chosen(self) -> ChosenFigure | None:
+        """The figure of the best model after correction for its having been chosen; None where there was no choice."""
+        models, found = [name for name in self.ranking if name != BASELINE], self.cross_validation
+        if len(models) < 2:
+            return None
+        lead = lead_of_choice([found.pooled[name][self.metric] for name in models], METRICS[self.metric])
+        plain, shift = found.mean(models[0], self.metric), -lead if METRICS[self.metric] else lead
+        interval = found.interval(models[0], self.metric, self.level)
+        low, high = within_range(self.metric, Interval(interval.low + shift, interval.high + shift, self.level, ""))
+        return ChosenFigure(models[0], self.metric, len(models), plain, plain + shift, low, high, self.level)
 
     def _top_statement(self, top: list[str]) -> str:
         value = self._shown(self.cross_validation.mean(self.best, self.metric))
@@ -332,10 +378,7 @@ class Comparison(Result):
         return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
-        if self.metric not in ("accuracy", "error_rate"):
-            return f"{value:.4f}"
-        shown_value = round(100 * value, 1) + 0.0  # not -0.0
-        return f"{shown_value:.1f}" + ((" points" if points else " %") if unit else "")
+        return _in_units(self.metric, value, points, unit)
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row for each pair."""
@@ -354,7 +397,7 @@ class Comparison(Result):
                 "differences": self._rows(),
                 "ranking": self.ranking,
                 "rarely_found": self.rarely_found,
-                "settings": self.settings,
+                "chosen": self.chosen,
                 "left_out": {name: str(reason) for name, reason in self.left_out.items()},
                 "cross_validation": self.cross_validation.to_dict(),
             }
@@ -376,8 +419,16 @@ class Comparison(Result):
             p_values = [pair.p_adjusted, *([pair.holdout.p_value] if pair.holdout else [])]
             interval = f"{pair.low:+.4f} to {pair.high:+.4f}"
             rows.append([pair.first, pair.second, f"{pair.difference:+.4f}", interval, *map(p_value, p_values)])
-        below = [line for line in (self.rarely_found, self.settings_sentence) if line]
+        below = [str(line) for line in (self.chosen, self.rarely_found) if line]
         return "\n".join([self.sentence, *below, "", *aligned(rows, left=2), "", str(self.cross_validation)])
+
+
+def _in_units(metric: str, value: float, points: bool = False, unit: bool = True) -> str:
+    """A figure as sentences have it: shares of rows in percent, their differences in points."""
+    if metric not in ("accuracy", "error_rate", "balanced_accuracy", "f1"):
+        return f"{value:.4f}"
+    shown_value = round(100 * value, 1) + 0.0  # not -0.0
+    return f"{shown_value:.1f}" + ((" points" if points else " %") if unit else "")
 
 
 def _called(name: str) -> str:
@@ -406,16 +457,18 @@ def compare(
 ) -> Comparison:
     """Cross-validate models on the same splits and say which differences between them are real.
 
-    A baseline that always predicts the most frequent class takes part. Differences are judged row by row while rows are
+    A baseline that knows the shares of the classes alone takes part. Differences are judged row by row while rows are
     held out: McNemar's mid-p test for shares of rows, Student's t for losses and costs, DeLong's for AUCs, adjusted for
     the number of pairs by Holm's rule. They tell the models of these splits apart; that a fit to other training rows
-    would rank them likewise is not tested.
+    would rank them likewise is not tested. The best model's own figure is corrected for its having been chosen
+    (`Comparison.chosen`).
 
     Parameters
     ----------
     models : classifier, list, dict of str to classifier, or None
-        The competitors. None: those that suit the size of the table, with their defaults except for a weak ridge
-        penalty of logistic regression, ``alpha = 1 / rows``.
+        The competitors. None: those of these that suit the size of the table, each tuned within its training rows and
+        with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
+        analysis, naive Bayes, a support vector machine and least squares, calibrated.
     X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
         Rows to learn from and to be judged by.
     y : array-like of shape (n_rows,)
@@ -425,8 +478,10 @@ def compare(
     repeats : int, default=1
         How often the folds are dealt.
     metric : str, optional
-        What is compared: "accuracy", "error_rate", "log_loss", "brier", "auc" or "cost". By default the cost if there
-        are costs, else accuracy, or AUC where one class has more than 80 % of the rows.
+        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (the mean over the classes), "cost",
+        "error_rate" or "brier". By default the cost if there are costs, else the log-loss; where a model has no
+        probabilities accuracy, or AUC if one class has more than 80 % of the rows. Log-loss, accuracy, balanced
+        accuracy and AUC are measured in any case.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.
@@ -472,6 +527,8 @@ def compare(
     ----------
     Bayle, P., Bayle, A., Janson, L. & Mackey, L. (2020). Cross-validation confidence intervals for test error.
     NeurIPS 33.
+    Tsamardinos, I., Greasidou, E. & Borboudakis, G. (2018). Bootstrapping the out-of-sample predictions for efficient
+    and accurate cross-validation. Machine Learning 107.
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
     Statistics 6, 65-70.
 
@@ -490,8 +547,9 @@ def compare(
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
+    unsuited: dict[str, Message] = {}
     if models is None:
-        models = default_models(table.indexable, int(table.class_counts.min()), metric)
+        models, unsuited = default_models(table.indexable, len(table.classes))
     named = named_models(models)
     if BASELINE in named:
         raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
@@ -499,7 +557,7 @@ def compare(
     metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
-    scoring = wanted_scoring((metric, "accuracy"), costs, table.classes)
+    scoring = wanted_scoring((metric, *SHOWN_METRICS), costs, table.classes)
     task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=on_failure == "leave_out")
     found, errors = _cross_validated(task, metric, keep, progress, n_jobs)
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
@@ -507,59 +565,56 @@ def compare(
     if held_out is not None:
         predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
-    left_out = {name: Message(*error.parts) for name, error in errors.items()}
-    settings = {name: own for name in found.models if name != BASELINE and (own := _settings(named[name]))}
-    return Comparison(found, metric, differences, level, tuple(order), left_out, reason, settings)
-
-
-def _settings(model: Any) -> dict[str, Any]:
-    """The parameters of a model that differ from the defaults of its class, where they are numbers or words."""
-    defaults = signature(type(model).__init__).parameters
-    given = {name: value for name, value in model.get_params(deep=False).items() if isinstance(value, (Number, str))}
-    return {name: value for name, value in given.items() if name in defaults and value != defaults[name].default}
+    left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
+    return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
 
 
 def default_metric(costs: Any, shares: dict[Any, float], models: dict[str, Any]) -> tuple[str, str]:
     """What models are compared by, and why where that needs saying.
 
-    The cost if there are costs, else accuracy; the AUC where one class has more than four fifths of the rows: there
-    always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others. More models have
-    scores to order rows by than have probabilities; where one has not, accuracy stays.
+    The cost if there are costs, else the log-loss, which sees how sure each answer is, and rare classes as well as
+    others. Where a model has no probabilities it is accuracy; and where one class has more than four fifths of the rows
+    the AUC: there always naming it is nearly as accurate as anything can be, and accuracy hardly sees the others.
     """
     if costs is not None:
         return "cost", ""
+    without = [name for name, model in models.items() if not hasattr(model, "predict_proba")]
+    if not without:
+        return "log_loss", ""
+    has = "has" if len(without) == 1 else "have"
+    reason = f"Models are compared by {{}}, not by log-loss, because {listed(without, most=3)} {has} no probabilities"
     label = max(shares, key=lambda name: shares[name])
     if shares[label] <= _DOMINANT:
-        return "accuracy", ""
+        return "accuracy", f"{reason.format('accuracy')}."
     why = f"{shown(label)} is {percent(shares[label])} of the rows: accuracy hardly sees the others."
-    ordering = [hasattr(model, "predict_proba") or hasattr(model, "decision_function") for model in models.values()]
-    if not all(ordering):
-        return "accuracy", f"Not all models have scores to compare by AUC, and {why}"
-    return "auc", f"Models are compared by AUC because {why}"
+    if all(hasattr(models[name], "decision_function") for name in without):
+        return "auc", f"{reason.format('AUC')}, and {why}"
+    return "accuracy", f"{reason.format('accuracy')} (nor scores, for an AUC); but {why}"
 
 
-def default_models(X: Any, smallest_class: int, metric: str | None, schema: Schema | None = None) -> dict[str, Any]:
-    """The models that suit a table of this size, by their short names.
+def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tuple[dict[str, Any], dict[str, Message]]:
+    """The models that suit a table of this size, by their short names, and why others are left out.
 
-    Models without probabilities are left out where the metric needs them; the schema is for naive Bayes. Logistic
-    regression has a ridge penalty, ``alpha = 1 / rows``, which keeps it finite where a training part separates the
-    classes; `LogisticRegression` by itself has none.
+    Each tunes itself within the rows it is given, and has probabilities; the schema is for naive Bayes.
     """
-    n, p = X.shape
-    dense = not sp.issparse(X)
+    (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
+    dense, size = not sp.issparse(X), f"{n:,} rows, {p:,} columns and {n_classes} classes"
+    is_sparse = "the rows are sparse, and it would have to hold them whole"
+    many_columns = is_sparse if not dense else f"it would invert a covariance of {p:,} columns"
+    long = f"with {size} it would take longer than all others together"
     invertible = dense and p <= _INVERTED_COLUMNS
-    wanted = {
-        "lda": invertible,
-        "qda": invertible and smallest_class >= _ROWS_PER_COLUMN * p,
-        "logistic": True,
-        "naive-bayes": dense,
-        "svm": n * p <= _SVM_VALUES,
-        "least-squares": invertible,
+    suits = {
+        "ridge": (True, ""),
+        "lasso": (n * p * scores**2 <= _LASSO_WORK, long),
+        "lda": (invertible, many_columns),
+        "rda": (invertible, many_columns),
+        "naive-bayes": (dense, is_sparse),
+        "svm-calibrated": (n * p * scores <= _SVM_VALUES, long),
+        "least-squares-calibrated": (invertible, many_columns),
     }
-    unfit = WITHOUT_PROBABILITIES if metric in ("log_loss", "brier") else ()
-    models = {name: new_model(name, schema) for name, suits in wanted.items() if suits and name not in unfit}
-    models["logistic"].set_params(alpha=weak_penalty(n))
-    return models
+    models = {name: new_model(name, schema) for name, (fits, _) in suits.items() if fits}
+    asked = "; it takes part when asked for."
+    return models, {name: Message(f"{why}{asked}") for name, (fits, why) in suits.items() if not fits}
 
 
 def _cross_validated(

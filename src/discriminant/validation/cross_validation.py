@@ -14,6 +14,7 @@ between them, on J - 1 degrees of freedom.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..decision.rules import DecisionProblem
 from ..engine import progress_bar, side_by_side
-from ..errors import DegenerateDataError, InputError, ParameterError
+from ..errors import AliasWarning, DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import auc, rank
@@ -43,17 +44,21 @@ from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs
 from ..results import Result, aligned, jsonable, plain, quoted
 from ..rules import Rule
 from .held_out import (
+    TABLE_MEASURES,
     AreaOfRows,
     HeldOutRows,
     LabelledTable,
     MeanOfRows,
+    MeasureOfTable,
     PairedDifference,
+    Pooled,
     Round,
     ShareOfRows,
     Split,
     held_out_rows,
     labelled_table,
     plan_rounds,
+    table_measure,
 )
 
 Array = np.ndarray[Any, Any]
@@ -176,7 +181,10 @@ def read_rule(model: Any, moments: ClassMoments, data: LabelledRows, X: Any) -> 
 
 
 #: Every measure, and whether more of it is better.
-METRICS = {"accuracy": True, "error_rate": False, "log_loss": False, "brier": False, "auc": True, "cost": False}
+METRICS = {
+    "log_loss": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "f1": True, "error_rate": False,
+    "brier": False, "cost": False,
+}  # fmt: skip
 _FROM_POSTERIORS = tuple(LOSSES)
 _SHARES = ("accuracy", "error_rate")
 
@@ -203,6 +211,7 @@ class Scoring:
     """The measures that are wanted."""
 
     metrics: tuple[str, ...]
+    n_classes: int
     costs: Array | None = None
 
     @property
@@ -223,6 +232,8 @@ class Scoring:
     def _rows(
         self, name: str, truth: Array, weight: Array | None, found: Predictions, expecting: bool
     ) -> RowValues | None:
+        if name in TABLE_MEASURES:
+            return RowValues(found.codes)
         if name in _SHARES:
             return RowValues((found.codes == truth) if name == "accuracy" else (found.codes != truth))
         if name == "auc":
@@ -247,6 +258,9 @@ class Scoring:
     ) -> float:
         if rows is None or (weight is not None and not weight.any()):
             return math.nan
+        if name in TABLE_MEASURES:
+            counts = np.bincount(truth * self.n_classes + found.codes, weight, self.n_classes**2)
+            return table_measure(name, counts.reshape(self.n_classes, self.n_classes))
         return area_under_curve(truth, weight, found) if name == "auc" else Mean.of(rows.values, weight).mean
 
 
@@ -254,14 +268,15 @@ def wanted_scoring(metrics: Any, costs: Any, classes: Array) -> Scoring:
     """The measures asked for; by default those that cost no more than a look at each prediction."""
     table = None if costs is None else _cost_table(costs, classes)
     if metrics is None:
-        return Scoring(("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ())), table)
+        default = ("accuracy", *_FROM_POSTERIORS, *(("cost",) if table is not None else ()))
+        return Scoring(default, len(classes), table)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics) if isinstance(metrics, Iterable) else ()
     unknown = [name for name in names if name not in METRICS]
     if unknown or not names:
         raise ParameterError(f"metrics must be among {', '.join(METRICS)}; got {unknown[0] if unknown else metrics!r}.")
     if "cost" in names and table is None:
         raise ParameterError("The metric 'cost' needs costs: a table with a row for each true class.")
-    return Scoring(tuple(dict.fromkeys(names)), table)
+    return Scoring(tuple(dict.fromkeys(names)), len(classes), table)
 
 
 def _cost_table(costs: Any, classes: Array) -> Array:
@@ -472,9 +487,16 @@ def _fitted(task: ValidationTask, name: str, number: int) -> Found:
 
 
 #: The largest possible value of measures that have one.
-_CEILINGS = {"accuracy": 1.0, "error_rate": 1.0, "auc": 1.0}
+_CEILINGS = dict.fromkeys(("accuracy", "error_rate", "auc", *TABLE_MEASURES), 1.0)
 #: A gap between two accuracies is worth a word only from this share of the error it is measured against.
 _NOTABLE = 0.1
+
+
+def within_range(metric: str, interval: Interval) -> Interval:
+    """An interval no wider than the range of its measure."""
+    return interval.within(-math.inf if metric == "cost" else 0.0, _CEILINGS.get(metric, math.inf))
+
+
 _BY_COSTS = "Classes were decided by least expected cost."
 _CLASSES_ONLY = "Only predicted classes were kept in the comparison, no probabilities."
 
@@ -493,9 +515,6 @@ def corrected_mean(values: Array, ratio: float) -> Estimate:
     variance = 0.0 if np.ptp(known) == 0 else float(known.var(ddof=1))
     error = math.sqrt((1 / known.size + ratio) * variance)
     return Estimate.by_standard_error(float(known.mean()), error, known.size - 1, method=method)
-
-
-Pooled = ShareOfRows | MeanOfRows | AreaOfRows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -586,14 +605,13 @@ class CrossValidation(Result):
         found = self._pooled(model, metric)
         if found is None or math.isnan(found.value):
             return no_interval(level, "the model has no such score")
-        floor = -math.inf if metric == "cost" else 0.0
-        return found.interval(level).within(floor, _CEILINGS.get(metric, math.inf))
+        return within_range(metric, found.interval(level))
 
     def difference(self, first: str, second: str, metric: str = "accuracy", level: float = 0.95) -> PairedDifference:
         """The first model's score minus the second's on the same rows, with interval and test.
 
         Shares of rows: McNemar's mid-p test and Agresti & Min's interval; means: Student's t of the differences of
-        rows; AUCs: DeLong's covariance of pairs within splits.
+        rows; AUCs: DeLong's covariance of pairs within splits; balanced accuracy and F1: the linearised variance.
         """
         one, other = self._pooled(first, metric), self._pooled(second, metric)
         if one is None or other is None:
@@ -796,9 +814,9 @@ def cross_validate(
         or by name, ``{true: {predicted: cost}}``. Models with probabilities then decide by least expected cost, except
         those that decide themselves, such as `DecisionClassifier`.
     metrics : str or list of str, optional
-        Of "accuracy", "error_rate", "log_loss", "brier", "auc" and "cost". By default accuracy, log-loss and Brier
-        score, and the cost if there are costs; "auc" has to sort, and is computed when asked for. Log-loss and Brier
-        score (halved for two classes) need posteriors.
+        Of "accuracy", "error_rate", "balanced_accuracy", "f1" (the mean over the classes), "log_loss", "brier", "auc"
+        and "cost". By default accuracy, log-loss and Brier score, and the cost if there are costs; "auc" has to sort,
+        and is computed when asked for. Log-loss and Brier score (halved for two classes) need posteriors.
     sample_weight : array-like of shape (n_rows,), optional
         Weights count in fitting and in scoring: weight 3 means three such rows.
     stratify : bool, default=True
@@ -866,7 +884,9 @@ def cross_validated(
     table = task.table
     if table.weight is not None:
         refuse_weightless_models(task.models)
-    found, left_out = split_results(task, progress, n_jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AliasWarning)  # a matter of coefficients, not of predictions
+        found, left_out = split_results(task, progress, n_jobs)
     results = list(found.values())
     trained = [[one.train for one in own if one.train is not None] for own in results]
     held = np.array([table.class_weights(split.test) for split in task.splits])
@@ -905,13 +925,15 @@ def _pooled_measures(task: ValidationTask, found: dict[str, list[SplitResult]]) 
             if all(metric in one.rows for one in results):
                 values = np.concatenate([one.rows[metric].values for one in results])
                 expected = [one.rows[metric].expected for one in results]
-                measures[name][metric] = _pooled(metric, rows, values, expected)
+                measures[name][metric] = _pooled(metric, rows, values, expected, task.scoring.n_classes)
     return measures
 
 
-def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any]) -> Pooled:
+def _pooled(metric: str, rows: HeldOutRows, values: Array, expected: list[Any], n_classes: int) -> Pooled:
     if metric in _SHARES:
         return ShareOfRows(rows, values)
+    if metric in TABLE_MEASURES:
+        return MeasureOfTable(rows, values, metric, n_classes)
     if metric == "auc":
         return AreaOfRows(rows, values, (1,) if values.shape[1] == 1 else tuple(range(values.shape[1])))
     return MeanOfRows(rows, values, None if expected[0] is None else np.sum(expected, axis=0))

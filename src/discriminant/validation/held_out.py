@@ -12,7 +12,7 @@ rows would differ is not in these intervals (Bates, Hastie & Tibshirani 2023).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -37,11 +37,15 @@ from ..data import (
     position_of,
 )
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
+from ..evaluation.confusion import other_intervals, table_statistic
 from ..evaluation.curves import rank_rows
 from ..evaluation.intervals import (
     Interval,
     Mean,
     SamplingDesign,
+    TableSample,
+    cell_response,
+    margins,
     newcombe_interval,
     no_interval,
     normal_interval,
@@ -412,7 +416,7 @@ def _one_round(splits: Iterator[Split], n_rows: int) -> Iterator[Split]:
 _FEWEST_DEGREES = 2.5
 #: No AUC of fewer than a billion pairs is this near to 0 or 1 without being there.
 _ROUNDING = 1e-9
-#: Pairs of a split for which the AUC's variance allows for pairs; of more it makes no difference.
+#: Pairs of a split, times classes, for which the AUC's variance allows for pairs; of more it makes little difference.
 _MOST_PAIRS = 1_000_000
 
 
@@ -432,8 +436,8 @@ class HeldOutRows:
 
     Attributes
     ----------
-    split, truth : arrays of shape (entries,)
-        The number of the split, and the code of the class.
+    split, row, truth : arrays of shape (entries,)
+        The number of the split and of the row, and the code of its class.
     design : SamplingDesign
         Weights and clusters of the entries.
     once : float
@@ -441,6 +445,7 @@ class HeldOutRows:
     """
 
     split: Array
+    row: Array
     truth: Array
     design: SamplingDesign
     once: float
@@ -460,6 +465,17 @@ class HeldOutRows:
     def degrees(self, draws: float) -> float:
         return draws - 1 if self.design.clusters is None else self.design.degrees
 
+    def variance(self, influence: Array, of_pairs: float = 0.0) -> float:
+        """The variance of a measure that each row moves so far; a row counts once however often it was held out.
+
+        ``of_pairs`` is what the squares contain of single pairs of rows (see `AreaOfRows`).
+        """
+        variance = self.design.variance(influence)
+        if self.design.clusters is not None:
+            return variance * self.design.n_clusters / (self.design.n_clusters - 1)
+        n = self.design.total_weight * self.once
+        return (variance - of_pairs) / self.once * n / (n - 1) if n > 1 else math.nan
+
 
 def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
     """The test rows of all splits, one split after another."""
@@ -472,7 +488,7 @@ def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
         design = SamplingDesign(len(index), weight, clusters, len(found)) if len(found) > 1 else design
     rows = np.unique(index)
     once = float(len(rows) if weight is None else table.weights_of(rows).sum())  # type: ignore[union-attr]
-    return HeldOutRows(number, table.codes[index], design, once / max(design.total_weight, 1e-300))
+    return HeldOutRows(number, index, table.codes[index], design, once / max(design.total_weight, 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
@@ -603,7 +619,7 @@ class AreaOfRows:
         found, weights = 0.0, self.rows.design.weights
         for test in self.rows.tests:
             weight = weights[test]
-            if len(test) ** 2 > _MOST_PAIRS:
+            if len(self.classes) * len(test) ** 2 > _MOST_PAIRS:
                 continue
             moved = np.zeros((len(test), len(test)))
             for sign, one in ((1.0, self), (-1.0, other)):
@@ -625,17 +641,12 @@ class AreaOfRows:
         return moved
 
     def _variance(self, influence: Array, of_pairs: float) -> float:
-        """DeLong's variance with pairs within splits alone; a row counts once however often it was held out.
+        """DeLong's variance with pairs within splits alone.
 
         The influences of rows of small splits contain those of single pairs twice. Half of that is taken off: all of it
         would be right on average, but leaves nothing in samples with few pairs.
         """
-        design = self.rows.design
-        variance = design.variance(influence)
-        if design.clusters is not None:
-            return variance * design.n_clusters / (design.n_clusters - 1)
-        n = design.total_weight * self.rows.once
-        return (variance - of_pairs / 2) / self.rows.once * n / (n - 1) if n > 1 else math.nan
+        return self.rows.variance(influence, of_pairs / 2)
 
     @cached_property
     def variance(self) -> float:
@@ -662,14 +673,111 @@ class AreaOfRows:
 
         That is so for a perfect order of rows beside none at all: their difference is the same in every pair.
         """
-        difference, degrees = self.value - other.value, self.rows.design.degrees
-        gap = self._variance(self.influence - other.influence, self._squares_of_pairs(other))
-        reach = quantile(level, degrees) * math.sqrt(gap)
-        if gap <= 1e-24 and difference != 0:
-            mine, theirs = self.interval(level), other.interval(level)
-            reach = math.hypot(mine.high - mine.low, theirs.high - theirs.low)
-        low, high = max(difference - reach, -1.0), min(difference + reach, 1.0)
-        return PairedDifference(difference, low, high, _t_test(difference, reach / quantile(level, degrees), degrees))
+        variance = self._variance(self.influence - other.influence, self._squares_of_pairs(other))
+        return _difference_of(self, other, variance, level)
+
+
+#: Measures of the table of true and predicted classes, as `evaluation` calls them: F1 is the mean over the classes.
+TABLE_MEASURES = {"balanced_accuracy": ("balanced_accuracy", "overall"), "f1": ("f1", "macro")}
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureOfTable:
+    """A measure of the table of true and predicted classes: the codes that were predicted, and which measure."""
+
+    rows: HeldOutRows
+    codes: Array
+    metric: str
+    n_classes: int
+
+    @cached_property
+    def _cells(self) -> Array:
+        return self.rows.truth * self.n_classes + self.codes
+
+    @cached_property
+    def _counts(self) -> Array:
+        counts = np.bincount(self._cells, self.rows.design.weights, self.n_classes**2)
+        return counts.reshape(self.n_classes, self.n_classes)
+
+    @cached_property
+    def value(self) -> float:
+        return table_measure(self.metric, self._counts)
+
+    @cached_property
+    def influence(self) -> Array:
+        """How much each row moves the measure."""
+        found: Array = cell_response(table_statistic(*TABLE_MEASURES[self.metric]), self._counts)[self._cells, 0]
+        return found
+
+    def interval(self, level: float) -> Interval:
+        """That of an evaluation."""
+        design = self.rows.design
+        sample = TableSample(self._counts * self.rows.once)
+        if design.clusters is not None:
+            sample = TableSample(self._counts, design.by_cluster(self._cells, self.n_classes**2))
+        return other_intervals(sample, [TABLE_MEASURES[self.metric]], level, 0)[0]
+
+    def minus(self, other: MeasureOfTable, level: float) -> PairedDifference:
+        """By the variance of what each row moves."""
+        return _difference_of(self, other, self.rows.variance(self.influence - other.influence), level)
+
+
+def table_measure(metric: str, counts: Array) -> float:
+    """A measure of a table of true (rows) and predicted classes."""
+    return float(table_statistic(*TABLE_MEASURES[metric])(margins(counts)))
+
+
+def _difference_of(
+    one: AreaOfRows | MeasureOfTable, other: AreaOfRows | MeasureOfTable, variance: float, level: float
+) -> PairedDifference:
+    """The difference of two measures from its variance; where rows show none, from the intervals of the two."""
+    difference, degrees = one.value - other.value, one.rows.design.degrees
+    reach = quantile(level, degrees) * math.sqrt(variance)
+    if variance <= 1e-24 and difference != 0:
+        mine, theirs = one.interval(level), other.interval(level)
+        reach = math.hypot(mine.high - mine.low, theirs.high - theirs.low)
+    low, high = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    return PairedDifference(difference, low, high, _t_test(difference, reach / quantile(level, degrees), degrees))
+
+
+Pooled = ShareOfRows | MeanOfRows | AreaOfRows | MeasureOfTable
+
+#: Resamples of the rows, and the most parts that rows are put together to for them.
+_RESAMPLES, _MOST_UNITS = 1_000, 2_000
+
+
+def lead_of_choice(measures: Sequence[Pooled], more_is_better: bool) -> float:
+    """How much of the lead of the best of several models is due to its having been chosen by the same rows.
+
+    The bootstrap bias correction of cross-validation (Tsamardinos, Greasidou & Borboudakis 2018): models are chosen on
+    rows drawn with replacement, and the chosen one is judged on the rows that were not drawn; the fits stay as they
+    are. What it is worse there than the model chosen by all rows is averaged over the draws. Rows of a cluster are
+    drawn together. A measure that is no mean of rows is taken as linear in them.
+    """
+    rows, sign = measures[0].rows, 1.0 if more_is_better else -1.0
+    rng = np.random.default_rng(0)
+    unit = np.unique(rows.row if rows.design.clusters is None else rows.design.clusters, return_inverse=True)[1]
+    n = int(unit.max()) + 1
+    if n > _MOST_UNITS:
+        unit, n = rng.permutation(n)[unit] % _MOST_UNITS, _MOST_UNITS
+    weights = rows.design.weights
+    sizes = np.bincount(unit, weights)
+    sums = sign * np.column_stack([np.bincount(unit, weights * _row_values(measure)) for measure in measures])
+    best, leads = int(np.argmax(sums.sum(axis=0))), []
+    for _ in range(_RESAMPLES):
+        drawn = np.bincount(rng.integers(n, size=n), minlength=n)
+        left = drawn == 0
+        if sizes[left].any() and drawn @ sizes > 0:
+            chosen = int(np.argmax(drawn @ sums))
+            leads.append((sums[left, best] - sums[left, chosen]).sum() / sizes[left].sum())
+    return float(np.mean(leads)) if leads else 0.0
+
+
+def _row_values(measure: Pooled) -> Array:
+    """Values of the rows whose mean is the measure, or is it to first order."""
+    if isinstance(measure, ShareOfRows | MeanOfRows):
+        return measure.values
+    return measure.value + measure.rows.design.total_weight * measure.influence
 
 
 def paired_shares_interval(

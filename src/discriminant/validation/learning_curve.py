@@ -25,12 +25,12 @@ from ..estimators.base import MomentClassifier
 from ..evaluation.intervals import Estimate
 from ..results import Result, aligned, columns_of, jsonable, records_of
 from .cross_validation import (
-    Scoring,
     ValidationTask,
     corrected_mean,
     named_models,
     refuse_weightless_models,
     split_results,
+    wanted_scoring,
 )
 from .held_out import (
     LabelledTable,
@@ -254,7 +254,7 @@ def learning_curve(
     splits = [split for part in plan_rounds(table, cv, repeats, stratify, rng) for split in part.splits]
     steps = _checked_sizes(sizes, table, min(split.n_train for split in splits))
     nested = [_nested_splits(table, split, steps, rng) for split in splits]
-    task = ValidationTask(named, table, nested, Scoring(("error_rate",)), train_scores=True)
+    task = ValidationTask(named, table, nested, wanted_scoring("error_rate", None, table.classes), train_scores=True)
     ((name, results),) = split_results(task, progress, n_jobs)[0].items()
     held_out = np.array([one.held_out[0] for one in results]).reshape(len(splits), -1)
     train = np.array([one.train[0] for one in results if one.train is not None]).reshape(len(splits), -1)
