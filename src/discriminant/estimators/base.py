@@ -26,7 +26,7 @@ from ..data import (
     require,
     sorted_classes,
 )
-from ..decision.posteriors import check_priors
+from ..decision.posteriors import check_priors, one_for_each_class
 from ..engine import map_rows, one_blas_thread, reduce
 from ..errors import (
     AliasWarning,
@@ -70,6 +70,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: Array
     rule_: Any  #: a `Rule`
+    class_weight: Any = None
     n_jobs: int | None
     #: what scikit-learn is told of its input
     _reads: tuple[str, ...] = ("sparse",)
@@ -320,7 +321,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             declared = self.classes_
         data = labelled_rows(self._readable(X if first else self._as_fitted(X), first), y, sample_weight, declared)
         self._accept(data)
-        return data
+        return data if self.class_weight is None else _with_class_weights(data, self.class_weight)
 
     def _accept(self, data: LabelledRows) -> None:
         """Take over the classes of rows that are about to be learned from."""
@@ -490,6 +491,7 @@ class CalibratedMixin:
     """
 
     calibration: Literal["sigmoid", "isotonic"] | None
+    class_weight: Any
     classes_: Array
     _rows: Callable[[Any], Any]
 
@@ -519,7 +521,7 @@ class CalibratedMixin:
 
     @property
     def _reads_class_moments(self) -> bool:
-        return self.calibration is None
+        return self.calibration is None and self.class_weight is None
 
     def _calibrate(self, data: LabelledRows) -> None:
         """Learn the probabilities from these rows, those that the classifier was fitted to."""
@@ -539,12 +541,15 @@ class CalibratedMixin:
         from sklearn.calibration import CalibratedClassifierCV  # slow to load
         from sklearn.model_selection import StratifiedKFold
 
-        plain, folds = clone(self).set_params(calibration=None), min(_CALIBRATION_FOLDS, int(counts.min()))
+        # The weights of the classes are in those of the rows by now.
+        plain = clone(self).set_params(calibration=None, class_weight=None)
         # Rows that stand in some order would make folds that are unlike each other.
-        shuffled = StratifiedKFold(folds, shuffle=True, random_state=0)
+        shuffled = StratifiedKFold(min(_CALIBRATION_FOLDS, int(counts.min())), shuffle=True, random_state=0)
         calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=shuffled, ensemble=False)
         try:
-            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight).set_params(cv=folds)
+            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight).set_params(
+                cv=shuffled.n_splits
+            )
         except (TypeError, ValueError) as error:
             if isinstance(error, DiscriminantError):
                 raise
@@ -600,6 +605,7 @@ class StreamingMixin:
     """`partial_fit` for a classifier that can go on learning from where it stands."""
 
     not_ready_: str
+    class_weight: Any
     _check_parameters: Callable[[], None]
     _labelled: Callable[..., LabelledRows]
     _stream_state: ClassVar[str]  #: the fitted attribute that learning goes on from
@@ -628,6 +634,9 @@ class StreamingMixin:
         """
         with all_or_nothing(self):
             self._check_parameters()
+            if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+                balanced = Setting("class_weight", "balanced")
+                raise ParameterError(balanced, " needs all rows at once. Give a dict from class to weight, or use fit.")
             first = not hasattr(self, self._stream_state)
             data = self._labelled(X, y, sample_weight, classes, first)
             with computable(data):
@@ -785,6 +794,25 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def class_weights(data: LabelledRows) -> Array:
     """The weight of each class, its number of rows where there are no weights."""
     return np.bincount(data.codes, weights=data.weight, minlength=len(data.classes)).astype(np.float64)
+
+
+def _with_class_weights(data: LabelledRows, given: Any) -> LabelledRows:
+    """The rows with their weights multiplied by those of their classes: "balanced", or by label."""
+    if isinstance(given, str) and given == "balanced":
+        weight = class_weights(data)
+        factors = weight.sum() / len(weight) / np.maximum(weight, np.finfo(float).tiny)
+    elif isinstance(given, Mapping):
+        factors = one_for_each_class("class_weight", given, data.classes, default=1.0)
+        if not (np.isfinite(factors).all() and (factors > 0).all()):
+            k = int(np.argmin(np.isfinite(factors) & (factors > 0)))
+            raise ParameterError(
+                Setting("class_weight"), f" must be positive: class {shown(data.classes[k])} has {factors[k]:g}."
+            )
+    else:
+        raise ParameterError(
+            Setting("class_weight"), f" must be None, 'balanced' or a dict from class to weight, got {given!r}."
+        )
+    return replace(data, weight=data.weight_of(slice(None)) * factors[data.codes])
 
 
 def refuse_weightless(weight: Array, classes: Array) -> None:

@@ -220,6 +220,9 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     calibration : {None, "sigmoid", "isotonic"}, default=None
         Learn probabilities from the fitted values of held-out rows, by scikit-learn's calibration with 5 folds;
         ``predict_proba`` exists only then, and not after `partial_fit`. Predictions are still those of the values.
+    class_weight : None, "balanced" or dict, default=None
+        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
+        class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -251,6 +254,7 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     standardize: bool = True
     coding: Literal["one-hot", "fisher"] = "one-hot"
     calibration: Literal["sigmoid", "isotonic"] | None = None
+    class_weight: Any = None
     n_jobs: int | None = None
 
     def _refine(self, data: LabelledRows) -> None:

@@ -260,6 +260,9 @@ class LogisticRegression(LogisticClassifier):
         Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
     trace : bool, default=False
         Keep every iteration in ``solution_.trace``.
+    class_weight : None, "balanced" or dict, default=None
+        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
+        class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
@@ -310,6 +313,7 @@ class LogisticRegression(LogisticClassifier):
     max_iter: int = 500
     early_stopping: bool = False
     trace: bool = False
+    class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -385,6 +389,7 @@ class PathParameters:
     fit_intercept: bool = True
     tol: float = 1e-8
     max_iter: int = 500
+    class_weight: Any = None
     n_jobs: int | None = None
 
     def _strengths(self, objective: Objective) -> Array:
@@ -396,6 +401,10 @@ class PathParameters:
         if grid.size == 0 or not np.isfinite(grid).all() or not (grid > 0).all():
             raise ParameterError(Setting("alphas"), " must be positive numbers, the strengths of the path.")
         return grid
+
+
+#: What a path hands on to the model whose path it is.
+_GIVEN = ("l1_ratio", "standardize", "fit_intercept", "class_weight", "n_jobs")
 
 
 @dataclass(eq=False, repr=False)
@@ -421,6 +430,9 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
         Relative distance of the objective from its minimum to stop at, at each strength.
     max_iter : int, default=500
         Most iterations at each of the strengths.
+    class_weight : None, "balanced" or dict, default=None
+        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
+        class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -474,7 +486,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
             The path itself.
         """
         with all_or_nothing(self):
-            given = {name: getattr(self, name) for name in ("l1_ratio", "standardize", "fit_intercept", "n_jobs")}
+            given = {name: getattr(self, name) for name in _GIVEN}
             model = LogisticRegression(1.0, **given)
             model._check_parameters()
             data = model._labelled(X, y, sample_weight)
@@ -517,6 +529,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         Relative distance of the objective from its minimum to stop at.
     max_iter : int, default=500
         Most iterations of a fit.
+    class_weight : None, "balanced" or dict, default=None
+        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
+        class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     cv : int or splitter, default=10

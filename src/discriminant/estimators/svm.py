@@ -66,6 +66,9 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     calibration : {None, "sigmoid", "isotonic"}, default=None
         Learn probabilities from the margins, by scikit-learn's calibration with 5 folds; ``predict_proba`` exists only
         then. Predictions are still those of the margins.
+    class_weight : None, "balanced" or dict, default=None
+        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
+        class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
@@ -124,6 +127,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     tol: float = 1e-6
     max_iter: int = 5000
     calibration: Literal["sigmoid", "isotonic"] | None = None
+    class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -150,7 +154,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
 
     @property
     def _solves_apart(self) -> bool:
-        return self.calibration is None
+        return self.calibration is None and self.class_weight is None
 
     @property
     def support_(self) -> Array:
