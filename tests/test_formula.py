@@ -256,6 +256,24 @@ def test_numbers_are_numbers_unless_the_formula_says_otherwise():
     assert made("ill ~ id + zip", frame)[1] == ["id", "zip"]
 
 
+@pytest.mark.parametrize("kind", ["text", "truth", "digits"])
+def test_text_and_truth_values_are_categories_as_in_patsy(kind):
+    frame = people()
+    own = {"text": np.where(frame.sex == "m", "yes", "no"), "truth": frame.sex == "m", "digits": frame.race.astype(str)}
+    frame = frame.assign(own=own[kind])
+    expected = np.asarray(patsy.dmatrix("0 + own + age:own", frame))
+    columns = made("ill ~ 0 + own + age:own", frame)[0]
+    order = [0, 2, 1] if kind == "digits" else [0, 1]  # 2 comes before 10
+    n = len(order)
+    np.testing.assert_allclose(columns, expected[:, [*order, *(n + j for j in order)]])
+
+
+def test_the_spelling_of_levels_is_not_put_right():
+    frame = people()
+    frame.loc[:30, "sex"] = "F"
+    assert made("ill ~ sex", frame)[1] == ["sex=f", "sex=m"]
+
+
 def test_weights_are_repeated_rows():
     frame, weight = people(), np.random.default_rng(1).integers(1, 4, 400)
     text = "ill ~ ns(age, 4) + bs(bmi, 5) + poly(dose, 3) + scale(age) + standardize(bmi)"

@@ -152,17 +152,15 @@ class Formula:
     def training(self, table: Any, **options: Any) -> Any:
         """The rows of an opened table as `read_training` has them, with the columns of the formula alone.
 
-        Each level of a category has a column, of which the basis takes those it needs. Numbers are numbers, unless
-        ``C(...)`` says otherwise. A column that cannot be used is an error.
+        Each level of a category has a column, of which the basis takes those it needs. Columns are what their type
+        says, unless ``C(...)`` says otherwise. One that cannot be used is an error.
         """
         from .tables import read_training
 
         roles = {self.target, options.get("weights"), options.get("groups")}
         drop = [name for name in table.columns if name not in roles and name not in self.columns]
         types = {**(options.pop("types", None) or {}), **self.types}
-        training = read_training(
-            table, self.target, drop=drop, types=types, coding="full", plain_numbers=True, **options
-        )
+        training = read_training(table, self.target, drop=drop, types=types, coding="full", by_type=True, **options)
         for column in training.schema.columns:
             if column.name in self.columns and column.dropped is not None:
                 raise ColumnError(

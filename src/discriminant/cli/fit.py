@@ -98,7 +98,8 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
             learned=jsonable(values),
             name=name,
         )
-    return {**labelled.source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+    source = {**labelled.source, "columns": model.n_features_in_}
+    return {**source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
 
 
 def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:

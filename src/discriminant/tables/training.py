@@ -146,7 +146,7 @@ class LearningOptions:
     drop_classes_below: int = 1
     merge_classes_below: int = 1
     coding: Coding = "reference"
-    plain_numbers: bool = False
+    by_type: bool = False
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, POLICIES)
@@ -177,9 +177,8 @@ class ColumnLearner:
 
     def __post_init__(self) -> None:
         self.types = dict(self.options.types)
-        if self.options.plain_numbers:
-            numeric = [name for name in self.data.column_names if is_numeric(self.data[name].type)]
-            self.types = dict.fromkeys(numeric, "number") | self.types
+        if self.options.by_type:
+            self.types = self._types_of_columns() | self.types
         if self.weights is not None:
             self.weights = self.weights / self.weights.max()  # sums of huge ones would overflow
         self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
@@ -188,6 +187,14 @@ class ColumnLearner:
         #: Numbers that were said to stand for missing values.
         self._missing_numbers = tuple(sorted({float(code) for code in self.codes if is_plain_number(code)}))
         self._few_numbers: list[str] = []
+
+    def _types_of_columns(self) -> dict[str, str]:
+        """What columns are by their types; text of a file may be anything still."""
+        kinds = {name: self.data[name].type for name in self.data.column_names}
+        text = [name for name, kind in kinds.items() if is_text(kind) and not self.codes]
+        truth = [name for name, kind in kinds.items() if pa.types.is_boolean(kind)]
+        numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
+        return dict.fromkeys((*text, *truth), "category") | dict.fromkeys(numbers, "number")
 
     def learn(self, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of these names with all that was decided about them."""
@@ -319,7 +326,7 @@ class ColumnLearner:
         """A column of text: numbers, dates, true and false in some notation, or the levels of a category."""
         texts, rows = self._written(name)
         reading = read_texts(texts, rows, self.decimal, bool(self.codes))
-        if reading is not None:
+        if reading is not None and not (self.options.by_type and reading.kind == "boolean"):
             column = Column(name, reading.kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
             return self._as_read(column, reading)
         return Column(name, "category")
@@ -879,7 +886,7 @@ def read_training(
     drop_classes_below: int = 1,
     merge_classes_below: int = 1,
     coding: Coding = "reference",
-    plain_numbers: bool = False,
+    by_type: bool = False,
 ) -> TrainingTable:
     """The rows and labels of a table, coded as numbers, with the schema that codes further rows alike.
 
@@ -913,8 +920,9 @@ def read_training(
         Which levels of a category have a coded column. All but the most frequent, so that a coefficient compares a
         level with it: for maximum likelihood and inference. Or all, so that a penalty treats them alike: which level is
         the most frequent does not matter then.
-    plain_numbers : bool, default=False
-        Whether columns of numbers are just that, as if each had been declared: no codes, sentinels or identifiers.
+    by_type : bool, default=False
+        Whether columns are what their type says, as if each had been declared: numbers are numbers (not codes), text of
+        a frame and truth values are categories.
 
     Returns
     -------
@@ -942,7 +950,7 @@ def read_training(
     """
     kinds = {} if types is None else types
     options = LearningOptions(
-        missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below, coding, plain_numbers
+        missing, drop, kinds, max_levels, rare, drop_classes_below, merge_classes_below, coding, by_type
     )
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
