@@ -6,7 +6,7 @@ from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
 from .estimators.auto import AutoClassifier
 from .estimators.base import fit_all
-from .estimators.coefficients import coefficient_table, contributions, nomogram
+from .estimators.coefficients import coefficient_table, column_effects, contributions, member_coefficients, nomogram
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
@@ -72,6 +72,7 @@ __all__ = [
     "bayes_error",
     "calibration_line",
     "coefficient_table",
+    "column_effects",
     "compare",
     "compare_auc",
     "contributions",
@@ -88,6 +89,7 @@ __all__ = [
     "linear_separability",
     "load",
     "mcnemar",
+    "member_coefficients",
     "nomogram",
     "open_table",
     "posterior",

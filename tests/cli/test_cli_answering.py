@@ -255,6 +255,30 @@ def test_contributions_add_up_to_the_score(run, titanic, new_passengers, tmp_pat
         )
 
 
+@pytest.mark.parametrize("model", ["auto", "qda"])
+def test_models_without_coefficients_are_explained_by_what_columns_do(run, titanic, new_passengers, tmp_path, model):
+    path = tmp_path / "model.dsc"
+    settings = ["--set", "shrinkage=0.1"] if model == "qda" else []
+    run("fit", titanic, "-t", "survived", "--model", model, *settings, "-o", path)
+    found = run("explain", path, "--json").json
+    fitted, X, _ = coded(path, new_passengers)
+    schema, means = Schema.from_dict(read_model_file(path).schema), read_model_file(path).metadata["training"]["means"]
+    point = found["effects"]["effects"]["fare"]["points"][-1]
+    row, at = (np.array(means, dtype=float) for _ in range(2))
+    row[schema.names.index("fare")] = point["value"]
+    own = fitted.decision_function(schema.rows(np.vstack((row, at))))
+    assert point["estimate"] == pytest.approx(own[0] - own[1], rel=1e-9)
+    told = run("explain", path).out
+    assert "Change of the log-odds with each column" in told
+    if model == "auto":
+        assert {row["name"] for row in found["families"]["rows"]} > {"ridge", "lasso", "splines"}
+        assert found["families"]["words"] in told
+        assert "Coefficients of families: log-odds of 1" in told
+    one = run("explain", path, new_passengers, "--row", 7, "--json").json
+    sign = 1 if one["contributions"]["label"] == 1 else -1
+    assert one["contributions"]["lead"] == pytest.approx(sign * fitted.decision_function(X[7:8])[0], rel=1e-9)
+
+
 def test_a_row_by_its_values_is_the_row_by_its_number(run, iris_model, iris):
     values = pd.read_csv(iris).iloc[77].drop("species")
     written = ",".join(f"{name}={value}" for name, value in values.items())

@@ -6,17 +6,21 @@ import pytest
 from numpy.testing import assert_allclose
 
 from discriminant import (
+    AutoClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
     SupportVectorClassifier,
     coefficient_table,
+    column_effects,
     contributions,
+    member_coefficients,
     nomogram,
 )
 from discriminant.errors import DegenerateDataError, ParameterError
 from discriminant.estimators.registry import MODELS, new_model, short_name
+from discriminant.tables import read_training
 
 
 def rows(n_classes=2, n=300):
@@ -87,6 +91,77 @@ def test_contributions_add_up_to_the_lead_over_an_average_row(model):
     scores = np.sort(model.decision_function(X[:1])[0])
     assert found.lead == pytest.approx(scores[-1] - scores[-2])
     assert found.label == model.predict(X[:1])[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_contributions_to_a_pool_are_differences_of_its_log_odds(n_classes):
+    X, y = rows(n_classes)
+    model, means = AutoClassifier(["ridge", "rda", "splines"]).fit(X, y), X.mean(axis=0)
+    found = contributions(model, X[0], means, columns=["a", "b", "b"])
+    best, rival = np.argsort(-model.predict_log_proba(X[:1])[0])[:2]
+
+    def lead(row):
+        logs = model.predict_log_proba(row[None])[0]
+        return logs[best] - logs[rival]
+
+    without = {"a": np.r_[means[:1], X[0, 1:]], "b": np.r_[X[0, :1], means[1:]]}
+    assert_allclose(found.lead_at_means, lead(means), rtol=1e-9)
+    for row in found.rows:
+        assert row.contribution == pytest.approx(lead(X[0]) - lead(without[row.column]), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_effects_of_a_linear_model_are_its_coefficients(n_classes):
+    X, y = rows(n_classes)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    found = column_effects(model, X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    slopes = np.diff(model.rule_.coef, axis=0) if n_classes == 2 else (model.rule_.coef - model.rule_.coef[0])[1:]
+    for j in range(3):
+        effect = found[f"x{j}"]
+        values = np.array([point.value for point in effect.points])
+        own = np.repeat(slopes[:, j], len(values) // (n_classes - 1))
+        assert_allclose([point.estimate for point in effect.points], own * (values - X[:, j].mean()), atol=1e-9)
+        assert (values.min(), values.max()) == (X[:, j].min(), X[:, j].max())
+    assert next(iter(found.effects)) == "x0"
+    assert list(found.to_frame().columns) == ["column", "outcome", "value", "estimate"]
+    assert str(found).startswith("Change of the log-odds with each column, all others at their averages")
+
+
+@pytest.mark.parametrize("coding", ["reference", "full"])
+def test_effects_of_raw_columns_are_those_of_their_levels(coding):
+    rng, n = np.random.default_rng(4), 200
+    y = rng.integers(2, size=n)
+    frame = pd.DataFrame({
+        "size": np.where(rng.random(n) < 0.2, np.nan, y + rng.normal(size=n)),
+        "town": np.array(["A", "B", "C"])[(y + rng.integers(2, size=n)) % 3],
+        "day": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(100, size=n) + 20 * y, unit="D"),
+        "y": y,
+    })  # fmt: skip
+    table = read_training(frame, "y", coding=coding)
+    model = LogisticRegression(alpha=0.1).fit(table.rows, table.y)
+    low, means, high = table.X.min(axis=0), table.X.mean(axis=0), table.X.max(axis=0)
+    found = column_effects(model, means, low, high, table.schema)
+    assert set(found.effects) == {"size", "size=(missing)", "town", "day"}
+    coef = dict(zip(table.schema.names, model.coef_[0], strict=True))
+    by_level = {point.value: point.estimate for point in found["town"].points}
+    assert set(by_level) == {"A", "B", "C"}
+    for one, other in (("A", "B"), ("B", "C")):
+        expected = coef.get(f"town={one}", 0.0) - coef.get(f"town={other}", 0.0)
+        assert by_level[one] - by_level[other] == pytest.approx(expected, rel=1e-9)
+    assert found["size=(missing)"].points[0].estimate == pytest.approx(coef["size=(missing)"])
+    assert found["day"].points[0].value == str(frame["day"].min().date())
+    with pytest.raises(ParameterError, match="give a mean, a low and a high value"):
+        column_effects(model, means[1:], low, high, table.schema)
+
+
+def test_coefficients_of_members():
+    X, y = rows(3)
+    model = AutoClassifier(["ridge", "lasso", "splines"]).fit(X, y)
+    found = member_coefficients(model, ["a", "b", "c"])
+    assert list(found) == ["ridge", "lasso"]
+    coef = model.rule_.rules[0].coef
+    assert [row.term for row in found["ridge"].outcomes["birch"]] == ["intercept", "a", "b", "c"]
+    assert_allclose([row.estimate for row in found["ridge"].outcomes["cedar"]][1:], coef[2] - coef[0])
 
 
 def test_points_add_up_to_probabilities():

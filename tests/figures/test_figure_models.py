@@ -17,6 +17,7 @@ from discriminant import (
     LogisticRegressionCV,
     LogisticRegressionPath,
     QuadraticDiscriminantAnalysis,
+    column_effects,
 )
 from discriminant.errors import InputError, LabelError, ParameterError
 from discriminant.estimators.perceptron import Perceptron
@@ -65,6 +66,15 @@ def test_an_effect_is_a_curve_with_its_band_for_each_outcome(K):
         assert_allclose(curve.y, [point.estimate for point in own])
         (band,) = [trace for trace in figure.data if trace.name == curve.name and trace.fill == "toself"]
         assert_allclose(band.y, [*(p.high for p in own), *(p.low for p in own[::-1])])
+
+
+def test_an_effect_without_intervals_is_a_curve_alone():
+    X, y = trees(2)
+    found = column_effects(GaussianNB().fit(X, y), X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    figure = sound(effect(found["x0"]))
+    assert [trace.mode for trace in figure.data] == ["lines"]
+    assert_allclose(figure.data[0].y, [point.estimate for point in found["x0"].points])
+    assert "interval" not in subtitle(figure)
 
 
 def test_an_effect_of_levels_has_dots_with_intervals():

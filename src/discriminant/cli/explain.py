@@ -65,8 +65,8 @@ def explain(
 
 
 def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Priors, coefficients, class means and scalings, whatever the model has; by the names of its columns."""
-    from ..estimators.coefficients import coefficient_table, column_names
+    """Priors, coefficients, class means, scalings and families, whatever the model has; by the names of its columns."""
+    from ..estimators.coefficients import coefficient_table, column_names, member_coefficients
 
     values: dict[str, Any] = {
         "model": type(model).__name__,
@@ -86,6 +86,10 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
     if hasattr(model, "scalings_"):
         values["scalings"] = {name: row.tolist() for name, row in zip(names, model.scalings_, strict=True)}
         values["explained_variance_ratio"] = model.explained_variance_ratio_.tolist()
+    if hasattr(model, "members_"):
+        summary = model.summary()
+        values["families"] = {**summary.to_dict(), "words": summary.words()}
+        values["member_coefficients"] = member_coefficients(model, names)
     return values
 
 
@@ -98,12 +102,15 @@ def _term_tests(model: Any) -> Any:
 
 
 def _explained_model(stored: StoredModel) -> dict[str, Any]:
-    from ..estimators.coefficients import nomogram
+    from ..estimators.coefficients import column_effects, nomogram
 
-    points, note = None, None
+    points, note, effects = None, None, None
     if "lowest" in stored.training:
+        lowest, highest, means = (stored.training[name] for name in ("lowest", "highest", "means"))
+        if _has_shapes(stored.model) and 50 * len(lowest) ** 2 <= _MOST_VALUES:
+            effects = column_effects(stored.model, means, lowest, highest, stored.schema)
         try:
-            points = nomogram(stored.model, stored.training["lowest"], stored.training["highest"], stored.schema)
+            points = nomogram(stored.model, lowest, highest, stored.schema)
         except DegenerateDataError as error:
             note = told(error)
         except ParameterError:
@@ -114,9 +121,15 @@ def _explained_model(stored: StoredModel) -> dict[str, Any]:
         "training": {name: stored.training.get(name) for name in ("data", "rows", "sha256")},
         "training_metrics": stored.metadata["metrics"],
         **(stored.metadata.get("learned") or learned(stored.model, stored.schema.names)),
+        "effects": effects,
         "nomogram": points,
         "no_nomogram": note,
     }
+
+
+def _has_shapes(model: Any) -> bool:
+    """Whether coefficients do not tell what a column does, or there are none."""
+    return hasattr(model, "decision_function") and (hasattr(model, "basis_") or not hasattr(model, "coef_"))
 
 
 def _coded_row(
@@ -201,13 +214,37 @@ def _model_page(found: dict[str, Any]) -> Page:
     noted = found["training"]
     of = f", fitted to {noted['rows']:,} rows of {noted['data']}" if noted["rows"] is not None else ""
     points = _nomogram_page(found["nomogram"]) if found["nomogram"] else []
+    effects = _effects_page(found["effects"]) if found["effects"] else []
     note = filter(None, [found["no_nomogram"]])
-    return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *points, *note]
+    return [f"{found['model']}{of}, saved {found['saved']}", *learned_page(found), *effects, *points, *note]
+
+
+def _effects_page(found: dict[str, Any]) -> Page:
+    """What each column does, at some of its values; those that do most come first."""
+    rows, outcomes = [], []
+    for effect in found["effects"].values():
+        by_outcome: dict[str, list[dict[str, Any]]] = {}
+        for point in effect["points"]:
+            by_outcome.setdefault(str(point["outcome"]), []).append(point)
+        outcomes = [f"{outcome} against {effect['reference']}" for outcome in by_outcome]
+        for points in list(zip(*by_outcome.values(), strict=True))[:: _step(effect)]:
+            value, changes = points[0]["value"], (number(point["estimate"]) for point in points)
+            rows.append([effect["column"], value if isinstance(value, str) else number(value), *changes])
+    title = f"Change of the {found['unit']} with each column, compared with its average, all others at theirs"
+    return shortened(title, ["column", "value", *outcomes], rows, names=2)
+
+
+def _step(effect: dict[str, Any]) -> int:
+    """Of numbers five are shown, of levels all."""
+    n_points = len({point["value"] for point in effect["points"]})
+    return 1 if isinstance(effect["at"], str) else max((n_points - 1) // 4, 1)
 
 
 def learned_page(values: dict[str, Any]) -> Page:
     """What `learned` gives, to read."""
     page: Page = [f"Formula: {values['formula']}"] if "formula" in values else []
+    if "families" in values:
+        page += _families_page(values["families"], values["member_coefficients"])
     if "priors" in values:
         rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
         page += shortened("Priors", ["class", "prior"], rows)
@@ -226,6 +263,27 @@ def learned_page(values: dict[str, Any]) -> Page:
         ratios = [f"axis {i + 1} ({100 * r:.1f} %)" for i, r in enumerate(values["explained_variance_ratio"])]
         rows = [[name, *map(number, row)] for name, row in values["scalings"].items()]
         page += shortened("Discriminant axes (share of the variance between classes)", ["column", *ratios], rows)
+    return page
+
+
+def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
+    """The families of a pool, and the coefficients of those that have some, side by side."""
+    rows = []
+    for member in found["rows"]:
+        chosen = ", ".join(f"{name} {number(value)}" for name, value in member["settings"].items())
+        rows.append([member["name"], chosen, f"{member['weight']:.3f}", number(member["loss"])])
+    rows += [[name, f"left out: {reason}", "", ""] for name, reason in found["left_out"].items()]
+    page = [
+        found["words"],
+        *shortened("Families", ["family", "settings", "weight", "held-out log-loss"], rows, names=2),
+    ]
+    by_term: dict[tuple[str, str], list[str]] = {}
+    for table in tables.values():
+        for row in table["rows"]:
+            by_term.setdefault((str(row["outcome"]), row["term"]), []).append(number(row["estimate"]))
+    for outcome in dict.fromkeys(outcome for outcome, _ in by_term):
+        cells = [[term, *values] for (own, term), values in by_term.items() if own == outcome]
+        page += shortened(f"Coefficients of families: log-odds of {outcome}", ["term", *tables], cells)
     return page
 
 

@@ -1,4 +1,4 @@
-"""What a linear model has learned: its coefficients, what a row's columns add to its score, and points for a nomogram.
+"""What a model has learned: coefficients, effects of columns, what a row's columns add to its score, a nomogram.
 
 One table of coefficients serves the command line, reports and figures. Where a model can be summarised it has
 standard errors, Wald tests and intervals (see `LogisticRegression.summary`); otherwise the estimates alone.
@@ -51,7 +51,7 @@ from ..inference.likelihood import (
 from ..moments.covariance import collinearity
 from ..objective import NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, quoted, shown, suggestion
-from ..rules import MixedRule
+from ..rules import LinearRule, MixedRule
 from .base import PosteriorClassifier, input_names, with_names
 
 Array = np.ndarray[Any, Any]
@@ -211,14 +211,59 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
         rows = [replace(row, term=term) for row, term in zip(summary.rows, cycle(terms), strict=False)]
         fit = {name: getattr(summary, name) for name in _FIT}
         return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, None, fit, summary.notes)
-    nan = math.nan
     values = np.column_stack((intercepts, coef)) if with_intercept else coef
-    rows = [
+    rows = _rows_of(values, outcomes, terms, log_odds)
+    return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason)
+
+
+def _rows_of(values: Array, outcomes: Sequence[Any], terms: Sequence[str], log_odds: bool) -> list[Coefficient]:
+    """Rows without standard errors, of values (outcomes, terms)."""
+    nan = math.nan
+    return [
         Coefficient(outcome, term, value, nan, nan, nan, nan, nan, _exp(value) if log_odds else nan)
         for outcome, own in zip(outcomes, values.tolist(), strict=True)
         for term, value in zip(terms, own, strict=True)
     ]
-    return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason)
+
+
+def member_coefficients(model: Any, names: Sequence[str] | None = None) -> dict[str, CoefficientTable]:
+    """The coefficients of those members of a pool that are linear in its columns.
+
+    Parameters
+    ----------
+    model : AutoClassifier
+        Fitted.
+    names : sequence of str, optional
+        What its columns are called, if the model does not know.
+
+    Returns
+    -------
+    dict
+        A `CoefficientTable` by the name of each such member, log-odds of the classes against the first.
+
+    See Also
+    --------
+    column_effects : What the whole pool makes of each column.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from discriminant import AutoClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = member_coefficients(AutoClassifier(["ridge", "splines"]).fit(X.iloc[:, :3], y))
+    >>> list(found), [row.term for row in found["ridge"].rows[:2]]
+    (['ridge'], ['intercept', 'alcohol'])
+    """
+    check_is_fitted(model)
+    terms = [INTERCEPT, *(column_names(model) if names is None else names)]
+    first, *others = (plain(label) for label in model.classes_)
+    found = {}
+    for member, rule in zip(model.members_, model.rule_.rules, strict=True):
+        if isinstance(rule, LinearRule) and rule.coef.any():
+            values = np.column_stack((rule.intercept, rule.coef))
+            rows = _rows_of(values[1:] - values[0], others, terms, log_odds=True)
+            found[member.name] = CoefficientTable(member.name, rows, first, True, 0.95)
+    return found
 
 
 def _summary(model: Any, level: float) -> tuple[Summary | None, Message | None]:
@@ -374,6 +419,149 @@ def _class_scores(model: Any, X: Array, names: Sequence[str]) -> Array:
         return np.asarray(model.rule_.scores(MixedBlock(X, [])))
     found = np.asarray(model.decision_function(with_names(model, X, names)))
     return np.column_stack((np.zeros(len(found)), found)) if found.ndim == 1 else found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnEffects(Result):
+    """What a model makes of each column, all others at their averages.
+
+    Attributes
+    ----------
+    effects : dict
+        An `Effect` by the name of each column, without intervals; what moves the log-odds most comes first.
+    unit : str
+        "log-odds", or "score".
+
+    See Also
+    --------
+    figures.effect : Draws one of them.
+    """
+
+    effects: dict[str, Effect]
+    unit: str
+
+    def __getitem__(self, column: str) -> Effect:
+        return self.effects[column]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        points = [(name, point) for name, effect in self.effects.items() for point in effect.points]
+        values = {name: [getattr(point, name) for _, point in points] for name in ("outcome", "value", "estimate")}
+        return {"column": [name for name, _ in points], **values}
+
+    def __str__(self) -> str:
+        rows = [
+            [name, *(v if isinstance(v, str) else number(v) for v in (p.value, p.estimate)), str(p.outcome)]
+            for name, effect in self.effects.items()
+            for p in (effect.points if isinstance(effect.at, str) else effect.points[:: _EFFECT_GRID // 4])
+        ]
+        head = f"Change of the {self.unit} with each column, all others at their averages"
+        return "\n".join([head, *aligned([["column", "value", "change", "outcome"], *rows], left=1)])
+
+
+#: Values of a number that its effect is looked at.
+_EFFECT_GRID = 21
+_AVERAGE = "(average)"
+
+
+def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = None) -> ColumnEffects:
+    """How the log-odds go with each column of any model while all other columns are at their averages.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with ``decision_function``.
+    means : array-like of n_columns numbers
+        The averages of the (coded) columns, with which effects are compared.
+    low, high : array-like of n_columns numbers
+        The range of each column.
+    schema : Schema, optional
+        How raw columns became columns of the model: effects are then those of raw columns and their levels. By default
+        what the model learned itself, where it takes raw columns.
+
+    Returns
+    -------
+    ColumnEffects
+
+    See Also
+    --------
+    contributions : The same question of one row.
+    LogisticRegression : Its `effect` has intervals.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discriminant import QuadraticDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> found = column_effects(model, X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    >>> list(found.effects)
+    ['x2', 'x3', 'x1', 'x0']
+    """
+    check_is_fitted(model)
+    if schema is None and hasattr(model, "encoder_"):
+        schema = model.encoder_.schema_
+    names = input_names(model) or column_names(model)
+    typical, lowest, highest = (np.asarray(given, dtype=np.float64) for given in (means, low, high))
+    if {typical.shape, lowest.shape, highest.shape} != {(len(names),)}:
+        raise ParameterError(f"The model has {len(names)} columns: give a mean, a low and a high value of each.")
+    raw = None if schema is None or schema.width is not None else schema
+    looked = list(_looked_at(names, typical, lowest, highest, raw))
+    scores = _class_scores(model, np.vstack([rows for *_, rows in looked]), names)
+    first, *outcomes = (plain(label) for label in model.classes_)
+    effects, widths, stop = {}, {}, 0
+    for name, at, values, rows in looked:
+        own = scores[stop : stop + len(rows)]
+        stop += len(rows)
+        changes = (own - own[-1])[:-1]
+        changes = (changes - changes[:, :1])[:, 1:]
+        widths[name] = float(np.ptp(np.vstack((changes, np.zeros(len(outcomes)))), axis=0).max())
+        points = [
+            EffectPoint(outcome, value, change, math.nan, math.nan)
+            for outcome, own_changes in zip(outcomes, changes.T.tolist(), strict=True)
+            for value, change in zip(values, own_changes, strict=True)
+        ]
+        effects[name] = Effect(name, at, first, None, points)
+    unit = "log-odds" if isinstance(model, PosteriorClassifier) else "score"
+    return ColumnEffects({name: effects[name] for name in sorted(effects, key=lambda name: -widths[name])}, unit)
+
+
+def _looked_at(
+    names: Sequence[str], typical: Array, low: Array, high: Array, schema: Any
+) -> Iterator[tuple[str, Any, list[Any], Array]]:
+    """Columns, what their effects are compared with, values, and rows that have these; what is compared with last."""
+
+    def numbers(j: int, n_points: int, held: Array) -> tuple[Any, list[Any], Array]:
+        grid = np.unique(np.linspace(low[j], high[j], n_points))
+        rows = np.tile(held, (len(grid) + 1, 1))
+        rows[:, j] = np.append(grid, typical[j])
+        return float(typical[j]), grid.tolist(), rows
+
+    if schema is None:
+        for j, name in enumerate(names):
+            yield name, *numbers(j, _EFFECT_GRID, typical)
+        return
+    stop = 0
+    for column in schema.used:
+        first, stop = stop, stop + len(column.outputs)
+        held = typical.copy()
+        held[first:stop] = 0.0
+        if column.kind == "category":
+            levels = [name.removeprefix(f"{column.name}=") for name in column.outputs]
+            rows = np.tile(held, (len(levels), 1))
+            rows[np.arange(len(levels)), np.arange(first, stop)] = 1.0
+            others = [] if column.reference in column.coded_levels else [str(column.reference)]
+            yield column.name, _AVERAGE, [*others, *levels], np.vstack((*[held] * len(others), rows, typical))
+            continue
+        at, values, rows = numbers(first, {"boolean": 2, "date": 5}.get(column.kind, _EFFECT_GRID), held)
+        if column.kind == "date":
+            at, *values = map(column.shown, (at, *values))
+        yield column.name, at, values, rows
+        if column.missing_column:
+            held[first] = typical[first]
+            gap = held.copy()
+            gap[first + 1] = 1.0
+            marked = column.outputs[-1]
+            yield marked, "given", [marked.removeprefix(f"{column.name}=")], np.vstack((gap, held))
 
 
 #: Points of the column that matters most, and the probabilities that totals are given for.
@@ -602,21 +790,22 @@ class Effect(Result):
         The value that the others are compared with: there the change is 0.
     reference : a class
         What outcomes are compared with.
-    level : float
-        Of the intervals, each at its own point (the delta method).
+    level : float or None
+        Of the intervals, each at its own point (the delta method); None where there are none.
     points : list of EffectPoint
         For each outcome and value.
 
     See Also
     --------
     LogisticRegression : Its `effect` makes one.
+    column_effects : One of each column of any model.
     figures.effect : Draws it.
     """
 
     column: str
     at: Any
     reference: Any
-    level: float
+    level: float | None
     points: list[EffectPoint]
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -625,10 +814,12 @@ class Effect(Result):
     def __str__(self) -> str:
         step = max(len(self.points) // 20, 1)
         at, *values = (v if isinstance(v, str) else number(v) for v in (self.at, *(p.value for p in self.points)))
+        band = [] if self.level is None else [f"[{percent(self.level, 0)}", "interval]"]
         drawn = zip(self.points[::step], values[::step], strict=True)
-        rows = [[str(p.outcome), value, *map(number, (p.estimate, p.low, p.high))] for p, value in drawn]
+        rows = [
+            [str(p.outcome), value, *map(number, (p.estimate, p.low, p.high)[: 1 + len(band)])] for p, value in drawn
+        ]
         head = f"Change of the log-odds with {self.column}, compared with {self.column} = {at}"
-        band = [f"[{percent(self.level, 0)}", "interval]"]
         return "\n".join([head, *aligned([["outcome", self.column, "change", *band], *rows], left=1)])
 
 

@@ -732,7 +732,7 @@ def effect(found: Effect) -> Figure:
     Parameters
     ----------
     found : Effect
-        Of `LogisticRegression.effect`.
+        Of `LogisticRegression.effect`, or of a column of `column_effects`, which has no band.
 
     Returns
     -------
@@ -760,10 +760,11 @@ def effect(found: Effect) -> Figure:
     theme.expect(found, (Effect,), "effect", "Make one with model.effect(column).")
     name, continuous = theme.written(found.column), not isinstance(found.at, str)
     at = f"{found.at:.4g}" if continuous else theme.written(found.at)
+    band = "" if found.level is None else f", with {100 * found.level:g} % intervals at each point"
+    held = "averages" if found.level is None else "medians, categories at their shares"
     made = theme.figure(
         f"Effect of {name}",
-        f"Change of the log-odds compared with {name} = {at}, with {100 * found.level:g} % intervals at each point. "
-        "Other columns are held at their medians, categories at their shares.",
+        f"Change of the log-odds compared with {name} = {at}{band}. Other columns are held at their {held}.",
         xaxis=theme.axis(name, **({} if continuous else {"type": "category"})),
         yaxis=theme.axis("change of the log-odds"),
         legend={"title": {"text": "outcome"}},
@@ -784,14 +785,15 @@ def _add_effect(made: Figure, name: str, points: list[EffectPoint], k: int, cont
         for value, estimate, a, b in zip(values, estimates, low, high, strict=True)
     ]
     style: dict[str, Any] = {"mode": "lines", "line": theme.line(k)}
-    if continuous:
+    banded = bool(np.isfinite(low).all())
+    if continuous and banded:
         made.add_scatter(
             x=[*values, *values[::-1]], y=[*high, *low[::-1]], fill="toself", mode="none", name=name, legendgroup=name,
             fillcolor=theme.see_through(theme.colour(k), 0.15), showlegend=False, hoverinfo="skip",
         )  # fmt: skip
-    else:
-        bars = theme.error_bars(estimates, low, high, thickness=1.5, width=4)
-        style = {"mode": "markers", "marker": theme.marker(k, size=9), "error_y": bars}
+    if not continuous:
+        bars = {"error_y": theme.error_bars(estimates, low, high, thickness=1.5, width=4)} if banded else {}
+        style = {"mode": "markers", "marker": theme.marker(k, size=9), **bars}
     made.add_scatter(
         x=values, y=estimates, name=name, legendgroup=name, text=hover, hovertemplate="%{text}<extra></extra>", **style
     )
