@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import islice
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -21,7 +22,7 @@ from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax, column_spread
 from ..rules import LinearRule
 from ..solvers import Solution
-from ..solvers.coordinate import alpha_grid, regularisation_path
+from ..solvers.coordinate import alpha_grid, path_solutions, regularisation_path
 from ..solvers.fold_paths import HeldOut, RidgeChoice, dealt_splits
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
@@ -42,6 +43,8 @@ _RIDGES_PER_DECADE = 2
 _FOLD_TOL = 1e-6
 #: The path of ridges ends when the held-out loss was least so many strengths ago.
 _RISING = 3
+#: The same with an L1 penalty, whose strengths lie closer: they are looked at so many at a time.
+_L1_FOLD_TOL, _L1_RISING = 1e-5, 8
 #: The weakest ridge, in rows of average information: what less changes is rounding.
 _WEAKEST_RIDGE = 1e-4
 
@@ -626,12 +629,20 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             found = RidgeChoice.among(objective, held, alphas, max(self.tol, _FOLD_TOL), self.max_iter, most)
             return found.alphas, found.losses
 
-        def losses_of(split: tuple[Array, Array]) -> Array:
-            train, held = (objective.part(rows) for rows in split)
-            path = solve_path(train, alphas, self.tol, self.max_iter)
-            return np.array([held.mean_loss(solution.theta) for solution in path])
+        parts = [tuple(objective.part(rows) for rows in split) for split in splits]
+        paths = [path_solutions(train, alphas, max(self.tol, _L1_FOLD_TOL), self.max_iter) for train, _ in parts]
 
-        return alphas, np.stack(side_by_side(losses_of, splits, self.n_jobs))
+        def next_losses(split: int) -> Array:
+            held = parts[split][1]
+            return np.array([held.mean_loss(solution.theta) for solution in islice(paths[split], _L1_RISING)])
+
+        losses = np.empty((len(splits), 0))
+        while losses.shape[1] < len(alphas):
+            further = side_by_side(next_losses, list(range(len(splits))), self.n_jobs)
+            losses = np.concatenate((losses, np.stack(further)), axis=1)
+            if self.alphas is None and _rises_for_long(losses):
+                break
+        return alphas[: losses.shape[1]], losses
 
     def _splits(self, data: LabelledRows) -> list[tuple[Array, Array]]:
         """The rows to train on and those held out, for each fold."""
@@ -640,7 +651,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
             return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
         seed = check_random_state(self.random_state).randint(2**31)
-        dealt = dealt_splits(data.codes, min(self.cv, data.n_rows), seed)  # type: ignore[type-var]
+        folds: Any = self.cv
+        dealt = dealt_splits(data.codes, min(folds, data.n_rows), seed)
         splits = [split for split in dealt if len(split[1])]
         if len(splits) < 2:
             raise LabelError(
@@ -648,6 +660,14 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
                 "use ", Model("LogisticRegression"), " at a given ", Setting("alpha"), ".",
             )  # fmt: skip
         return splits
+
+
+def _rises_for_long(losses: Array) -> bool:
+    """Whether the mean loss was least some strengths ago, and is higher by more than a standard error since."""
+    mean = losses.mean(axis=0)
+    best = int(np.argmin(mean))
+    error = losses[:, best].std(ddof=1) / math.sqrt(len(losses))
+    return len(mean) > best + _L1_RISING and float(mean[-1]) > float(mean[best] + error)
 
 
 def chosen_strength(losses: Array, errors: Array, rule: str) -> int:

@@ -21,7 +21,7 @@ rule may err; whether it did is seen in the next exact gradient, and columns lef
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -350,6 +350,13 @@ def regularisation_path(
     list of Solution
         ``passes`` counts from the start of the path. With softmax ``theta`` has K rows (see `coordinate.symmetric`).
     """
+    return list(path_solutions(objective, alphas, tol, max_iter, window))
+
+
+def path_solutions(
+    objective: Objective, alphas: Sequence[float] | Array, tol: float, max_iter: int, window: int = _WINDOW
+) -> Iterator[Solution]:
+    """The same one after the other, no further than they are asked for."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
@@ -361,14 +368,16 @@ def regularisation_path(
         penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
         return ProximalNewton(penalised, start, anchors, tol, max_iter, False, curvature_factor)
 
-    descents = [descent_for(alphas[0], start, 1.0)]
+    descents, given = [descent_for(alphas[0], start, 1.0)], 0
     while going := [descent for descent in descents if descent.found is None]:
         advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
         # The next strength starts when there is room and its neighbour has a point of its own.
         newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
         if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
             descents.append(descent_for(alphas[len(descents)], newest.point, newest.curvature_factor))
-    return [descent.found for descent in descents if descent.found is not None]
+        while given < len(descents) and (found := descents[given].found) is not None:
+            yield found
+            given += 1
 
 
 def _strong(newest: ProximalNewton, alphas: Array) -> Array:
