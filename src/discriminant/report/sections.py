@@ -240,14 +240,14 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
     from ..figures import coefficients
 
     if data.model is None:
-        return {"terms": [], "reason": "No fitted model was given to the report."}
+        return {"absent": "No fitted model was given to the report."}
     model = next((one for one in (data.model, getattr(data.model, "estimator_", None)) if hasattr(one, "coef_")), None)
     if model is None:
         reason = (
             f"{data.winner} has no coefficients: its boundaries are not linear in the columns, or it combines other "
             "models. What it does shows in the confusion matrix and in the decision regions."
         )
-        return {"terms": [], "reason": reason}
+        return {"absent": reason}
     n_columns = np.shape(model.coef_)[-1]
     rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
     names = None if rows is None else rows.names
@@ -365,10 +365,10 @@ def roc_section(data: ReportData) -> dict[str, Any]:
 
     curve = data.evaluation.roc
     if curve is None:
-        return {"reason": _NO_SCORES, "sentence": ""}
+        return {"absent": _NO_SCORES}
     auc = data.evaluation["auc"]
     if math.isnan(auc.value):
-        return {"reason": auc.note, "sentence": ""}
+        return {"absent": auc.note}
     ends = between("auc", auc.low, auc.high)
     known = f"AUC {auc.value:.3f}{f' ({ends})' if ends else ''}"
     if isinstance(curve, Rocs):
@@ -380,7 +380,7 @@ def roc_section(data: ReportData) -> dict[str, Any]:
     if data.comparison is not None and data.comparison.metric == "auc":
         within = measured("auc", data.compared_by[0])
         sentence += f" Within the folds, where scores are of one fit and models were compared, it is {within}."
-    return {"reason": "", "sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
+    return {"sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 
 def calibration_section(data: ReportData) -> dict[str, Any]:
@@ -389,12 +389,11 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
 
     evaluation = data.evaluation
     if not evaluation.calibration:
-        return {"reason": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES, "sentences": []}
+        return {"absent": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES}
     bins, curve, error = evaluation.calibration, evaluation.roc, evaluation["ece"]
     # Of two classes one tells all: the other's probabilities are the complement.
     shown = bins[curve.positive] if isinstance(curve, Roc) else bins
     return {
-        "reason": "",
         "distance": f"{100 * error.value:.1f}",
         "distance_interval": f"{100 * error.low:.1f} to {100 * error.high:.1f}",
         "sentences": _calibration_sentences(data),
@@ -427,12 +426,12 @@ _RESOLUTION, _POINTS = 120, 80_000
 def regions_section(data: ReportData) -> dict[str, Any]:
     """What the section on decision regions shows."""
     if data.model is None or data.rows is None:
-        return {"reason": "The fitted model and the rows are needed to draw them, and were not given to the report."}
+        return {"absent": "The fitted model and the rows are needed to draw them, and were not given to the report."}
     if len(data.rows.names) < 2:
-        return {"reason": "There is only one column: its boundaries are points, not regions."}
+        return {"absent": "There is only one column: its boundaries are points, not regions."}
     if sp.issparse(data.rows.X):
-        return {"reason": "The rows are sparse and wide: a picture in two directions would need all of them at once."}
-    return {"reason": "", "drawing": drawing("plot-regions", _regions_figure, data)}
+        return {"absent": "The rows are sparse and wide: a picture in two directions would need all of them at once."}
+    return {"drawing": drawing("plot-regions", _regions_figure, data)}
 
 
 def _regions_figure(data: ReportData) -> Any:
