@@ -52,7 +52,7 @@ def made(text, frame, weight=None):
         ("ill ~ `body mass` + ns(`body mass`, 3)", ["body mass", "ns(body mass, 3)"]),
         ("ill ~ a.b + log(a.b + 1) + class + bs(class, 4)", ["a.b", "log(a.b + 1)", "class", "bs(class, 4)"]),
         ("ill ~ log + log(log) + np.log(age)", ["log", "log(log)", "np.log(age)"]),
-        ("ill ~ C(race, Treatment('a)b'))", ["C(race, Treatment('a)b'))"]),
+        ("ill ~ C(race, Treatment('a)b^c'))", ["C(race, Treatment('a)b^c'))"]),
         ("ill ~ . - log - `a.b` - class", ["age", "sex", "dose", "bmi", "race", "body mass"]),
         ("ill ~ bs(bmi, knots=c(20, 30), degree=2)", ["bs(bmi, knots=c(20, 30), degree=2)"]),
     ],
@@ -133,6 +133,8 @@ def test_the_intercept_can_be_left_out(text):
         "ill ~ bs(age, df='4')",
         "ill ~ bs()",
         "ill ~ poly(age, 0)",
+        "ill ~ poly(age, 2, raw='no')",
+        "ill ~ bs(age, 4, intercept=1)",
         "ill ~ C(race, Sum)",
         "ill ~ C(log(race))",
         "ill ~ C(race) + log(race)",
@@ -251,6 +253,12 @@ def test_levels_are_compared_with_the_first_in_order():
         made("ill ~ C(race, Treatment(7))", frame)
 
 
+def test_long_calls_that_end_otherwise_are_different():
+    knots = ", ".join(f"{20 + i / 100:.6f}" for i in range(40))
+    names = made(f"ill ~ bs(bmi, knots=[{knots}, 29]) + bs(bmi, knots=[{knots}, 30])", people())[1]
+    assert len(set(names)) == 2 * 44
+
+
 def test_numbers_are_numbers_unless_the_formula_says_otherwise():
     frame = people().assign(id=np.arange(400), zip=np.arange(400) % 3)
     assert made("ill ~ id + zip", frame)[1] == ["id", "zip"]
@@ -300,6 +308,7 @@ def test_quantiles_are_numpys():
         ("ill ~ bs(mostly, 6)", ParameterError, "many rows have its lowest or highest value"),
         ("ill ~ ns(age, knots=[-5, 40])", ParameterError, "knots must lie between"),
         ("ill ~ log(age - 50)", InputError, r"log\(age - 50\) is not defined in row"),
+        ("ill ~ bs(log(age - 50), 4)", InputError, "log is not defined in row"),
         ("ill ~ log(sex)", ParameterError, "'sex' is a category"),
         ("ill ~ `log(age)` + log(age)", ColumnError, r"Two columns of the formula would be called 'log\(age\)'"),
         ("ill ~ " + ":".join("abcdefg"), ParameterError, "multiplies 7 categories"),

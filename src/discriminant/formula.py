@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -42,7 +43,7 @@ Making = Callable[[int, Array, Array | None], Piecewise]
 #: Letters of a formula and of a call in it, parentheses within each other: more than people write.
 _MOST_LETTERS, _MOST_CALL_LETTERS, _MOST_DEPTH = 100_000, 1000, 20
 #: Terms, categories that are multiplied in one, columns made of all of them, and powers.
-_MOST_TERMS, _MOST_CROSSED, _MOST_COLUMNS, _MOST_DEGREE = 2000, 6, 5000, 10
+_MOST_TERMS, _MOST_CROSSED, _MOST_COLUMNS, _MOST_DEGREE = 5000, 6, 10_000, 10
 _TOKEN = re.compile(
     r"\s*(?:`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)(?![\w.])|(?P<all>\.)(?![\w.])"
     r"|(?P<operator>\*\*|[~+\-:*/^()]))"
@@ -51,7 +52,7 @@ _CALL, _POWER = re.compile(r"\s*\("), re.compile(r"\s*(?:\*\*|\^)\s*(\d+)(?![\w.
 #: What a call is made of, as far as its end and its columns are concerned.
 _IN_CALL = re.compile(
     r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)(?P<next>\s*(?:\(|=(?!=)))?"""
-    r"|\d[\w.]*|(?P<bracket>[()])"
+    r"|\d[\w.]*|(?P<bracket>[()])|(?P<caret>\^)"
 )
 
 
@@ -288,17 +289,17 @@ class _Reader:
         def placed(found: re.Match[str]) -> str:
             name = found["quoted"] or found["name"]
             if name is None or found["next"] or (found["quoted"] is None and name in _WORDS):
-                return found[0]
-            names[f"v{len(names)}"] = self._known(name)
-            return f"v{len(names) - 1}"
+                return "**" if found["caret"] else found[0]
+            names[f"_{len(names)}_"] = self._known(name)
+            return f"_{len(names) - 1}_"
 
         def told(made: Any) -> str:
-            shown = re.sub(r"\bv\d+\b", lambda found: names.get(found[0], found[0]), str(made))
-            return shortened(shown.replace(" ** ", "**"), 200)
+            written = re.sub(r"\b_\d+_\b", lambda found: names.get(found[0], found[0]), str(made))
+            return written.replace(" ** ", "**")
 
         whole = text.strip()
         try:
-            tree = ast.parse(_IN_CALL.sub(placed, whole.replace("^", "**")), mode="eval").body
+            tree = ast.parse(_IN_CALL.sub(placed, whole), mode="eval").body
             whole = told(ast.unparse(tree))
             with np.errstate(all="ignore"):
                 found = _meaning(tree, names)
@@ -309,7 +310,7 @@ class _Reader:
         except DiscriminantError:
             raise
         except (SyntaxError, ValueError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
-            _refuse(f"{shortened(whole, 80)} cannot be read: {told(error)}.")
+            _refuse(f"{shortened(whole, 80)} cannot be read: {shortened(told(error), 200)}.")
         return replace(found, text=whole)
 
 
@@ -436,6 +437,12 @@ def _whole(found: Any, name: str, least: int, most: int = 1000) -> int:
     return int(number)
 
 
+def _truth(found: Any) -> bool:
+    if type(found) is not bool:
+        raise ValueError(f"True or False was expected, got {found!r}")
+    return found
+
+
 def _argument(found: Any) -> _Expression:
     """A column, or log, exp or sqrt of one."""
     if not isinstance(found, _Expression) or not found.is_argument:
@@ -497,8 +504,9 @@ def _as_is(x: Any) -> _Expression:
 def _b_splines(
     x: Any, df: Any = None, knots: Any = None, degree: Any = 3, intercept: Any = False, include_intercept: Any = False
 ) -> Factor:
-    own, whole, order = _argument(x), bool(intercept or include_intercept), _whole(degree, "degree", 1, _MOST_DEGREE)
-    within = _Knots("bs", df, knots, order + whole)
+    own, order = _argument(x), _whole(degree, "degree", 1, _MOST_DEGREE)
+    whole = _truth(intercept) or _truth(include_intercept)
+    within = _Knots(df, knots, order + whole)
 
     def make(j: int, values: Array, weight: Array | None) -> Piecewise:
         made = b_splines(j, within.placed(values, weight), order)
@@ -508,16 +516,17 @@ def _b_splines(
 
 
 def _natural_splines(x: Any, df: Any = None, knots: Any = None, intercept: Any = False) -> Factor:
-    own, within = _argument(x), _Knots("ns", df, knots, 1 + bool(intercept))
-    return _of_argument(own, lambda j, values, w: natural_splines(j, within.placed(values, w), bool(intercept)))
+    own, whole = _argument(x), _truth(intercept)
+    within = _Knots(df, knots, 1 + whole)
+    return _of_argument(own, lambda j, values, weight: natural_splines(j, within.placed(values, weight), whole))
 
 
 def _polynomials(x: Any, degree: Any = 1, raw: Any = False) -> Factor:
-    own, order = _argument(x), _whole(degree, "degree", 1, _MOST_DEGREE)
+    own, order, plain = _argument(x), _whole(degree, "degree", 1, _MOST_DEGREE), _truth(raw)
 
     def make(j: int, values: Array, weight: Array | None) -> Piecewise:
         _refuse_few(values, order, "degree")
-        return powers(j, order) if raw else orthogonal_polynomials(j, values, order, weight)
+        return powers(j, order) if plain else orthogonal_polynomials(j, values, order, weight)
 
     return _of_argument(own, make)
 
@@ -543,7 +552,9 @@ def _of_argument(own: _Expression, make: Making) -> Factor:
     """The functions of u, told as functions of the column."""
 
     def of_column(j: int, x: Array, weight: Array | None) -> Piecewise:
-        return replace(make(j, Piecewise(j, x, x, x, **own.of).argument(x), weight), **own.of)
+        values = Piecewise(j, x, x, x, **own.of).argument(x)
+        refuse_undefined(own.inner, str(own.column), values, x)
+        return replace(make(j, values, weight), **own.of)
 
     return Factor("", str(own.column), make=of_column, numbered=True)
 
@@ -552,7 +563,6 @@ def _of_argument(own: _Expression, make: Making) -> Factor:
 class _Knots:
     """The knots of a spline: at quantiles, as many as ``df`` functions take, or as they were given."""
 
-    name: str
     df: Any
     given: Any
     least: int  #: functions without any knot within
@@ -644,13 +654,17 @@ class _Designer:
             self.spanned[frozenset()] = {frozenset()}
 
     def design(self) -> tuple[Basis, list[str], FormulaTerms]:
-        made = [(term_name(term), *own) for term in self.formula.terms for own in self._term(term)]
+        made: list[tuple[str, tuple[int, ...], str]] = []
+        for term in self.formula.terms:
+            made += [(term_name(term), *own) for own in self._term(term)]
+            if len(made) > _MOST_COLUMNS:
+                _refuse(f"its terms have more than {_MOST_COLUMNS:,} columns.")
         for column in self.schema.used:
             if column.kind != "category" and column.missing_column:  # where the mean stands in, that is marked
                 made.append((column.outputs[-1], (self.places[column.outputs[-1]],), column.outputs[-1]))
         terms, factors, names = map(list, zip(*made, strict=True))
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        twice, count = Counter(names).most_common(1)[0]
+        if count > 1:
             raise ColumnError(f"Two columns of the formula would be called {twice!r}. Rename a column of the table.")
         outputs = np.full((len(made), max(map(len, factors))), -1)
         for row, own in zip(outputs, factors, strict=True):
@@ -733,6 +747,8 @@ class _Designer:
         assert factor.make is not None
         try:
             made = factor.make(place, self.X[there, place], None if weight is None else weight[there])
+        except DiscriminantError:
+            raise
         except ValueError as error:
             _refuse(f"{factor.text} cannot be made of these rows: {error}.")
         refuse_undefined(factor.text, factor.column, made.argument(self.X[:, place]), self.X[:, place])
