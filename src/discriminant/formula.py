@@ -239,7 +239,7 @@ class _Reader:
         if kind == "all":
             target = next(iter(self.factors.values())).column if self.factors else None
             others = [self._placed(Factor(c, c)) for c in self.columns if c != target and c not in self.apart]
-            self.pieces += ["(", " + ".join(others) or "0", ")"]
+            self.pieces += ["(", _sum(others), ")"]
         elif kind in ("number", "operator"):
             self.pieces.append(found[kind])
         else:
@@ -312,6 +312,12 @@ class _Reader:
         except (SyntaxError, ValueError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
             _refuse(f"{shortened(whole, 80)} cannot be read: {shortened(told(error), 200)}.")
         return replace(found, text=whole)
+
+
+def _sum(names: Sequence[str]) -> str:
+    """The sum of all names, nested evenly: the parser takes the square of the time for a long one."""
+    half = len(names) // 2
+    return f"({_sum(names[:half])} + {_sum(names[half:])})" if half else names[0] if names else "0"
 
 
 def _parsed(expression: str, factors: Mapping[str, Factor]) -> tuple[list[tuple[Factor, ...]], bool]:
