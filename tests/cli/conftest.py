@@ -42,7 +42,7 @@ def new_passengers(folder):
 @pytest.fixture(scope="session")
 def titanic_model(folder, titanic):
     path = folder / "titanic.dsc"
-    assert run_command("fit", titanic, "-t", "survived", "-o", path).code == 0
+    assert run_command("fit", titanic, "-t", "survived", "--model", "logistic", "-o", path).code == 0
     return path
 
 

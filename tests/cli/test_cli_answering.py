@@ -112,7 +112,7 @@ def test_absent_columns_are_refused_or_taken_as_missing(run, titanic_model, new_
 
 def test_incomplete_rows_keep_their_place_without_an_answer(run, titanic, new_passengers, tmp_path):
     path = tmp_path / "model.dsc"
-    run("fit", titanic, "-t", "survived", "--missing", "drop", "--drop", "deck", "-o", path)
+    run("fit", titanic, "-t", "survived", "--model", "logistic", "--missing", "drop", "--drop", "deck", "-o", path)
     found = run("predict", path, new_passengers, "--keep", "age,port")
     rows = frame(found)
     complete = rows["age"].notna() & (rows["port"] != "?")
@@ -124,7 +124,7 @@ def test_incomplete_rows_keep_their_place_without_an_answer(run, titanic, new_pa
 def test_a_table_whose_first_rows_have_no_answer(run, titanic, new_passengers, tmp_path, monkeypatch):
     monkeypatch.setattr(PREDICT, "_BATCH_ROWS", 10)
     path, out = tmp_path / "model.dsc", tmp_path / "out.parquet"
-    run("fit", titanic, "-t", "survived", "--missing", "drop", "--drop", "deck", "-o", path)
+    run("fit", titanic, "-t", "survived", "--model", "logistic", "--missing", "drop", "--drop", "deck", "-o", path)
     rows = pd.read_csv(new_passengers)
     rows.loc[:24, "fare"] = None
     rows.to_csv(tmp_path / "gaps.csv", index=False)
@@ -213,7 +213,7 @@ def test_the_headline_of_an_evaluation_tells_what_accuracy_hides(run, tmp_path):
     table = write_rows(
         tmp_path / "t.csv", [["a", "b", "y"], *([*x, "no" if i >= 30 else "yes"] for i, x in enumerate(X))]
     )
-    run("fit", table, "-t", "y", "-o", tmp_path / "m.dsc")
+    run("fit", table, "-t", "y", "--model", "logistic", "-o", tmp_path / "m.dsc")
     found = run("evaluate", tmp_path / "m.dsc", table)
     rows = {
         (row["metric"], row["of"]): row["value"]
@@ -327,7 +327,7 @@ def test_points_of_the_nomogram_add_up_to_probabilities(run, titanic_model, new_
 
 
 def test_explain_shows_the_table_of_the_fit(run, titanic, titanic_model, tmp_path):
-    fitted = run("fit", titanic, "-t", "survived", "--json").json
+    fitted = run("fit", titanic, "-t", "survived", "--model", "logistic", "--json").json
     found = run("explain", titanic_model, "--json").json
     assert found["coefficients"] == fitted["coefficients"]
     assert found["training_metrics"] == fitted["training_metrics"]
@@ -357,7 +357,7 @@ def test_a_model_of_numbered_sparse_rows(run, tmp_path):
     path = tmp_path / "model.dsc"
     run("describe", tmp_path / "rows.svm")
     run("compare", tmp_path / "rows.svm", "--models", "logistic,svm")
-    run("fit", tmp_path / "rows.svm", "--set", "alpha=0.01", "-o", path)
+    run("fit", tmp_path / "rows.svm", "--model", "logistic", "--set", "alpha=0.01", "-o", path)
     found = frame(run("predict", path, tmp_path / "rows.svm"))
     np.testing.assert_array_equal(found["prediction"], load(path).predict(X))
     assert run("explain", path, tmp_path / "rows.svm", "--row", 2).out

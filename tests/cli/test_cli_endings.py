@@ -134,7 +134,7 @@ def job(name, inputs, folder):
     """The command of this name, which writes to a folder of its own."""
     table, model, small = inputs / "table.csv", inputs / "model.dsc", inputs / "small.csv"
     words = {
-        "fit": ["fit", table, "-t", "y", "-o", folder / "new.dsc"],
+        "fit": ["fit", table, "-t", "y", "--model", "logistic", "-o", folder / "new.dsc"],
         "predict": ["predict", model, table, "--proba", "--keep-all", "-o", folder / "new.csv"],
         "compare": ["compare", small, "-t", "y", "--models", "lda,qda", "--report", folder / "new.html"],
         "classify": ["raster", "classify", inputs / "image.tif", "--model-file", inputs / "bands.dsc"],

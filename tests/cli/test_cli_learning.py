@@ -102,7 +102,7 @@ def test_describe_and_the_report_warn_of_collinear_columns_and_rare_classes(run,
     for words in told:
         assert words in found.partition("What to beware of")[2]
         assert words in page
-    run("fit", table, "-t", "y", "-o", tmp_path / "m.dsc")
+    run("fit", table, "-t", "y", "--model", "logistic", "-o", tmp_path / "m.dsc")
     explained = run("explain", tmp_path / "m.dsc")
     assert next(line.split() for line in explained.out.splitlines() if line.startswith("total")) == [
         "total",
@@ -124,7 +124,7 @@ def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch)
 
 
 def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
-    arguments = ("fit", titanic, "-t", "survived", "--set", "alpha=0.01")
+    arguments = ("fit", titanic, "-t", "survived", "--model", "logistic", "--set", "alpha=0.01")
     found, text = run(*arguments, "--json").json, run(*arguments).out
     training = read_training(titanic, "survived", coding="full")
     model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
@@ -198,8 +198,8 @@ def test_weights_count_like_repeated_rows(run, folder, tmp_path):
     rows = [[*rng.normal(size=2).round(3), rng.choice(["a", "b"]), int(rng.integers(1, 4))] for _ in range(60)]
     weighted = write_rows(tmp_path / "weighted.csv", [["u", "v", "y", "w"], *rows])
     repeated = write_rows(tmp_path / "repeated.csv", [["u", "v", "y"], *(r[:3] for r in rows for _ in range(r[3]))])
-    once = run("fit", weighted, "-t", "y", "--weights", "w", "--json").json
-    each = run("fit", repeated, "-t", "y", "--json").json
+    once = run("fit", weighted, "-t", "y", "--model", "logistic", "--weights", "w", "--json").json
+    each = run("fit", repeated, "-t", "y", "--model", "logistic", "--json").json
     for first, second in zip(once["coefficients"]["rows"], each["coefficients"]["rows"], strict=True):
         assert first["term"] == second["term"]
         assert first["estimate"] == pytest.approx(second["estimate"], rel=1e-8, abs=1e-10)
@@ -328,9 +328,9 @@ def test_compare_writes_a_report(run, iris, tmp_path):
 
 
 def test_notes_go_to_standard_error_only(run, titanic):
-    found = run("fit", titanic, "-t", "survived", "--json")
+    found = run("fit", titanic, "-t", "survived", "--model", "logistic", "--json")
     json.loads(found.out)
-    plain = run("fit", titanic, "-t", "survived")
+    plain = run("fit", titanic, "-t", "survived", "--model", "logistic")
     assert "Note:" in plain.err
     assert "is left out" not in plain.out
 
@@ -343,7 +343,7 @@ def test_infinite_coefficients_are_shown_as_such(run, tmp_path):
         for i in range(90)
     ]
     table = write_rows(tmp_path / "t.csv", [["x", "level", "y"], *rows])
-    found = run("fit", table, "-t", "y", "--json", "-o", tmp_path / "m.dsc").json
+    found = run("fit", table, "-t", "y", "--model", "logistic", "--json", "-o", tmp_path / "m.dsc").json
     (infinite,) = [row for row in found["coefficients"]["rows"] if row.get("infinite")]
     assert (infinite["term"], infinite["infinite"], infinite["estimate"]) == ("level=c", "-", None)
     text = run("explain", tmp_path / "m.dsc").out
@@ -351,7 +351,7 @@ def test_infinite_coefficients_are_shown_as_such(run, tmp_path):
         *("level=c", "-inf", "-", "-", "-", "0", "-", "-")
     ]
     assert "There are no points to add up: some coefficients are infinite." in text
-    run("fit", table, "-t", "y", "--set", "firth=true", "--overwrite", "-o", tmp_path / "m.dsc")
+    run("fit", table, "-t", "y", "--model", "logistic", "--set", "firth=true", "--overwrite", "-o", tmp_path / "m.dsc")
     assert "Points for v" in run("explain", tmp_path / "m.dsc").out
 
 
@@ -372,3 +372,38 @@ def test_the_report_advises_in_the_words_of_the_command_line(run, tmp_path):
     text = report.read_text(encoding="utf-8")
     assert "Raise --max-levels to keep them apart" in text
     assert "Raise max_levels" not in text
+
+
+def test_without_a_name_families_are_tuned_and_pooled(run, titanic, tmp_path):
+    path = tmp_path / "auto.dsc"
+    told = run("fit", titanic, "-t", "survived", "-o", path).out
+    assert "AutoClassifier of survived" in told
+    assert "A pool of" in told
+    assert "held-out log-loss" in told
+    found = run("explain", path, "--json").json
+    assert {family["name"] for family in found["families"]["rows"]} >= {
+        "ridge",
+        "lasso",
+        "rda",
+        "naive-bayes",
+        "baseline",
+    }
+    assert sum(family["weight"] for family in found["families"]["rows"]) == pytest.approx(1)
+    answered = run("explain", path, titanic, "--row", "0").out
+    assert "What speaks for" in answered
+    assert run("predict", path, titanic, "--proba").code == 0
+
+
+def test_only_families_with_coefficients_can_be_asked_for(run, titanic):
+    told = run("fit", titanic, "-t", "survived", "--set", "families=linear", "--set", "choose=best").out
+    assert "has the least log-loss on rows held out" in told
+    assert "Coefficients: log-odds of" in told
+
+
+def test_maximum_likelihood_with_few_rows_says_what_predicts_better(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 12))
+    y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
+    table = tmp_path / "few.csv"
+    np.savetxt(table, np.column_stack([X, y]), delimiter=",", header=",".join([*"abcdefghijkl", "y"]), comments="")
+    assert "AutoClassifier predicts better" in run("fit", table, "-t", "y", "--model", "logistic").out

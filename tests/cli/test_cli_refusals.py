@@ -40,7 +40,7 @@ def place(tmp_path_factory, titanic_model, iris_model):
 
 
 COLUMNS = ("id", "class", "name", "sex", "age", "fare", "deck", "port")
-FIT = ("fit", "good.csv", "-t", "survived")
+FIT = ("fit", "good.csv", "-t", "survived", "--model", "logistic")
 PREDICT = ("predict", "model.dsc", "good.csv")
 REFUSED = [
     (("describe", "header.csv", "-t", "y"), "has a header but no rows"),
@@ -161,9 +161,9 @@ def test_an_error_of_the_package_itself_is_owned_up_to(place, monkeypatch):
 
 def test_files_that_exist_are_replaced_only_when_asked(tmp_path, titanic):
     path = text(tmp_path / "model.dsc", "something else")
-    assert run_command("fit", titanic, "-t", "survived", "-o", path).code == 1
+    assert run_command("fit", titanic, "-t", "survived", "--model", "logistic", "-o", path).code == 1
     assert path.read_text() == "something else"
-    assert run_command("fit", titanic, "-t", "survived", "-o", path, "--overwrite").code == 0
+    assert run_command("fit", titanic, "-t", "survived", "--model", "logistic", "-o", path, "--overwrite").code == 0
     assert path.read_bytes().startswith(b"PK")
 
 
@@ -173,7 +173,7 @@ def test_tables_of_other_encodings_are_read(tmp_path, encoding):
     rows = [f"{rng.gauss(k, 1):.3f};{rng.choice(['é', 'ß'])};{'ja' if k else 'nö'}" for k in (0, 1) * 40]
     path = text(tmp_path / "table.csv", "größe;art;antwort\n" + "\n".join(rows).replace(".", ",") + "\n", encoding)
     model = tmp_path / "model.dsc"
-    fitted = run_command("fit", path, "-t", "antwort", "-o", model)
+    fitted = run_command("fit", path, "-t", "antwort", "--model", "logistic", "-o", model)
     assert fitted.code == 0, fitted.err
     assert "größe" in fitted.out
     assert set(run_command("predict", model, path).out.split()[1:]) == {'"ja"', '"nö"'}

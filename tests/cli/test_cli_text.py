@@ -40,7 +40,7 @@ def evil(tmp_path_factory):
 @pytest.fixture(scope="module")
 def evil_model(evil):
     path = evil.with_name("model.dsc")
-    ran = run_command("fit", evil, "-t", f"target{EVIL}", "-o", path)
+    ran = run_command("fit", evil, "-t", f"target{EVIL}", "--model", "logistic", "-o", path)
     assert ran.code == 0, ran.err
     return path
 
@@ -60,7 +60,7 @@ def assert_harmless(text):
         ("describe", "TABLE", "-t", "TARGET", "--drop", EVIL, "--debug"),
         ("compare", "TABLE", "-t", "TARGET", "--models", "lda,naive-bayes"),
         ("fit", "TABLE", "-t", "TARGET", "--types", f"{EVIL}=number"),
-        ("fit", "TABLE", "-t", "TARGET", "--set", f"reference={EVIL}"),
+        ("fit", "TABLE", "-t", "TARGET", "--model", "logistic", "--set", f"reference={EVIL}"),
         ("evaluate", "MODEL", "TABLE"),
         ("evaluate", "MODEL", "TABLE", "--json"),
         ("explain", "MODEL"),
@@ -130,7 +130,10 @@ def sheet(tmp_path):
     cells = [*FORMULAS, *PLAIN]
     rows = [["yes" if i % 3 else "-no", i * 7 % 11, cell] for i, cell in enumerate(cells)]
     table = write_rows(tmp_path / "table.csv", [["y", "size", "note"], *rows, *rows, *rows])
-    assert run_command("fit", table, "-t", "y", "--drop", "note", "-o", tmp_path / "model.dsc").code == 0
+    assert (
+        run_command("fit", table, "-t", "y", "--model", "logistic", "--drop", "note", "-o", tmp_path / "model.dsc").code
+        == 0
+    )
     return table, tmp_path / "model.dsc"
 
 
@@ -179,14 +182,14 @@ def test_a_name_of_standard_output_is_standard_output(iris_model, iris):
 
 
 def test_a_model_file_does_not_go_to_standard_output(iris):
-    ran = run_command("fit", iris, "-t", "species", "-o", "-")
+    ran = run_command("fit", iris, "-t", "species", "--model", "logistic", "-o", "-")
     assert ran.code == 1
     assert "- is standard output, where this file cannot go" in ran.err
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/stderr"])
 def test_devices_are_refused(iris_model, iris, name):
-    for words in (("predict", iris_model, iris), ("fit", iris, "-t", "species")):
+    for words in (("predict", iris_model, iris), ("fit", iris, "-t", "species", "--model", "logistic")):
         ran = run_command(*words, "-o", name, "--overwrite")
         assert ran.code == 1
         assert "Cannot write" in ran.err

@@ -83,7 +83,7 @@ def _journey(files: dict[str, str]) -> None:
     for words in (
         ("describe", train, "--target", _TARGET),
         ("compare", train, "--target", _TARGET, "--report", files["report"], "--overwrite"),
-        ("fit", train, "--target", _TARGET, "--set", "alpha=0.01", "-o", model, "--overwrite"),
+        ("fit", train, "--target", _TARGET, "-o", model, "--overwrite"),
         ("predict", model, test, "--costs", costs, "--proba", "-o", files["predictions"], "--overwrite"),
         ("evaluate", model, test, "--costs", costs),
         ("explain", model, test, "--row", "0", "--costs", costs),

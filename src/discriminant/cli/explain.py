@@ -87,8 +87,7 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
         values["scalings"] = {name: row.tolist() for name, row in zip(names, model.scalings_, strict=True)}
         values["explained_variance_ratio"] = model.explained_variance_ratio_.tolist()
     if hasattr(model, "members_"):
-        summary = model.summary()
-        values["families"] = {**summary.to_dict(), "words": summary.words()}
+        values["families"] = model.describe().to_dict()
         values["member_coefficients"] = member_coefficients(model, names)
     return values
 

@@ -32,12 +32,13 @@ def fit(
     data: options.Data,
     target: options.Target = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="lda, qda, rda, logistic, svm, naive-bayes, gaussian-nb, perceptron, least-squares or fisher.",
+            help="auto (if none is named), logistic (with --formula), lda, qda, rda, svm, naive-bayes, gaussian-nb, "
+            "perceptron, least-squares or fisher.",
         ),
-    ] = "logistic",
+    ] = None,
     settings: Settings = None,
     formula: options.FormulaText = None,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
@@ -48,22 +49,27 @@ def fit(
 ) -> None:
     """Fit a model and write it to a file.
 
+    By default (auto) several families of models are tuned on held-out parts of the table and pooled: what predicts
+    best. --model logistic is maximum likelihood, with standard errors and tests.
+
     \b
     Examples:
       discriminant fit data.csv --target y -o model.dsc
+      discriminant fit data.csv -t y --set choose=best -o model.dsc
       discriminant fit data.csv -t y --model lda --set shrinkage=oas -o model.dsc
-      discriminant fit data.csv -t y --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
-      discriminant fit data.csv -t y --set firth=true
+      discriminant fit data.csv -t y --model logistic --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
+      discriminant fit data.csv -t y --model logistic --set firth=true
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
     """
     from ..estimators.registry import coding_for
 
     check_output(output, overwrite, data)
     given = read_settings(settings or [])
-    labelled = reading.training(data, target, weights, None, model, coding_for(model, given), formula)
+    name = model or ("auto" if formula is None else "logistic")
+    labelled = reading.training(data, target, weights, None, name, coding_for(name, given), formula)
     if not json:
         tell_findings(labelled.training.findings)
-    show(fitted(labelled, model, given, output), _page, json)
+    show(fitted(labelled, name, given, output), _page, json)
 
 
 def read_settings(given: list[str]) -> dict[str, str]:

@@ -27,14 +27,16 @@ from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.fold_paths import HeldOut, RidgeChoice, TunedRule
 from ..solvers.smooth import named_solver
 from ..tables.encoder import TableEncoder
-from .base import PosteriorClassifier, class_weights, refuse_weightless
+from .base import PosteriorClassifier, by_class_or_difference, class_weights, refuse_weightless
 from .logistic import strengths
 from .naive_bayes import naive_bayes_rule
-from .regularised import regularised_rule
+from .regularised import ALL, Frame, class_moments, fitted_rule, regularised_rule
+from .svm import support_vector_rule
 
 Array = np.ndarray[Any, Any]
 
-#: Settings and weights are found on this many rows; the models are then fitted to all.
+#: Settings and weights are found on this many rows. Logistic regressions and discriminant analysis are then fitted to
+#: all; naive Bayes and margins would gain nothing.
 _ENOUGH_ROWS = 20_000
 #: Rows that the prior of the pool's weights stands for, spread over the families.
 _PRIOR_ROWS = 1.0
@@ -161,6 +163,17 @@ def lasso_rule(training: Training) -> TunedRule:
     return TunedRule(_linear_rule(whole, theta), {"alpha": float(alphas[best])}, losses[best], posteriors[best])
 
 
+def rda_rule(training: Training) -> TunedRule:
+    """Regularised discriminant analysis."""
+    found = regularised_rule(training.data, training.held, n_jobs=training.n_jobs)
+    if training.whole is training.data:
+        return found
+    moments = class_moments(
+        training.whole, replace(ALL, poolings=np.array([found.settings["pooling"]])), training.n_jobs
+    )
+    return replace(found, rule=fitted_rule(Frame.of_columns(training.whole, moments), moments, found.settings))
+
+
 def spline_rule(training: Training) -> TunedRule | None:
     """A ridge on B-splines of the columns with many values, beside all columns as they are."""
     basis = spline_basis(training.values, _KNOTS)
@@ -206,15 +219,16 @@ def product_basis(values: Array) -> Basis | None:
 FAMILIES: dict[str, Callable[[Training], TunedRule | None]] = {
     "ridge": ridge_rule,
     "lasso": lasso_rule,
-    "rda": lambda training: regularised_rule(training.data, training.held, n_jobs=training.n_jobs),
+    "rda": rda_rule,
     "naive-bayes": lambda training: naive_bayes_rule(training.data, training.held, training.n_jobs),
+    "svm": lambda training: support_vector_rule(training.data, training.held, training.n_jobs),
     "splines": spline_rule,
     "products": product_rule,
 }
 #: Those whose scores are sums of columns times coefficients.
-LINEAR = ("ridge", "lasso")
+LINEAR = ("ridge", "lasso", "svm")
 #: Those that do without all rows as one dense array.
-_FOR_SPARSE = ("ridge",)
+_FOR_SPARSE = ("ridge", "svm")
 
 
 def baseline(training: Training) -> TunedRule:
@@ -295,6 +309,16 @@ class PoolSummary(Result):
         lines = [self.words(), "", *aligned(table)]
         return "\n".join([*lines, *(f"{name}: left out, {reason}" for name, reason in self.left_out.items())])
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and text, and in words what was taken.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
+        return {"words": self.words(), **super().to_dict()}
+
     def words(self) -> str:
         """What was taken and why, in a sentence or two."""
         families = [member for member in self.rows if member.name != "baseline"]
@@ -311,17 +335,18 @@ class AutoClassifier(PosteriorClassifier):
     """A classifier without choices: the posteriors of several tuned families, pooled by what held-out rows say.
 
     The families are ridge and lasso logistic regression, regularised discriminant analysis (between LDA and QDA),
-    naive Bayes, and ridges on splines and on products of the columns. Each is tuned by the log-loss of held-out rows;
-    the posterior is the mean of theirs, with the weights under which held-out rows are likeliest. What is held out are
-    five folds, dealt anew up to five times where rows are few.
+    naive Bayes, a calibrated support vector machine, and ridges on splines and on products of the columns. Each is
+    tuned by the log-loss of held-out rows; the posterior is the mean of theirs, with the weights under which held-out
+    rows are likeliest. What is held out are five folds, dealt anew up to five times where rows are few; of more than
+    20,000 rows a sample of that many chooses settings and weights.
 
     Frames with text, dates and missing values are taken as they are: `TableEncoder` codes them.
 
     Parameters
     ----------
     families : list of str, "linear" or None, default=None
-        Which of "ridge", "lasso", "rda", "naive-bayes", "splines" and "products" take part; "linear" are those with a
-        coefficient for each column. Default: all that suit the rows.
+        Which of "ridge", "lasso", "rda", "naive-bayes", "svm", "splines" and "products" take part; "linear" are those
+        with a coefficient for each column. Default: all that suit the rows.
     choose : {"pool", "best"}, default="pool"
         Pool the families, or take the one with the least held-out log-loss, for a model that can be read.
     folds : int, default=5
@@ -341,12 +366,16 @@ class AutoClassifier(PosteriorClassifier):
         Families that were not fitted, and why.
     encoder_ : TableEncoder
         Where the rows were a frame that had to be coded.
+    coef_, intercept_ : arrays of shape (K, p) and (K,); (1, p) and (1,) for two classes
+        Of the family chosen by "best", where its scores are linear.
     xbar_ : array of shape (p,)
         Means of the (coded) columns.
 
     See Also
     --------
     LogisticRegression : Maximum likelihood, with inference.
+    member_coefficients : The coefficients of the families that have some.
+    column_effects : What each column does.
     compare : Models side by side, on rows that none of them has seen.
 
     References
@@ -373,7 +402,7 @@ class AutoClassifier(PosteriorClassifier):
     folds: int = 5
     n_jobs: int | None = None
 
-    def summary(self) -> PoolSummary:
+    def describe(self) -> PoolSummary:
         """What was taken, and what each family would have given.
 
         Returns
@@ -423,6 +452,9 @@ class AutoClassifier(PosteriorClassifier):
         pooled = np.einsum("m,mik->ik", weights, np.exp([own.log_posteriors for own in members.values()]))
         self.loss_ = training.loss(np.log(pooled))
         self.rule_ = PoolRule([own.rule for own in members.values()], weights)
+        heaviest = self.rule_.rules[int(np.argmax(weights))]
+        if self.choose == "best" and isinstance(heaviest, LinearRule):
+            self.coef_, self.intercept_ = by_class_or_difference(heaviest)
 
     def _training(self, data: LabelledRows) -> Training:
         """The rows with splits, a sample of them where there are many."""

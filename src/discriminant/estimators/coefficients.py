@@ -564,6 +564,8 @@ def _looked_at(
             yield marked, "given", [marked.removeprefix(f"{column.name}=")], np.vstack((gap, held))
 
 
+#: With fewer rows of the rarest class for each column, estimates of maximum likelihood are too large.
+_ENOUGH_EVENTS = 10
 #: Points of the column that matters most, and the probabilities that totals are given for.
 _FULL = 100
 _PROBABILITIES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -1220,6 +1222,12 @@ class LogisticInference(PosteriorClassifier):
             notes.append(f"aliased, left out: {'; '.join(aliased)}")
         if self.separation_ is not None:
             notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
+        fewest = float(objective.class_weights.min())
+        if self.alpha == 0 and fewest < _ENOUGH_EVENTS * objective.n_columns:
+            notes.append(
+                f"{fewest:,.0f} rows of the rarest class for {objective.n_columns:,} columns: estimates are too large "
+                "(Peduzzi et al. 1996), and a penalty or AutoClassifier predicts better"
+            )
         remaining = self._remaining
         if remaining is None:
             with np.errstate(over="ignore", invalid="ignore"):

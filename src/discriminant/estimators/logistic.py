@@ -152,7 +152,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
                 "The classes are separated (complete): the model puts every row on its own side, and the larger its "
                 "coefficients, the better it fits. It classifies, but they have no meaning. What works: "
             )
-            works = (Setting("alpha"), " > 0, or ", Model("SupportVectorClassifier"), ".")
+            works = (Setting("alpha"), " > 0, or, to predict, ", Model("AutoClassifier"), ".")
             warn(Message(told, *works), SeparationWarning)
         elif not solution.converged and solution.reason != "early stopping":
             told = (
@@ -203,7 +203,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
             "have no meaning. What works: "
         )
-        works = (Setting("firth", True), ", ", Setting("alpha"), " > 0, or ", Model("LinearDiscriminantAnalysis"), ".")
+        works = (Setting("firth", True), ", ", Setting("alpha"), " > 0, or, to predict, ", Model("AutoClassifier"), ".")
         warn(Message(told, *works), SeparationWarning)
         return found
 

@@ -92,7 +92,7 @@ def dealt_splits(codes: Array, n_folds: int, seed: Any) -> list[tuple[Array, Arr
     fold = np.empty(n_rows, dtype=np.int64)
     fold[order] = (first[of_class] + rank) % n_folds
     fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ class FoldFits:
         else:
             loss = -log_expit((2.0 * codes - 1.0) * scores[:, 0])
         weight = np.ones(len(loss)) if objective.data.weight is None else objective.data.weight[held.rows]
-        return np.bincount(held.fits, weight * loss) / np.bincount(held.fits, weight)
+        total = np.bincount(held.fits, weight, held.n_splits)
+        return np.bincount(held.fits, weight * loss, held.n_splits) / np.where(total > 0, total, 1.0)
 
 
 @dataclass(frozen=True)
