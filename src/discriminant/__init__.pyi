@@ -6,9 +6,10 @@ from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
 from .estimators.auto import AutoClassifier
 from .estimators.base import fit_all
-from .estimators.coefficients import coefficient_table, column_effects, contributions, member_coefficients, nomogram
+from .estimators.coefficients import coefficient_table, member_coefficients
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from .estimators.explanations import column_effects, contributions, nomogram
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
 from .estimators.logistic import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode

@@ -101,7 +101,7 @@ def _term_tests(model: Any) -> Any:
 
 
 def _explained_model(stored: StoredModel) -> dict[str, Any]:
-    from ..estimators.coefficients import column_effects, nomogram
+    from ..estimators.explanations import column_effects, nomogram
 
     points, note, effects = None, None, None
     if "lowest" in stored.training:
@@ -186,7 +186,7 @@ def _explained_row(
 ) -> dict[str, Any]:
     """Why the model answers as it does: what each column adds to the score, and what the decision rests on."""
     from ..decision import Decision
-    from ..estimators.coefficients import contributions
+    from ..estimators.explanations import contributions
 
     means, sources = stored.training.get("means"), stored.schema.sources
     few = (len(set(sources)) + 2) * len(sources) <= _MOST_VALUES
