@@ -189,8 +189,9 @@ def test_there_are_no_points_where_coefficients_are_infinite_or_classes_three():
 
 
 def test_every_short_name_is_a_class():
-    for name in MODELS:
-        assert short_name(type(new_model(name)).__name__) == name
+    for name, class_name in MODELS.items():
+        assert type(new_model(name)).__name__ == class_name
+        assert MODELS[short_name(class_name)] == class_name
     assert short_name("OneVsRest") == "OneVsRest"
     with pytest.raises(ParameterError, match="Did you mean 'logistic'"):
         new_model("logit")
