@@ -99,8 +99,8 @@ def count(value: float) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number to so many significant digits; a dash where there is none."""
-    return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}g}"
+    """A number to so many significant digits; a dash where there is none, and 0 without a sign."""
+    return NOTHING if value is None or math.isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
 def decimal(value: float | None, places: int = 4) -> str:
