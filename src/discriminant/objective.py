@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
-from .data import Block, LabelledRows, SparseRows, check_number, check_shapes, two_valued
+from .data import Block, LabelledRows, check_number, check_shapes
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import losses as loss_kernels
@@ -207,17 +207,13 @@ def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     return standard_deviations(moments.column_variances())
 
 
-def penalty_units(data: LabelledRows, n_jobs: int | None = None) -> Array | None:
-    """What a penalty measures columns by: their standard deviation; the step between two values if they have no more.
+def penalty_units(data: LabelledRows, n_jobs: int | None = None) -> Array:
+    """What a penalty measures columns by: numbers by their standard deviation, marks of levels as they are.
 
-    Marks of levels, rare or not, are then measured alike. A sparse matrix of unknown columns, such as words, is left in
-    its own units (None).
+    All levels of a category are then measured alike, however rare. Not so numbers of which there happen to be two.
     """
-    rows = data.rows
-    if isinstance(rows, SparseRows):
-        return None if rows.marks is None else np.where(rows.marks, 1.0, column_spread(data, n_jobs))
-    two, _, step = two_valued(rows)
-    return np.where(two, step, column_spread(data, n_jobs))
+    spread = column_spread(data, n_jobs)
+    return spread if data.rows.marks is None else np.where(data.rows.marks, 1.0, spread)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from discriminant import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
+from discriminant.data import as_rows
 from discriminant.errors import (
     CollinearityWarning,
     InputError,
@@ -404,6 +405,33 @@ def test_cross_validation_chooses_by_held_out_loss():
     assert sparser.coef_[0, :2].all()
     again = LogisticRegressionCV(n_alphas=12, cv=5, rule="min", random_state=0, n_jobs=1).fit(X, y)
     assert again.losses_.tobytes() == least.losses_.tobytes()
+
+
+def test_rows_too_few_to_tell_strengths_apart_leave_the_choice_to_a_prior():
+    """Around root p / n, and worth less than a row or two; not between strengths that are given."""
+    rng = np.random.default_rng(1)
+    y = np.arange(24) % 2
+    X = rng.normal(size=(24, 4)) + 1.2 * (2 * y - 1)[:, None] * np.array([1, 1, 0, 0])
+    chosen = LogisticRegressionCV().fit(X, y)
+    least = LogisticRegressionCV(chosen.alphas_).fit(X, y)
+    assert least.alpha_ == least.alphas_[np.argmin(least.losses_)] != chosen.alpha_
+    far, near = (abs(np.log(24 * model.alpha_ / 2)) for model in (least, chosen))
+    assert near < far
+    assert chosen.losses_[chosen.alphas_ == chosen.alpha_] < least.losses_.min() + (far / 3) ** 2 / 2 / 24
+
+
+def test_marks_of_levels_are_measured_as_they_are():
+    """However rare: in rows that know which columns are marks, a penalty measures only the others by their spread."""
+    rng = np.random.default_rng(0)
+    numbers, marks = 50 * rng.normal(size=(200, 2)), np.eye(3)[rng.choice(3, 200, p=[0.6, 0.3, 0.1])]
+    X, known = np.hstack((numbers, marks)), np.array([False, False, True, True, True])
+    y = (numbers[:, 0] / 50 + 2 * marks[:, 2] + rng.logistic(size=200) > 0).astype(int)
+    spread = np.append(numbers.std(axis=0), np.ones(3))
+    found = LogisticRegression(alpha=0.05).fit(as_rows(X, marks=known), y)
+    raw = LogisticRegression(alpha=0.05, standardize=False).fit(X / spread, y)
+    assert_allclose(found.coef_ * spread, raw.coef_, rtol=1e-5)
+    sparse = LogisticRegression(alpha=0.05).fit(as_rows(sp.csr_matrix(X), marks=known), y)
+    assert_allclose(sparse.coef_, found.coef_, rtol=1e-5)
 
 
 def test_bad_input_is_named():

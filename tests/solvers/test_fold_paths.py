@@ -10,7 +10,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
 from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, column_spread
-from discriminant.solvers.fold_paths import HeldOut, ridge_paths
+from discriminant.solvers.fold_paths import HeldOut, repeated_folds, ridge_paths
 from discriminant.solvers.smooth import named_solver
 
 ALPHAS = [1.0, 0.1, 0.01]
@@ -56,3 +56,19 @@ def test_rows_may_be_held_out_more_than_once_or_never():
     (fits,) = ridge_paths(objective, held, [0.1], 1e-10, 100)
     scores = objective.scores(fits.theta[1])
     assert_allclose(fits.scores[held.fits == 1], scores[np.sort(splits[1][1])], rtol=1e-12)
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 1, 1], [0] * 30 + [1] * 3 + [2], [0, 1] * 40, [0, 0, 0, 1]])
+def test_folds_are_never_empty_and_every_fit_knows_every_class(codes):
+    """However few rows a class has: the only row of one is never held out."""
+    codes = np.array(codes)
+    splits = repeated_folds(codes)
+    for train, held in splits:
+        assert held.size > 0
+        assert set(codes[train]) == set(codes)
+        assert np.intersect1d(train, held).size == 0
+    often = np.bincount(np.concatenate([held for _, held in splits]), minlength=len(codes))
+    single = np.bincount(codes)[codes] == 1
+    assert set(often[~single]) == {min(2000 // len(codes), 5)}
+    assert not often[single].any()
+    assert not repeated_folds(np.arange(3))

@@ -89,6 +89,7 @@ class ExpandedRows(Rows):
     def __init__(self, rows: Rows, basis: Basis) -> None:
         self.rows, self.basis = rows, basis
         self.n_rows, self.n_columns = rows.n_rows, basis.n_outputs
+        self.marks = _marks(rows, basis)
 
     def block(self, start: int, stop: int) -> Array:
         return self.basis.expand(self.rows.block(start, stop))
@@ -100,10 +101,26 @@ class ExpandedRows(Rows):
         return self.basis.expand(self.rows.take(chosen))
 
 
+def _marks(rows: Rows, basis: Basis) -> Array | None:
+    """Which outputs of a basis are marks of levels: those and their products, as they are."""
+    if rows.marks is None:
+        return None
+    factors = np.append(np.zeros(basis.n_factors, dtype=bool), True)
+    factors[: len(basis.columns)] = rows.marks[basis.columns]
+    return np.asarray(factors[basis.outputs].all(axis=1))
+
+
 def _objective(data: LabelledRows, l1_ratio: float, n_jobs: int | None) -> Objective:
-    loss = Logistic() if len(data.classes) == 2 else Softmax()
+    loss, rows = Logistic() if len(data.classes) == 2 else Softmax(), data.rows
+    # a sparse matrix of unknown columns, such as words, is left in its own units
+    unknown = isinstance(rows, SparseRows) and rows.marks is None
     found = Objective(
-        data, loss, ElasticNet(1.0, l1_ratio), spread=penalty_units(data, n_jobs), n_jobs=n_jobs, symmetric=l1_ratio > 0
+        data,
+        loss,
+        ElasticNet(1.0, l1_ratio),
+        spread=None if unknown else penalty_units(data, n_jobs),
+        n_jobs=n_jobs,
+        symmetric=l1_ratio > 0,
     )
     return replace(found, standard=found.standardised)
 
@@ -122,7 +139,7 @@ def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
     """Ridge logistic regression, of functions of the columns where a basis is given."""
     data = training.data
     if basis is not None:
-        data = replace(data, rows=as_rows(basis.expand(training.values)))
+        data = replace(data, rows=as_rows(basis.expand(training.values), marks=_marks(data.rows, basis)))
     objective = _objective(data, 0.0, training.n_jobs)
     alphas = strengths(objective, None, None)
     if objective.n_parameters * data.n_rows * training.held.n_splits > _MUCH_WORK:

@@ -19,11 +19,11 @@ from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, S
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
-from ..objective import ElasticNet, Logistic, Objective, Softmax, column_spread
+from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, path_solutions, regularisation_path
-from ..solvers.fold_paths import HeldOut, RidgeChoice, dealt_splits
+from ..solvers.fold_paths import HeldOut, RidgeChoice, repeated_folds, strength_prior
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
 from ..solvers.smooth import named_solver
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
@@ -114,7 +114,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
 
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
         loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
-        spread = column_spread(data, self.n_jobs) if self.standardize and self.alpha > 0 else None
+        spread = penalty_units(data, self.n_jobs) if self.standardize and self.alpha > 0 else None
         return Objective(data, loss, penalty, self.fit_intercept, spread=spread, offset=offset, n_jobs=self.n_jobs)
 
     @property
@@ -246,6 +246,8 @@ class LogisticRegression(LogisticClassifier):
         Whether the penalty measures columns by their standard deviation (1 / rows, as glmnet does), so that their units
         do not matter; coefficients are reported in the units of the data either way. False, with v the coefficients as
         they are, is scikit-learn's objective, and what suits columns of one kind, such as the words of a text matrix.
+        Where columns are known to be marks of levels (rows of `read_training` and `TableEncoder`), these are left as
+        they are: rare levels are not to be shrunk less than others.
     fit_intercept : bool, default=True
         Whether the scores have a constant, which is not penalised.
     solver : str or solver object, default="auto"
@@ -537,11 +539,12 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
-    cv : int or splitter, default=10
-        Folds of the cross-validation: their number, or what scikit-learn takes as ``cv``. Each has its share of every
-        class; the only row of a class is never held out.
+    cv : int or splitter, default=5
+        Folds of the cross-validation, or what scikit-learn takes as ``cv``. Every class is dealt to all folds, and the
+        only row of one is never held out; where rows are few, folds are dealt up to five times.
     rule : {"min", "one-se"}, default="min"
-        Take the least held-out loss, or the strongest penalty within one standard error of it.
+        Take the least held-out loss, or the strongest penalty within one standard error of it. Where the rows are too
+        few to tell strengths of a ridge apart, a weak prior decides; not between ``alphas`` that are given.
     reference : a class, default=None
         The class `log_odds` and `summary` compare with.
     random_state : int, default=None
@@ -580,7 +583,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     """
 
     l1_ratio: Any = 0.0
-    cv: Any = 10
+    cv: Any = 5
     rule: Literal["min", "one-se"] = "min"
     reference: Any = None
     random_state: Any = None
@@ -601,7 +604,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
         splits = self._splits(data)
-        self.n_splits_, best = len(splits), np.inf
+        self.n_splits_, best, prior = len(splits), np.inf, np.zeros(1)
         for ratio in np.ravel(self.l1_ratio).tolist():
             alphas, losses = self._held_out(replace(objective, penalty=ElasticNet(1.0, ratio)), splits)
             mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(len(splits))
@@ -609,7 +612,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             if mean.min() < best:
                 best, self.l1_ratio_, self.alphas_ = float(mean.min()), ratio, alphas
                 self.losses_, self.loss_std_errors_ = mean, error
-        self.alpha_ = float(self.alphas_[chosen_strength(self.losses_, self.loss_std_errors_, self.rule)])
+                weak = self.alphas is None and ratio == 0  # who gives strengths wants the least loss
+                prior = strength_prior(objective, alphas) if weak else np.zeros(len(alphas))
+        self.alpha_ = float(self.alphas_[chosen_strength(self.losses_ + prior, self.loss_std_errors_, self.rule)])
         super()._learn(data, offset)
 
     def _check_parameters(self) -> None:
@@ -650,10 +655,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             from sklearn.model_selection import check_cv  # slow to load
 
             return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
-        seed = check_random_state(self.random_state).randint(2**31)
-        folds: Any = self.cv
-        dealt = dealt_splits(data.codes, min(folds, data.n_rows), seed)
-        splits = [split for split in dealt if len(split[1])]
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(1 << 30))
+        splits = repeated_folds(data.codes, self.cv, seed)  # type: ignore[arg-type]
         if len(splits) < 2:
             raise LabelError(
                 "No class has two rows: without its only row a fold cannot learn a class. Give classes more rows, or "

@@ -27,6 +27,8 @@ Array = np.ndarray[Any, Any]
 _MOST_HESSIAN = 900
 #: Folds are dealt anew until about so many pairs of a row and a split are there, and at most so often.
 _STEADY_PAIRS, _MOST_REPEATS = 2_000, 5
+#: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
+_STRENGTH_DEVIATION = 3.0
 #: Shares by which a step that does not descend enough is shortened, and how often.
 _SHORTER, _MOST_SHORTER = 0.4, 12
 
@@ -61,38 +63,34 @@ class HeldOut:
         return cls(rows, fits, np.searchsorted(rows, np.arange(n_rows + 1)), seen)
 
     @classmethod
-    def repeated(cls, codes: Array, n_folds: int = 5) -> HeldOut:
-        """Folds with equal shares of every class, dealt anew up to five times where rows are few.
-
-        The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-        only row of a class is never held out: no fit could know its class.
-        """
-        n_rows, splits = len(codes), list[tuple[Array, Array]]()
-        n_folds = min(n_folds, n_rows)
-        for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, _MOST_REPEATS))):
-            splits += dealt_splits(codes, n_folds, repeat)
-        return cls.by_splits(splits, n_rows)
+    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0) -> HeldOut:
+        """By `repeated_folds`."""
+        return cls.by_splits(repeated_folds(codes, n_folds, seed), len(codes))
 
     @property
     def n_splits(self) -> int:
         return self.seen.shape[1] - 1
 
 
-def dealt_splits(codes: Array, n_folds: int, seed: Any) -> list[tuple[Array, Array]]:
-    """Rows to train on and rows held out, in folds with equal shares of every class.
+def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0) -> list[tuple[Array, Array]]:
+    """Folds with equal shares of every class, dealt anew up to five times where rows are few.
 
-    The only row of a class is never held out: no fit could know its class.
+    The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
+    only row of a class is never held out: no fit could know its class.
     """
-    n_rows = len(codes)
-    order = np.random.default_rng(seed).permutation(n_rows)
-    _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
-    sorted_rows = np.argsort(of_class, kind="stable")
-    rank = np.empty(n_rows, dtype=np.int64)
-    rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
-    fold = np.empty(n_rows, dtype=np.int64)
-    fold[order] = (first[of_class] + rank) % n_folds
-    fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+    n_rows, splits = len(codes), list[tuple[Array, Array]]()
+    n_folds = min(n_folds, n_rows)
+    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, _MOST_REPEATS))):
+        order = np.random.default_rng(seed + repeat).permutation(n_rows)
+        _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
+        sorted_rows = np.argsort(of_class, kind="stable")
+        rank = np.empty(n_rows, dtype=np.int64)
+        rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
+        fold = np.empty(n_rows, dtype=np.int64)
+        fold[order] = (first[of_class] + rank) % n_folds
+        fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
+        splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+    return splits
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,21 @@ class FoldFits:
         return np.bincount(held.fits, weight * loss, held.n_splits) / np.where(total > 0, total, 1.0)
 
 
+def strength_prior(objective: Objective, alphas: Any) -> Any:
+    """What a prior of a ridge's strength adds to the mean loss, less than the rows do as soon as they are many.
+
+    A few rows hardly tell strengths apart that differ by a factor of 100: a single one that is hard to tell decides
+    which has the least held-out loss. The prior is log-normal with the median root p / n in columns of unit variance,
+    between 1 / n, which suits columns that tell different things, and p / n, which suits those that tell the same.
+    """
+    units = objective.standardised.scale / (1.0 if objective.spread is None else objective.spread)
+    median = np.sqrt((units**2).sum()) / objective.total_weight
+    return (np.log(alphas / median) / _STRENGTH_DEVIATION) ** 2 / 2 / objective.total_weight
+
+
 @dataclass(frozen=True)
 class RidgeChoice:
-    """Ridges at decreasing strengths, and the fits at that with the least held-out loss."""
+    """Ridges at decreasing strengths, and the fits at that with the least held-out loss by a weak prior."""
 
     alphas: Array
     losses: Array  #: (splits, strengths)
@@ -155,12 +165,14 @@ class RidgeChoice:
         More columns than rows are rotated to the span of the rows.
         """
         rotation = rotated(objective) if is_wide(objective) else None
-        turned, losses, best = rotation.objective if rotation else objective, list[Array](), 0
+        turned, losses, judged = rotation.objective if rotation else objective, list[Array](), list[float]()
         for fits in ridge_paths(turned, held, alphas, tol, max_iter):
             losses.append(fits.losses(objective, held))
-            if len(losses) == 1 or losses[-1].mean() < losses[best].mean():
-                best, found = len(losses) - 1, fits
-            if most_rising is not None and len(losses) > best + most_rising:
+            judged.append(losses[-1].mean() + strength_prior(objective, fits.alpha))
+            best = int(np.argmin(judged))
+            if best == len(judged) - 1:
+                found = fits
+            if most_rising is not None and len(judged) > best + most_rising:
                 break
         if rotation:
             found = replace(found, theta=rotation.to_columns(found.theta))
