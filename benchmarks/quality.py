@@ -94,7 +94,7 @@ def lasso_as_glmnet(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
 
 
 def our_model(name: str, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
-    """A model of the registry with its defaults, as ``discriminant fit --model`` fits it."""
+    """A model by its name, as ``discriminant fit --model`` fits it."""
     training = ours.read_training(train.assign(target=y), "target", coding=coding_for(name, {}))
     model = new_model(name, training.schema).fit(training.rows, training.y)
     coded, _ = training.schema.encode_batch(new)
@@ -106,17 +106,11 @@ def our_auto(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     return model.classes_, model.predict_proba(new)
 
 
-def our_cross_validated(l1_ratio: float, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
-    encoder = ours.TableEncoder(coding="full").fit(train, y)
-    model = ours.LogisticRegressionCV(l1_ratio=l1_ratio, random_state=0).fit(encoder.rows(train), y)
-    return model.classes_, model.predict_proba(encoder.rows(new))
-
-
 def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     """What ``discriminant compare`` says is best, fitted to all rows."""
     training = ours.read_training(train.assign(target=y), "target", coding="full")
-    models = default_models(training.X, int(np.bincount(training.codes).min()), None, training.schema)
-    found = ours.compare(models, training.rows, training.y, on_failure="leave_out", random_state=0)
+    models, _ = default_models(training.X, len(np.unique(training.codes)), training.schema)
+    found = ours.compare(models, training.rows, training.y, on_failure="leave_out")
     model = models[found.best_model].fit(training.rows, training.y)
     coded, _ = training.schema.encode_batch(new)
     return model.classes_, model.predict_proba(training.schema.rows(coded))
@@ -128,9 +122,7 @@ CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
     BOOSTING: boosting,
     LASSO: lasso_as_glmnet,
     "auto": our_auto,
-    "ridge": partial(our_cross_validated, 0.0),
-    "lasso": partial(our_cross_validated, 1.0),
-    **{name: partial(our_model, name) for name in ("logistic", "lda", "rda", "naive-bayes")},
+    **{name: partial(our_model, name) for name in ("ridge", "lasso", "logistic", "lda", "rda", "naive-bayes")},
     "compare": our_comparison,
 }
 

@@ -207,13 +207,13 @@ def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     return standard_deviations(moments.column_variances())
 
 
-def penalty_units(data: LabelledRows, n_jobs: int | None = None) -> Array:
-    """What a penalty measures columns by: numbers by their standard deviation, marks of levels as they are.
+def penalty_units(data: LabelledRows, penalty: ElasticNet, n_jobs: int | None = None) -> Array:
+    """What a penalty measures columns by: their standard deviation; under a ridge marks of levels as they are.
 
-    All levels of a category are then measured alike, however rare. Not so numbers of which there happen to be two.
+    A ridge then shrinks all levels of a category alike, however rare; an L1 penalty chooses columns by what they tell.
     """
-    spread = column_spread(data, n_jobs)
-    return spread if data.rows.marks is None else np.where(data.rows.marks, 1.0, spread)
+    spread, marks = column_spread(data, n_jobs), data.rows.marks
+    return spread if marks is None or penalty.l1_ratio > 0 else np.where(marks, 1.0, spread)
 
 
 @dataclass(frozen=True)

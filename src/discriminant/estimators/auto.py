@@ -114,14 +114,9 @@ def _objective(data: LabelledRows, l1_ratio: float, n_jobs: int | None) -> Objec
     loss, rows = Logistic() if len(data.classes) == 2 else Softmax(), data.rows
     # a sparse matrix of unknown columns, such as words, is left in its own units
     unknown = isinstance(rows, SparseRows) and rows.marks is None
-    found = Objective(
-        data,
-        loss,
-        ElasticNet(1.0, l1_ratio),
-        spread=None if unknown else penalty_units(data, n_jobs),
-        n_jobs=n_jobs,
-        symmetric=l1_ratio > 0,
-    )
+    penalty = ElasticNet(1.0, l1_ratio)
+    spread = None if unknown else penalty_units(data, penalty, n_jobs)
+    found = Objective(data, loss, penalty, spread=spread, n_jobs=n_jobs, symmetric=l1_ratio > 0)
     return replace(found, standard=found.standardised)
 
 

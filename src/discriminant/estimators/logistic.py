@@ -45,6 +45,8 @@ _FOLD_TOL = 1e-6
 _RISING = 3
 #: The same with an L1 penalty, whose strengths lie closer: they are looked at so many at a time.
 _L1_FOLD_TOL, _L1_RISING = 1e-5, 8
+#: How often folds are dealt at most: ridges go along the path together, and more of them cost little.
+_MOST_DEALS, _MOST_L1_DEALS = 5, 2
 #: The weakest ridge, in rows of average information: what less changes is rounding.
 _WEAKEST_RIDGE = 1e-4
 
@@ -114,8 +116,11 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
 
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
         loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
-        spread = penalty_units(data, self.n_jobs) if self.standardize and self.alpha > 0 else None
+        spread = self._units(data, penalty) if self.alpha > 0 else None
         return Objective(data, loss, penalty, self.fit_intercept, spread=spread, offset=offset, n_jobs=self.n_jobs)
+
+    def _units(self, data: LabelledRows, penalty: ElasticNet) -> Array | None:
+        return penalty_units(data, penalty, self.n_jobs) if self.standardize else None
 
     @property
     def _stochastic(self) -> bool:
@@ -246,8 +251,8 @@ class LogisticRegression(LogisticClassifier):
         Whether the penalty measures columns by their standard deviation (1 / rows, as glmnet does), so that their units
         do not matter; coefficients are reported in the units of the data either way. False, with v the coefficients as
         they are, is scikit-learn's objective, and what suits columns of one kind, such as the words of a text matrix.
-        Where columns are known to be marks of levels (rows of `read_training` and `TableEncoder`), these are left as
-        they are: rare levels are not to be shrunk less than others.
+        Where columns are known to be marks of levels (rows of `read_training` and `TableEncoder`), a ridge leaves these
+        as they are: rare levels are not to be shrunk less than others.
     fit_intercept : bool, default=True
         Whether the scores have a constant, which is not penalised.
     solver : str or solver object, default="auto"
@@ -541,7 +546,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     cv : int or splitter, default=5
         Folds of the cross-validation, or what scikit-learn takes as ``cv``. Every class is dealt to all folds, and the
-        only row of one is never held out; where rows are few, folds are dealt up to five times.
+        only row of one is never held out; where rows are few, folds are dealt up to five times (twice with an L1 part).
     rule : {"min", "one-se"}, default="min"
         Take the least held-out loss, or the strongest penalty within one standard error of it. Where the rows are too
         few to tell strengths of a ridge apart, a weak prior decides; not between ``alphas`` that are given.
@@ -605,15 +610,19 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         objective = replace(objective, standard=objective.standardised)
         splits = self._splits(data)
         self.n_splits_, best, prior = len(splits), np.inf, np.zeros(1)
+        held = np.concatenate([rows for _, rows in splits])
+        n_folds = len(splits) * len(np.unique(held)) / len(held)  # of one deal: others see the same rows
         for ratio in np.ravel(self.l1_ratio).tolist():
-            alphas, losses = self._held_out(replace(objective, penalty=ElasticNet(1.0, ratio)), splits)
-            mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(len(splits))
+            penalty = ElasticNet(1.0, ratio)
+            own = replace(objective, penalty=penalty, spread=self._units(data, penalty))
+            alphas, losses = self._held_out(own, splits)
+            mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(n_folds)
             check_finite(mean, data)
             if mean.min() < best:
                 best, self.l1_ratio_, self.alphas_ = float(mean.min()), ratio, alphas
                 self.losses_, self.loss_std_errors_ = mean, error
                 weak = self.alphas is None and ratio == 0  # who gives strengths wants the least loss
-                prior = strength_prior(objective, alphas) if weak else np.zeros(len(alphas))
+                prior = strength_prior(own, alphas) if weak else np.zeros(len(alphas))
         self.alpha_ = float(self.alphas_[chosen_strength(self.losses_ + prior, self.loss_std_errors_, self.rule)])
         super()._learn(data, offset)
 
@@ -656,7 +665,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
             return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(1 << 30))
-        splits = repeated_folds(data.codes, self.cv, seed)  # type: ignore[arg-type]
+        folds: Any = self.cv
+        most = _MOST_L1_DEALS if np.any(self.l1_ratio) else _MOST_DEALS
+        splits = repeated_folds(data.codes, folds, seed, most)
         if len(splits) < 2:
             raise LabelError(
                 "No class has two rows: without its only row a fold cannot learn a class. Give classes more rows, or "

@@ -25,8 +25,8 @@ Array = np.ndarray[Any, Any]
 
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
-#: Folds are dealt anew until about so many pairs of a row and a split are there, and at most so often.
-_STEADY_PAIRS, _MOST_REPEATS = 2_000, 5
+#: Folds are dealt anew until about so many pairs of a row and a split are there.
+_STEADY_PAIRS = 2_000
 #: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
 _STRENGTH_DEVIATION = 3.0
 #: Shares by which a step that does not descend enough is shortened, and how often.
@@ -72,15 +72,15 @@ class HeldOut:
         return self.seen.shape[1] - 1
 
 
-def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0) -> list[tuple[Array, Array]]:
-    """Folds with equal shares of every class, dealt anew up to five times where rows are few.
+def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5) -> list[tuple[Array, Array]]:
+    """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
 
     The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
     only row of a class is never held out: no fit could know its class.
     """
     n_rows, splits = len(codes), list[tuple[Array, Array]]()
     n_folds = min(n_folds, n_rows)
-    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, _MOST_REPEATS))):
+    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, most))):
         order = np.random.default_rng(seed + repeat).permutation(n_rows)
         _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
         sorted_rows = np.argsort(of_class, kind="stable")
