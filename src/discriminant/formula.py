@@ -777,8 +777,8 @@ def refuse_undefined(name: str, column: str, made: Array, values: Array) -> None
     wrong = np.flatnonzero(~np.isfinite(made))
     if wrong.size:
         raise InputError(
-            f"{name} is not defined in row {wrong[0]}, where {column!r} is {values[wrong[0]]:g}. Correct the value, or "
-            "leave such rows out."
+            f"{name} is not defined in row {wrong[0]} of these, where {column!r} is {values[wrong[0]]:g}. Correct the "
+            "value, or leave such rows out."
         )
 
 

@@ -195,7 +195,7 @@ def test_rows_with_gaps_are_left_out_or_marked():
 def test_logarithms_of_what_has_none_name_the_row():
     frame = people()
     model = LogisticRegression.from_formula("ill ~ log(dose)", frame)
-    with pytest.raises(InputError, match="log is not defined in row 2, where 'dose' is -1"):
+    with pytest.raises(InputError, match="log is not defined in row 2 of these, where 'dose' is -1"):
         model.predict(frame[:5].assign(dose=[1.0, 2.0, -1.0, 0.0, 1.0]))
 
 
