@@ -25,15 +25,6 @@ from .coefficients import Effect, EffectPoint, column_names
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Contribution:
-    """What a column adds to the lead of a class, compared with its mean."""
-
-    column: str
-    value: Any
-    contribution: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions(Result):
     """Why a row gets its class: what each column adds to the lead of that class over the next.
@@ -63,6 +54,15 @@ class Contributions(Result):
         ]
         ends = f"{self.unit} of this row {number(self.lead)}, of an average row {number(self.lead_at_means)}"
         return "\n".join([head, *aligned([["column", "value", self.unit], *cells], left=2), ends])
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a column adds to the lead of a class, compared with its mean."""
+
+    column: str
+    value: Any
+    contribution: float
 
 
 def contributions(
@@ -286,15 +286,6 @@ _FULL = 100
 _PROBABILITIES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
-@dataclass(frozen=True)
-class Points:
-    """The points of a value of a column."""
-
-    column: str
-    value: str
-    points: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Nomogram(Result):
     """Points for the values of each column, whose sum gives a row's score.
@@ -322,6 +313,15 @@ class Nomogram(Result):
         below = aligned([["probability", "points"], *totals], left=0) if totals else []
         lines = [f"Points for {self.label}", *aligned([["column", "value", "points"], *cells], left=2), *below]
         return "\n".join([*lines, f"above {self.threshold:.1f} points in total: {self.label}"])
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points of a value of a column."""
+
+    column: str
+    value: str
+    points: float
 
 
 def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:

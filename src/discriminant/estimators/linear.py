@@ -221,8 +221,7 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
         Learn probabilities from the fitted values of held-out rows, by scikit-learn's calibration with 5 folds;
         ``predict_proba`` exists only then, and not after `partial_fit`. Predictions are still those of the values.
     class_weight : None, "balanced" or dict, default=None
-        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
-        class (1 for classes left out).
+        Multiplied into the weights of the rows, as in `LogisticRegression`.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 

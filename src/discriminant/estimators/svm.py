@@ -67,8 +67,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         Learn probabilities from the margins, by scikit-learn's calibration with 5 folds; ``predict_proba`` exists only
         then. Predictions are still those of the margins.
     class_weight : None, "balanced" or dict, default=None
-        What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
-        class (1 for classes left out).
+        Multiplied into the weights of the rows, as in `LogisticRegression`.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None

@@ -70,36 +70,6 @@ _MOST_PRODUCTS = 200
 _MOST_NEWTON_PARAMETERS = 600
 
 
-@dataclass(frozen=True)
-class TracePoint:
-    """One iteration: where it was, and what was known there.
-
-    Parameters
-    ----------
-    theta : array
-        Parameters in standardised columns.
-    value : float
-        The objective there.
-    gradient_norm : float
-        Its largest derivative.
-
-    See Also
-    --------
-    Solution : Has them as its ``trace``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discriminant.solvers import TracePoint
-    >>> TracePoint(np.zeros((1, 2)), 0.69, 0.5).value
-    0.69
-    """
-
-    theta: Array
-    value: float
-    gradient_norm: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Result):
     """The point a solver stopped at, and how good it is.
@@ -154,6 +124,36 @@ class Solution(Result):
         estimated = " (both estimated)" if self.estimated else ""
         excess = f"relative excess about {number(self.excess, 2)}"
         return f"Solver {self.solver}: {self.reason} after {effort}; {values}{estimated}, {excess}"
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """One iteration: where it was, and what was known there.
+
+    Parameters
+    ----------
+    theta : array
+        Parameters in standardised columns.
+    value : float
+        The objective there.
+    gradient_norm : float
+        Its largest derivative.
+
+    See Also
+    --------
+    Solution : Has them as its ``trace``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discriminant.solvers import TracePoint
+    >>> TracePoint(np.zeros((1, 2)), 0.69, 0.5).value
+    0.69
+    """
+
+    theta: Array
+    value: float
+    gradient_norm: float
 
 
 def descends_enough(new: float, value: float, promised: float) -> bool:
