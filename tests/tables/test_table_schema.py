@@ -539,3 +539,10 @@ def test_sums_that_overflow_are_no_warning():
         training = read_training(frame, "y")
     assert training.schema.columns[1].mean == pytest.approx(1e308 / 3)
     assert_array_equal(training.X[:, 1], frame["huge"])
+
+
+def test_a_schema_with_one_column_twice_is_refused():
+    described = read_training(pd.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "y": ["u", "v"] * 2}), "y").schema.to_dict()
+    described["columns"] = [*described["columns"], *described["columns"]]
+    with pytest.raises(InputError, match="several columns of one name: 'a'"):
+        Schema.from_dict(described)

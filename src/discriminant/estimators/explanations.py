@@ -229,9 +229,10 @@ def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = No
     for name, at, values, rows in looked:
         own = scores[stop : stop + len(rows)]
         stop += len(rows)
-        changes = (own - own[-1])[:-1]
-        changes = (changes - changes[:, :1])[:, 1:]
-        widths[name] = float(np.ptp(np.vstack((changes, np.zeros(len(outcomes)))), axis=0).max())
+        with np.errstate(invalid="ignore"):  # scores of classes that cannot win are minus infinity
+            changes = (own - own[-1])[:-1]
+            changes = (changes - changes[:, :1])[:, 1:]
+        widths[name] = float(np.nanmax(np.abs(changes), initial=0.0))
         points = [
             EffectPoint(outcome, value, change, math.nan, math.nan)
             for outcome, own_changes in zip(outcomes, changes.T.tolist(), strict=True)

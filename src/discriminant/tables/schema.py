@@ -622,6 +622,9 @@ class Schema:
             check_types(record)
         for column in columns:
             column.check_shares()
+        again = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
+        if again:
+            raise InputError(f"The schema has several columns of one name: {quoted(again)}. Learn it anew.")
         return schema
 
     def describe(self) -> str:
