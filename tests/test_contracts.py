@@ -75,6 +75,7 @@ ESTIMATORS = [
     SupportVectorClassifier(loss="squared_hinge"),
     SupportVectorClassifier(solver="dual", tol=1e-10, max_iter=100_000),
     SupportVectorClassifier(multiclass="one-vs-one"),
+    SupportVectorClassifier(standardize=True, class_weight="balanced"),
     SupportVectorClassifier(calibration="sigmoid"),
     OneVsRest(LogisticRegression(alpha=0.1)),
     OneVsRest(LinearDiscriminantAnalysis(), vote=True),

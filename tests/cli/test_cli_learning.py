@@ -407,3 +407,11 @@ def test_maximum_likelihood_with_few_rows_says_what_predicts_better(run, tmp_pat
     table = tmp_path / "few.csv"
     np.savetxt(table, np.column_stack([X, y]), delimiter=",", header=",".join([*"abcdefghijkl", "y"]), comments="")
     assert "AutoClassifier predicts better" in run("fit", table, "-t", "y", "--model", "logistic").out
+
+
+def test_fit_tells_the_settings_it_found(run, iris, tmp_path):
+    found = run("fit", iris, "-t", "species", "--model", "rda", "-o", tmp_path / "model.dsc", "--json").json["found"]
+    assert list(found) == ["pooling", "shrinkage", "temperature", "held-out log-loss"]
+    text = run("explain", tmp_path / "model.dsc").out
+    assert f"Found: pooling {number(found['pooling'])}, shrinkage {number(found['shrinkage'])}, temperature" in text
+    assert "Found" not in run("fit", iris, "-t", "species", "--model", "lda", "-o", tmp_path / "other.dsc").out

@@ -65,7 +65,8 @@ def explain(
 
 
 def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Priors, coefficients, class means, scalings and families, whatever the model has; by the names of its columns."""
+    """Settings found, priors, coefficients, means, scalings and families, whatever the model has, by column names."""
+    from ..estimators.base import found_settings
     from ..estimators.coefficients import coefficient_table, column_names, member_coefficients
 
     values: dict[str, Any] = {
@@ -73,6 +74,8 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
         "parameters": {name: value for name, value in model.get_params().items() if isinstance(value, _PLAIN)},
         "classes": model.classes_.tolist(),
     }
+    if found := found_settings(model):
+        values["found"] = found
     if hasattr(model, "formula_"):
         names = column_names(model)
         values |= {"formula": model.formula_.formula, "terms": _term_tests(model)}
@@ -244,6 +247,8 @@ def learned_page(values: dict[str, Any]) -> Page:
     page: Page = [f"Formula: {values['formula']}"] if "formula" in values else []
     if "families" in values:
         page += _families_page(values["families"], values["member_coefficients"])
+    if "found" in values:
+        page.append(f"Found: {', '.join(f'{name} {number(value)}' for name, value in values['found'].items())}")
     if "priors" in values:
         rows = [[label, number(prior)] for label, prior in zip(values["classes"], values["priors"], strict=True)]
         page += shortened("Priors", ["class", "prior"], rows)

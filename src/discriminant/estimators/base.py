@@ -896,6 +896,16 @@ def constant_columns(variance: Array, means: Array) -> Array:
     return np.flatnonzero(np.sqrt(variance) <= _CONSTANT * np.abs(means).max(axis=0))
 
 
+def found_settings(model: Any) -> dict[str, float]:
+    """The settings that a fit found itself, one number each, and the log-loss of held-out rows with them."""
+    given, found = model.get_params(), dict[str, float]()
+    for name in ("alpha", "pooling", "shrinkage", "temperature"):
+        values = set(np.ravel(getattr(model, f"{name}_", [])).tolist())
+        if len(values) == 1 and isinstance(given.get(name, "found"), str):
+            found[name] = values.pop()
+    return found | ({"held-out log-loss": model.loss_} if found and hasattr(model, "loss_") else {})
+
+
 def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
     """Coefficients and intercepts as scikit-learn has them: one row for two classes, the second minus the first."""
     if len(rule.coef) > 2:

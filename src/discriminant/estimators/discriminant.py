@@ -382,7 +382,7 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     covariances_ : array of shape (K, p, p)
     shrinkage_ : array of shape (K,)
     temperature_ : float
-        At most 1, what "cv" chose.
+        What "cv" chose, at most 1.
     shrinkage_losses_ : array of shape (20,)
         The held-out log-loss at each value that "cv" tried, NaN where a covariance is singular.
     moments_ : the statistic the model was read from
@@ -462,9 +462,9 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         amounts = self._chosen_shrinkage(moments)
         covariances = [self._class_covariance(reading, k, scatters[k], amounts[k]) for k in range(moments.n_classes)]
         self.shrinkage_ = reading.spread(amounts)
-        self.temperature_ = self.temperature_ if self.shrinkage == "cv" else 1.0
         centre = moments.overall_mean()
-        self.rule_ = gaussian_quadratic_rule(moments.mean, covariances, reading.log_priors, centre, self.temperature_)
+        temperature = getattr(self, "temperature_", 1.0)
+        self.rule_ = gaussian_quadratic_rule(moments.mean, covariances, reading.log_priors, centre, temperature)
 
     def _chosen_shrinkage(self, moments: ClassMoments) -> Array:
         if self.shrinkage == "oas":
