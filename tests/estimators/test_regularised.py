@@ -1,5 +1,6 @@
 """Regularised discriminant analysis against its definition written out, and against those it lies between."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.datasets import load_iris, load_wine
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, RegularizedDiscriminantAnalysis
 from discriminant.data import labelled_rows
 from discriminant.decision.posteriors import TEMPERATURES, TemperedLosses
-from discriminant.errors import DegenerateDataError, ParameterError
+from discriminant.errors import DegenerateDataError, DiscriminantWarning, ParameterError
+from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.estimators.regularised import ALL, Grid, regularised_rule
+from discriminant.estimators.svm import support_vector_rule
 from discriminant.rules import LinearRule, QuadraticRule
 from discriminant.solvers.fold_paths import HeldOut
 from helpers import normal_classes
@@ -195,3 +198,32 @@ def test_what_cannot_be_is_refused():
         RegularizedDiscriminantAnalysis().fit(y[:, None].astype(float), y)
     with pytest.raises(DegenerateDataError, match="shrinkage above 0"):
         RegularizedDiscriminantAnalysis(shrinkage=0).fit(np.column_stack((X, X[:, 0])), y)
+
+
+ODD = {
+    "few rows": normal_classes(n=7, p=2, K=3)[0],
+    "wide": normal_classes(n=7, p=60, K=3)[0],
+    "two values": (normal_classes(n=7, p=5, K=3)[0] > 1).astype(float),
+    "long tails": np.sinh(8 * normal_classes(n=7, p=5, K=3)[0]),
+    "an offset": normal_classes(n=7, p=3, K=3)[0] + 1e9,
+    "hardly varying within classes": np.arange(7)[:, None] % 3 + 1e-9 * normal_classes(n=7, p=2, K=3)[0],
+}
+
+
+@pytest.mark.parametrize("family", [regularised_rule, naive_bayes_rule, support_vector_rule])
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("weight", [None, np.array([1, 1, 1, 0, 0.5, 2, 0])], ids=["plain", "weighted"])
+def test_families_bear_odd_tables(family, name, weight):
+    y = np.arange(7) % 3
+    for X in (ODD[name], sp.csr_array(ODD[name])):
+        data = labelled_rows(X, y, weight)
+        tuned = family(data, HeldOut.repeated(y))
+        assert np.isfinite(tuned.loss)
+        assert np.isfinite(tuned.rule.scores(np.ascontiguousarray(ODD[name]))).all()
+        assert_allclose(np.exp(tuned.log_posteriors).sum(axis=1), 1)
+        if family is regularised_rule:
+            model = QuadraticDiscriminantAnalysis(shrinkage="cv")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DiscriminantWarning)
+                model.fit(X, y, weight)
+            assert np.isfinite(model.predict_proba(X)).all()

@@ -521,7 +521,10 @@ class _OwnCovariances(Frame):
 
     def spectra(self, moments: ClassMoments, pooling: float) -> ClassSpectra:  # noqa: ARG002
         found = class_scatters(moments, borrow=True)
-        covariances = np.stack([scatter.matrix / divisor for scatter, divisor, _ in found])
+        # Too few rows for a divisor are too few for a covariance: 0 is singular at every shrinkage.
+        covariances = np.stack(
+            [scatter.matrix / divisor if divisor > 0 else 0 * scatter.matrix for scatter, divisor, _ in found]
+        )
         return ClassSpectra.of(moments.mean - self.centre, covariances, self.n_columns)
 
 

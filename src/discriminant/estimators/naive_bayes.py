@@ -320,9 +320,10 @@ class _Columns:
 
     @classmethod
     def of_rows(cls, rows: Rows, moments: ClassMoments) -> _Columns:
-        two, low, step = two_valued(rows)
+        (two, low, step), variance = two_valued(rows), moments.column_variances()
+        two = two & (variance > 0)  # not, where the other value is that of rows without weight
         share = np.divide(moments.overall_mean() - low, step, out=np.full(len(low), 0.5), where=two)
-        return cls(two, low, np.where(two, step, 1.0), share, moments.column_variances())
+        return cls(two, low, np.where(two, step, 1.0), share, variance)
 
     def rule(self, moments: ClassMoments, pooling: float) -> DiagonalRule:
         """Normal columns, and columns of two values whose log-odds are the means of normals with one variance."""

@@ -88,7 +88,7 @@ class Frame:
     def rows(self, block: Any) -> Array:
         """Rows in these coordinates."""
         parts = [((X - self.centre) / self.units)[:, self.kept] for X, _ in dense_parts(block)]
-        return np.concatenate(parts)
+        return np.concatenate([np.empty((0, len(self.kept))), *parts])
 
     def turned(self, data: LabelledRows) -> tuple[LabelledRows, Self, Array]:
         """The rows in as many dimensions as there are of them, the frame of these, and their directions (p, r)."""

@@ -413,11 +413,11 @@ def _calibrated_margins(data: LabelledRows, held: HeldOut, margins: Array) -> tu
     objective = Objective(pairs, loss, ElasticNet(1.0), spread=column_spread(pairs, 1), n_jobs=1)
     objective = replace(objective, standard=objective.standardised)
     fits = list(ridge_paths(objective, apart, _CALIBRATION_RIDGES, _SPLIT_TOL, _SPLIT_STEPS))
-    weight = np.bincount(apart.fits, pairs.weight)
-    means = [float(own.losses(objective, apart) @ weight / weight.sum()) for own in fits]
-    best = int(np.argmin(means))
-    (coef, intercept), scores = objective.linear(fits[best].theta[-1]), fits[best].scores
+    scores = [own.scores if n_classes > 2 else own.scores * [0.0, 1.0] for own in fits]
+    posteriors = [log_softmax(own, axis=1) for own in scores]
+    losses = [-np.average(own[np.arange(len(codes)), codes], weights=pairs.weight) for own in posteriors]
+    best = int(np.argmin(losses))
+    coef, intercept = objective.linear(fits[best].theta[-1])
     if n_classes == 2:
         coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
-        scores = np.column_stack((np.zeros(len(scores)), scores))
-    return LinearRule(objective.standardised.centre, coef, intercept), means[best], log_softmax(scores, axis=1)
+    return LinearRule(objective.standardised.centre, coef, intercept), float(losses[best]), posteriors[best]

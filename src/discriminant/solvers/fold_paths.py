@@ -314,7 +314,7 @@ class _FitMemory:
         """Remember the pairs that show curvature."""
         curvature = np.einsum("gij,gij->g", step, change)
         size = np.linalg.norm(step, axis=(1, 2)) * np.linalg.norm(change, axis=(1, 2))
-        shown = curvature > 1e-14 * size
+        shown = curvature > np.maximum(1e-14 * size, np.finfo(float).tiny)
         self.pairs.append((step, change, np.divide(1.0, curvature, out=np.zeros_like(size), where=shown)))
 
     def directions(self, gradient: Array, precondition: Preconditioner, fits: Array) -> Array:
