@@ -3,6 +3,7 @@
 #   make test      all checks and tests but the slow ones
 #   make test-all  the slow ones too, random examples, the lowest versions of all packages and the newest Python
 #   make bench     our times against the rivals', written to docs/benchmarks.md
+#   make quality   how well defaults predict, ours and the rivals', written to docs/quality.md
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -16,7 +17,7 @@ ifeq ($(NEWEST),)
 NEWEST := $(shell command -v python3.14 || command -v python3.13)
 endif
 
-.PHONY: demo test test-all test-lowest test-newest bench format clean
+.PHONY: demo test test-all test-lowest test-newest bench quality format clean
 
 demo: .venv/.ready
 	$(BIN)/discriminant demo
@@ -37,6 +38,9 @@ test-newest: .venv-newest/.ready-test
 
 bench: .venv/.ready-bench
 	$(BIN)/python -m benchmarks
+
+quality: .venv/.ready-bench
+	$(BIN)/python -m benchmarks.quality
 
 format: .venv/.ready-test
 	$(BIN)/ruff check --fix .
