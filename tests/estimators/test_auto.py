@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from discriminant import AutoClassifier, LogisticRegression
 from discriminant.data import as_rows, labelled_rows
-from discriminant.errors import LabelError, ParameterError
+from discriminant.errors import DegenerateDataError, LabelError, ParameterError
 from discriminant.estimators.auto import (
     FAMILIES,
     Training,
@@ -212,6 +212,15 @@ def test_settings_are_found_on_a_sample_of_many_rows_and_the_models_on_all():
     np.testing.assert_allclose(model.xbar_, X.mean(axis=0), atol=1e-12)
 
 
+def test_rare_classes_are_in_the_sample():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(45_000), np.ones(30)]
+    X = rng.normal(size=(len(y), 2)) + 3 * y[:, None]
+    model = AutoClassifier(["ridge"]).fit(X, y)
+    assert model.predict_proba([[3.0, 3.0]])[0, 1] > 0.2
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(30 / len(y), rel=0.1)
+
+
 def test_weights_count_like_repeated_rows_in_the_models():
     X, y = ring(120)
     doubled = AutoClassifier(["ridge"]).fit(X, y, np.full(120, 2.0))
@@ -229,7 +238,8 @@ def test_the_best_family_shows_its_coefficients():
 
 def test_splines_need_values():
     X, _ = ring()
-    assert spline_basis((X > 0).astype(float), 6) is None
+    with pytest.raises(DegenerateDataError, match="values enough"):
+        spline_basis((X > 0).astype(float), 6)
     basis = spline_basis(X, 6)
     made = basis.expand(X)
     assert made.shape[1] == 3 + 3 * (8 - 1)

@@ -35,9 +35,9 @@ from .svm import support_vector_rule
 
 Array = np.ndarray[Any, Any]
 
-#: Settings and weights are found on this many rows. Logistic regressions and discriminant analysis are then fitted to
-#: all; naive Bayes and margins would gain nothing.
-_ENOUGH_ROWS = 20_000
+#: Settings and weights are found on this many rows, these of every class at least. Logistic regressions and
+#: discriminant analysis are then fitted to all; naive Bayes and margins would gain nothing.
+_ENOUGH_ROWS, _FEWEST_ROWS = 20_000, 20
 #: Rows that the prior of the pool's weights stands for, spread over the families.
 _PRIOR_ROWS = 1.0
 _MOST_POOL_STEPS, _POOL_TOL = 500, 1e-6
@@ -47,6 +47,8 @@ _LEAST_BASELINE, _EQUAL = 1e-4, 0.1
 _FEWEST_VALUES, _KNOTS = 9, 6
 #: Columns are multiplied up to so many standard deviations from their mean, and only if there are no more than these.
 _MOST_DEVIATION, _MOST_MULTIPLIED = 4.0, 40
+#: No more numbers are made of columns than this, and no covariance of more columns is decomposed in every split.
+_MOST_EXPANDED, _MOST_DECOMPOSED = 5e7, 1_500
 #: How close the fits of folds come to their minimum: differences between strengths are far larger.
 _FOLD_TOL, _LASSO_TOL = 1e-5, 1e-3
 _LASSOS = 15
@@ -177,6 +179,8 @@ def lasso_rule(training: Training) -> TunedRule:
 
 def rda_rule(training: Training) -> TunedRule:
     """Regularised discriminant analysis."""
+    if min(training.data.rows.shape) > _MOST_DECOMPOSED:
+        raise DegenerateDataError("there are too many columns.")
     found = regularised_rule(training.data, training.held, n_jobs=training.n_jobs)
     if training.whole is training.data:
         return found
@@ -186,21 +190,22 @@ def rda_rule(training: Training) -> TunedRule:
     return replace(found, rule=fitted_rule(Frame.of_columns(training.whole, moments), moments, found.settings))
 
 
-def spline_rule(training: Training) -> TunedRule | None:
+def spline_rule(training: Training) -> TunedRule:
     """A ridge on B-splines of the columns with many values, beside all columns as they are."""
-    basis = spline_basis(training.values, _KNOTS)
-    return None if basis is None else ridge_rule(training, basis)
+    return ridge_rule(training, spline_basis(training.values, _KNOTS))
 
 
-def spline_basis(values: Array, n_knots: int) -> Basis | None:
-    """All columns, and B-splines of those with many values; None if there are none."""
+def spline_basis(values: Array, n_knots: int) -> Basis:
+    """All columns, and B-splines of those with many values."""
+    if values.size * (n_knots + 2) > _MOST_EXPANDED:
+        raise DegenerateDataError("there are too many columns.")
     functions = []
     for j, column in enumerate(values.T):
         if len(np.unique(column)) >= _FEWEST_VALUES:
             knots = np.unique(np.quantile(column, np.linspace(0, 1, n_knots)))
             functions += [b_splines(j, knots)] * (len(knots) > 2)
     if not functions:
-        return None
+        raise DegenerateDataError("no column has values enough.")
     p = values.shape[1]
     ends = p + np.cumsum([function.n_outputs for function in functions])
     # All of a column's add up to 1: one of them can go.
@@ -208,17 +213,16 @@ def spline_basis(values: Array, n_knots: int) -> Basis | None:
     return Basis(p, np.arange(p), functions, outputs[:, None])
 
 
-def product_rule(training: Training) -> TunedRule | None:
+def product_rule(training: Training) -> TunedRule:
     """A ridge on all columns, their squares and their products."""
-    basis = product_basis(training.values)
-    return None if basis is None else ridge_rule(training, basis)
+    return ridge_rule(training, product_basis(training.values))
 
 
-def product_basis(values: Array) -> Basis | None:
-    """All columns, and the product of every two, if they are not too many."""
+def product_basis(values: Array) -> Basis:
+    """All columns, and the product of every two."""
     p = values.shape[1]
     if p > _MOST_MULTIPLIED:
-        return None
+        raise DegenerateDataError(f"there are more than {_MOST_MULTIPLIED} columns.")
     centre, scale = values.mean(axis=0), values.std(axis=0)
     functions = [clipped(j, centre[j], scale[j] or 1.0, _MOST_DEVIATION) for j in range(p)]
     outputs = np.concatenate(([[j, -1] for j in range(p)], p + np.column_stack(np.triu_indices(p))))
@@ -227,8 +231,8 @@ def product_basis(values: Array) -> Basis | None:
     return replace(basis, outputs=outputs[np.sort(distinct)])
 
 
-#: How each family is fitted, by its name; None where there is nothing for it to find in the rows.
-FAMILIES: dict[str, Callable[[Training], TunedRule | None]] = {
+#: How each family is fitted, by its name.
+FAMILIES: dict[str, Callable[[Training], TunedRule]] = {
     "ridge": ridge_rule,
     "lasso": lasso_rule,
     "rda": rda_rule,
@@ -448,16 +452,10 @@ class AutoClassifier(PosteriorClassifier):
     def _learn(self, data: LabelledRows) -> None:
         refuse_weightless(class_weights(data), data.classes)
         training = self._training(data)
-        self.xbar_ = reduce(
-            data, ClassMoments(len(data.classes), data.rows.n_columns, "diagonal"), self.n_jobs
-        ).overall_mean()
+        moments = ClassMoments(len(data.classes), data.rows.n_columns, "diagonal")
+        self.xbar_ = reduce(data, moments, self.n_jobs).overall_mean()
         self.left_out_ = dict[str, str]()
-        members = dict[str, TunedRule]()
-        for name in self._families():
-            found = self._tuned(name, training)
-            if found is not None:
-                members[name] = found
-        members["baseline"] = baseline(training)
+        members = {**self._tuned(training), "baseline": baseline(training)}
         weights = self._weights(training, list(members.values()))
         pairs = zip(members.items(), weights.tolist(), strict=True)
         self.members_ = [Member(name, weight, own.loss, own.settings) for (name, own), weight in pairs]
@@ -469,30 +467,31 @@ class AutoClassifier(PosteriorClassifier):
             self.coef_, self.intercept_ = by_class_or_difference(heaviest)
 
     def _training(self, data: LabelledRows) -> Training:
-        """The rows with splits, a sample of them where there are many."""
+        """The rows with splits; of many rows a sample in which every class has its share, and some rows at least."""
         sample = data
         if data.n_rows > _ENOUGH_ROWS:
-            # every class keeps its share, rare ones all their rows
-            order = np.random.default_rng(0).permutation(data.n_rows)
-            ranks = np.empty(data.n_rows, dtype=np.int64)
+            order, place = np.random.default_rng(0).permutation(data.n_rows), np.empty(data.n_rows)
             for code in range(len(data.classes)):
                 own = order[data.codes[order] == code]
-                ranks[own] = np.arange(len(own)) * max(data.n_rows // max(len(own), 1) // 50, 1)
-            sample = data.take(np.sort(np.argsort(ranks, kind="stable")[:_ENOUGH_ROWS]))
+                place[own] = np.where(np.arange(len(own)) < _FEWEST_ROWS, -1.0, np.arange(len(own)) / len(own))
+            sample = data.take(np.sort(np.argsort(place, kind="stable")[:_ENOUGH_ROWS]))
         return Training(sample, HeldOut.repeated(sample.codes, self.folds), data, self.n_jobs)
 
-    def _tuned(self, name: str, training: Training) -> TunedRule | None:
-        if isinstance(training.data.rows, SparseRows) and name not in _FOR_SPARSE:
-            self.left_out_[name] = "the rows are a sparse matrix"
-            return None
-        try:
-            found = FAMILIES[name](training)
-        except DegenerateDataError as error:
-            self.left_out_[name] = str(error)
-            return None
-        if found is None:
-            self.left_out_[name] = "no column has the values for it" if name == "splines" else "too many columns"
-        return found
+    def _tuned(self, training: Training) -> dict[str, TunedRule]:
+        """Every family that suits the rows; why others do not is kept."""
+        members = dict[str, TunedRule]()
+        for name in self._families():
+            try:
+                if isinstance(training.data.rows, SparseRows) and name not in _FOR_SPARSE:
+                    raise DegenerateDataError("the rows are a sparse matrix.")
+                members[name] = FAMILIES[name](training)
+            except DegenerateDataError as error:
+                self.left_out_[name] = str(error)
+        if not members:
+            raise DegenerateDataError(
+                "No family can be fitted.", *(f" {n}: {why}" for n, why in self.left_out_.items())
+            )
+        return members
 
     def _weights(self, training: Training, members: list[TunedRule]) -> Array:
         if self.choose == "pool":
