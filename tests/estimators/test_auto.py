@@ -20,7 +20,7 @@ from discriminant.estimators.auto import (
     ridge_rule,
     spline_basis,
 )
-from discriminant.solvers.fold_paths import HeldOut, TunedRule
+from discriminant.solvers.smooth import HeldOut, TunedRule
 
 
 def ring(n=200, seed=0):

@@ -19,7 +19,7 @@ from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.estimators.regularised import ALL, Grid, regularised_rule
 from discriminant.estimators.svm import support_vector_rule
 from discriminant.rules import LinearRule, QuadraticRule
-from discriminant.solvers.fold_paths import HeldOut
+from discriminant.solvers.smooth import HeldOut
 from helpers import normal_classes
 
 

@@ -10,8 +10,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
 from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, column_spread
-from discriminant.solvers.fold_paths import HeldOut, repeated_folds, ridge_paths
-from discriminant.solvers.smooth import named_solver
+from discriminant.solvers.smooth import HeldOut, named_solver, repeated_folds, ridge_paths
 
 ALPHAS = [1.0, 0.1, 0.01]
 

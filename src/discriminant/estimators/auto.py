@@ -24,8 +24,7 @@ from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..results import Result, aligned, decimal, listed
 from ..rules import ExpandedRule, LinearRule, PoolRule
 from ..solvers.coordinate import alpha_grid, regularisation_path
-from ..solvers.fold_paths import HeldOut, RidgeChoice, TunedRule
-from ..solvers.smooth import named_solver
+from ..solvers.smooth import HeldOut, RidgeChoice, TunedRule, named_solver
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, class_weights, refuse_weightless
 from .logistic import strengths

@@ -40,7 +40,7 @@ from ..moments.covariance import (
 from ..moments.statistic import ClassMoments, Needs
 from ..results import shown
 from ..rules import LinearRule
-from ..solvers.fold_paths import HeldOut
+from ..solvers.smooth import HeldOut
 from .base import (
     MomentClassifier,
     PosteriorClassifier,

@@ -23,9 +23,8 @@ from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, path_solutions, regularisation_path
-from ..solvers.fold_paths import HeldOut, RidgeChoice, repeated_folds, strength_prior
 from ..solvers.gradient import StochasticGradient, Stream, split_rows
-from ..solvers.smooth import named_solver
+from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds, strength_prior
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .coefficients import LogisticInference, firth_data
 

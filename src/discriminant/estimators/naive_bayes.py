@@ -27,7 +27,7 @@ from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import ClassMoments, Needs, TableMoments, level_log_probabilities
 from ..results import quoted, several
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
-from ..solvers.fold_paths import HeldOut, TunedRule
+from ..solvers.smooth import HeldOut, TunedRule
 from .base import Reading, collected, constant_columns
 from .discriminant import GenerativeClassifier
 from .regularised import held_out_losses, log_shares, part_seen, tempered

@@ -20,7 +20,7 @@ from ..errors import DegenerateDataError, Setting
 from ..moments.covariance import ClassSpectra, row_span, standard_deviations
 from ..moments.statistic import ClassMoments
 from ..rules import LinearRule, QuadraticRule
-from ..solvers.fold_paths import HeldOut, TunedRule
+from ..solvers.smooth import HeldOut, TunedRule
 from .base import (
     PosteriorClassifier,
     by_class_or_difference,

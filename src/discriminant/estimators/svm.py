@@ -22,8 +22,7 @@ from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
 from ..rules import LinearRule
-from ..solvers.fold_paths import FoldFits, HeldOut, TunedRule, ridge_paths
-from ..solvers.smooth import Solution, is_wide, rotated
+from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, is_wide, ridge_paths, rotated
 from .base import CalibratedMixin, all_or_nothing, class_weights, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
