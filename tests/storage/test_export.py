@@ -24,6 +24,7 @@ from discriminant import (
     LogisticRegressionPath,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
+    RegularizedDiscriminantAnalysis,
 )
 from discriminant.errors import DependencyError, DiscriminantWarning, InputError, NotReadyError, ParameterError
 from discriminant.estimators.base import PosteriorClassifier
@@ -36,6 +37,7 @@ from helpers import MODELS
 
 EXPORTED = {
     **MODELS,
+    "rda": RegularizedDiscriminantAnalysis,
     "logistic": LogisticRegression,
     "logistic-two": LogisticRegression,
     "logistic-lasso": partial(LogisticRegression, alpha=0.05, l1_ratio=1.0),

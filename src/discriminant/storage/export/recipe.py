@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count
 from typing import Any, Literal, NamedTuple
@@ -31,8 +31,10 @@ _LEAST_SHARE = 1e-30
 
 EXPORTABLE = "linear, diagonal and quadratic rules, of columns or of functions of them, and their pools: " + ", ".join(
     (
+        "AutoClassifier",
         "LinearDiscriminantAnalysis",
         "QuadraticDiscriminantAnalysis",
+        "RegularizedDiscriminantAnalysis",
         "RegularizedDiscriminantAnalysis",
         "FisherDiscriminant",
         "LeastSquaresClassifier",
@@ -207,11 +209,6 @@ class Recipe:
     answer: Literal["probability", "score"]
     last_wins: bool  #: whether of classes with equal scores the last is taken instead of the first
 
-    @property
-    def possible(self) -> list[int]:
-        """The classes that can win."""
-        return sorted({k for member in self.members for k in member.possible})
-
 
 def recipe(model: Any, schema: Any = None) -> Recipe:
     """The recipe of a fitted model, reading raw values as the schema says, or as its own encoder does."""
@@ -249,10 +246,11 @@ def recipe(model: Any, schema: Any = None) -> Recipe:
 
 def _is_sound(member: Member) -> bool:
     """Whether all of its numbers are such, and a class can win."""
-    own = [vars(each) for each in (*member.functions, *(part.rule for part in member.parts))]
-    arrays = [value for each in own for name, value in each.items() if name != "constants"]
-    numbers = [value for value in arrays if isinstance(value, np.ndarray)]
-    return bool(member.possible) and all(bool(np.isfinite(value).all()) for value in numbers)
+    records: list[Any] = [*member.functions, *(part.rule for part in member.parts)]
+    values = [getattr(own, part.name) for own in records for part in fields(own) if part.name != "constants"]
+    numbers = [value for value in values if isinstance(value, np.ndarray)]
+    winning = bool((member.constants < np.inf).all()) and bool(member.possible)
+    return winning and all(bool(np.isfinite(value).all()) for value in numbers)
 
 
 def _own_inputs(model: Any, rule: Any) -> tuple[list[RawColumn], list[Input]]:

@@ -250,14 +250,12 @@ class _Query:
         if isinstance(rule, Piecewise):
             return [self._polynomials(rule, k)]
         if isinstance(rule, LinearRule):
-            used = np.flatnonzero(rule.coef.any(axis=0))
-            return [self._weighted(rule.coef[k, j], rule.centre[j], features[j]) for j in used]
+            used = [(j, *features[j]) for j in np.flatnonzero(rule.coef.any(axis=0))]
+            return [(f"{_number(rule.coef[k, j])} * {_minus(text, rule.centre[j])}", needs) for j, text, needs in used]
         if isinstance(rule, DiagonalRule):
-            terms = []
-            for w, mean, (text, needs) in zip(0.5 / rule.variances[k], rule.means[k], features, strict=True):
-                step = _minus(text, mean)
-                terms.append((f"{_number(-w)} * {step} * {step}", needs))
-            return terms
+            steps = [(_minus(text, mean), needs) for mean, (text, needs) in zip(rule.means[k], features, strict=True)]
+            weights = map(_number, -0.5 / rule.variances[k])
+            return [(f"{w} * {step} * {step}", needs) for w, (step, needs) in zip(weights, steps, strict=True)]
         return self._squares(rule, features, k)
 
     def _squares(self, rule: QuadraticRule, features: list[_Feature], k: int) -> list[_Feature]:
@@ -310,11 +308,6 @@ class _Query:
             text = _cases([(f"{x} IS NULL", "NULL"), (taken, value)], wrong)
             self.shared[key] = self.steps.add(f"u{len(self.shared)}", text, [x])
         return self.shared[key]
-
-    @staticmethod
-    def _weighted(weight: float, centre: float, feature: _Feature) -> _Feature:
-        text, needs = feature
-        return f"{_number(weight)} * {_minus(text, centre)}", needs
 
     def _probabilities(self, scores: list[dict[int, str]]) -> dict[int, str]:
         """The columns of the classes' probabilities."""
