@@ -88,7 +88,8 @@ def lasso_as_glmnet(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     X = np.asarray(columns.fit_transform(train), dtype=float)
     varies = X.std(axis=0) > 0
     least = 1e-4 if len(X) > X.shape[1] else 1e-2
-    model = ours.LogisticRegressionCV(n_alphas=100, ratio=least, l1_ratio=1.0, cv=10, random_state=0)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    model = ours.LogisticRegressionCV(n_alphas=100, ratio=least, l1_ratio=1.0, cv=folds)
     model.fit(X[:, varies], y)
     return model.classes_, model.predict_proba(np.asarray(columns.transform(new), dtype=float)[:, varies])
 
@@ -198,11 +199,15 @@ class Results:
     """What has been measured, by table, contender and repeat; kept in a file."""
 
     path: Path
+    repeats: int  #: of those that are kept, so many count
     found: dict[str, dict[str, dict[str, Found]]]
 
     @classmethod
-    def kept(cls, path: Path) -> Results:
-        return cls(path, json.loads(path.read_text()) if path.exists() else {})
+    def kept(cls, path: Path, repeats: int) -> Results:
+        return cls(path, repeats, json.loads(path.read_text()) if path.exists() else {})
+
+    def of(self, name: str, contender: str) -> list[Found]:
+        return [self.found[name][contender][str(repeat)] for repeat in range(self.repeats)]
 
     def has(self, name: str, contender: str, repeat: int) -> bool:
         return str(repeat) in self.found.get(name, {}).get(contender, {})
@@ -214,14 +219,14 @@ class Results:
         written.replace(self.path)
 
     def mean(self, name: str, contender: str, figure: str) -> float:
-        return float(np.mean([found[figure] for found in self.found[name][contender].values()]))
+        return float(np.mean([found[figure] for found in self.of(name, contender)]))
 
     def column(self, names: list[str], contender: str, figure: str) -> Array:
         return np.array([self.mean(name, contender, figure) for name in names])
 
-    def complete(self, names: list[str], contenders: list[str], repeats: int) -> list[str]:
+    def complete(self, names: list[str], contenders: list[str]) -> list[str]:
         """The tables on which all of these have been measured."""
-        wanted = [(contender, repeat) for contender in contenders for repeat in range(repeats)]
+        wanted = [(contender, repeat) for contender in contenders for repeat in range(self.repeats)]
         return [name for name in names if all(self.has(name, *each) for each in wanted)]
 
 
@@ -278,12 +283,12 @@ def summary(results: Results, names: list[str], contenders: list[str]) -> Iterat
             "ties": int(np.count_nonzero(np.abs(own - 1) <= TIE)),
             "lost": float(np.mean(own > 1 + TIE)),
             "ece": float(results.column(names, contender, "ece").mean()),
-            "least": min(found["least"] for name in names for found in results.found[name][contender].values()),
+            "least": min(found["least"] for name in names for found in results.of(name, contender)),
             "seconds": float(results.column(names, contender, "seconds").sum()),
         }
 
 
-def page(results: Results, names: list[str], contenders: list[str], repeats: int, source: str) -> str:
+def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
     """The figures to read: over all tables, then table by table."""
     rows = [
         f"| {row['contender']} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} | {row['accuracy']:+.1f} "
@@ -299,15 +304,16 @@ def page(results: Results, names: list[str], contenders: list[str], repeats: int
         f"- {each} on {name}: {found['failed'][0]}"
         for each in contenders
         for name in names
-        for found in results.found[name][each].values()
+        for found in results.of(name, each)
         if found["failed"]
     ]
     return "\n".join(
         [
             "# Quality of predictions",
             "",
-            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds, {repeats} times, the same",
-            "for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.",
+            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds, dealt {results.repeats} times",
+            "and the same for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is",
+            "given.",
             "",
             "- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with",
             "  medians for missing ones and a column for each level. Ratios of log-loss are to it (losses below",
@@ -349,14 +355,12 @@ def main() -> int:
     asked = given.models.split(",") if given.models else list(CONTENDERS)
     contenders = list(dict.fromkeys([REFERENCE, BOOSTING, *asked]))
     output = given.output or (PAGE if given.folder is None else Path("quality.md"))
-    results = Results.kept(output.with_suffix(".json"))
+    results = Results.kept(output.with_suffix(".json"), given.repeats)
     wanted = [(name, each, repeat) for name in names for repeat in range(given.repeats) for each in contenders]
     again = set(asked) if given.anew and given.models else set()
     run(results, given.folder, [each for each in wanted if each[1] in again or not results.has(*each)], given.jobs)
     source = "tables that come with scikit-learn" if given.folder is None else f"{len(names)} tables"
-    output.write_text(
-        page(results, results.complete(names, contenders, given.repeats), contenders, given.repeats, source)
-    )
+    output.write_text(page(results, results.complete(names, contenders), contenders, source))
     print(output.read_text())
     return 0
 
