@@ -131,7 +131,13 @@ class Search:
     def losses(self, n_jobs: int | None) -> Array:
         """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular."""
         parts = side_by_side(self._losses_of, list(range(self.held.n_splits)), n_jobs)
-        return np.asarray(sum(losses for losses, _ in parts) / sum(weight for _, weight in parts))
+        total, nothing = sum(weight for _, weight in parts), np.zeros(self._shape)
+        return np.asarray(sum((losses for losses, _ in parts), nothing) / (total or np.nan))
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        n_temperatures = len(TEMPERATURES) if self.grid.temperature is None else 1
+        return len(self.grid.poolings), len(self.grid.shrinkages), n_temperatures
 
     def log_densities(self) -> Array:
         """Of all pairs at the first pooling and shrinkage; minus infinity in a class of which no row was seen."""
@@ -152,8 +158,7 @@ class Search:
         rows = rows[present[self.data.codes[rows]]]
         codes, weight = (np.cumsum(present) - 1)[self.data.codes[rows]], self.data.weight_of(rows)
         Z, priors = self.frame.rows(self.data.rows.take(rows)), self.log_priors[present]
-        shape = (len(self.grid.poolings), len(self.grid.shrinkages), len(TEMPERATURES) if fixed is None else 1)
-        losses, step = np.zeros(shape), max(1, _CACHED_DENSITIES // (shape[1] * len(priors)))
+        losses, step = np.zeros(self._shape), max(1, _CACHED_DENSITIES // (self._shape[1] * len(priors)))
         for place, pooling in enumerate(self.grid.poolings):
             spectra = self.frame.spectra(moments.only_present(), float(pooling))
             for start in range(0, len(rows), step):
@@ -172,8 +177,8 @@ def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:
 def held_out_losses(data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array) -> TemperedLosses:
     """The losses of all pairs whose class the split had seen; log-densities have the shape (n_pairs, ..., K)."""
     codes = data.codes[held.rows]
-    own = np.take_along_axis(log_densities.reshape(len(codes), -1, len(log_priors)), codes[:, None, None], axis=2)
-    known = np.isfinite(own).all(axis=(1, 2))
+    own = log_densities[np.arange(len(codes)), ..., codes]
+    known = np.isfinite(own).all(axis=tuple(range(1, own.ndim)))
     return TemperedLosses(log_densities[known], log_priors, codes[known], data.weight_of(held.rows[known]))
 
 
@@ -183,7 +188,8 @@ def tempered(
     """The best temperature, if none is given, with its mean loss and the log-posteriors of all pairs."""
     losses = held_out_losses(data, held, log_densities, log_priors)
     temperature = losses.best() if temperature is None else temperature
-    loss = float(losses.at(temperature)[0] / losses.weight.sum())
+    total = float(losses.weight.sum())
+    loss = float(losses.at(temperature)[0]) / total if total > 0 else float("inf")
     return temperature, loss, log_softmax(temperature * log_densities + log_priors, axis=1)
 
 
