@@ -311,9 +311,8 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
         [
             "# Quality of predictions",
             "",
-            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds, dealt {results.repeats} times",
-            "and the same for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is",
-            "given.",
+            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds dealt {results.repeats} times,",
+            "the same for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.",
             "",
             "- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with",
             "  medians for missing ones and a column for each level. Ratios of log-loss are to it (losses below",
