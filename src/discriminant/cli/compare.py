@@ -30,7 +30,10 @@ def compare(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Parts that are held out in turn; 10 where classes are large enough."),
+        typer.Option(
+            metavar="N",
+            help="Parts that are held out in turn: 10, of 5,000 rows or more 5, where classes are large enough.",
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(metavar="N", help="How often rows are dealt anew.")] = 1,
     metric: Annotated[
@@ -135,12 +138,12 @@ def _models(asked: list[str] | None, labelled: Labelled) -> tuple[dict[str, Any]
 
 
 def _folds(labelled: Labelled) -> int:
-    from ..validation.held_out import DEFAULT_FOLDS, default_folds
+    from ..validation.held_out import default_folds, usual_folds
 
-    smallest = min(labelled.class_rows.values())
-    found = default_folds(smallest, labelled.training.groups)
-    if found < DEFAULT_FOLDS and smallest > 1:
-        say(f"{found} folds instead of {DEFAULT_FOLDS}: the smallest class has {smallest} rows.")
+    n_rows, smallest = len(labelled.training.y), min(labelled.class_rows.values())
+    found = default_folds(n_rows, smallest, labelled.training.groups)
+    if found == smallest < usual_folds(n_rows):
+        say(f"{found} folds instead of {usual_folds(n_rows)}: the smallest class has {smallest} rows.")
     return found
 
 

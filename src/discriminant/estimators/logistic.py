@@ -42,8 +42,8 @@ _RIDGES_PER_DECADE = 2
 _FOLD_TOL = 1e-6
 #: The path of ridges ends when the held-out loss was least so many strengths ago.
 _RISING = 3
-#: The same with an L1 penalty, whose strengths lie closer: they are looked at so many at a time.
-_L1_FOLD_TOL, _L1_RISING = 1e-5, 8
+#: The same with an L1 penalty, whose strengths lie closer, and how many are looked at before folds wait for each other.
+_L1_FOLD_TOL, _L1_RISING, _L1_STEP = 1e-4, 6, 3
 #: How often folds are dealt at most: ridges go along the path together, and more of them cost little.
 _MOST_DEALS, _MOST_L1_DEALS = 5, 2
 #: The weakest ridge, in rows of average information: what less changes is rounding.
@@ -647,13 +647,13 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
 
         def next_losses(split: int) -> Array:
             held = parts[split][1]
-            return np.array([held.mean_loss(solution.theta) for solution in islice(paths[split], _L1_RISING)])
+            return np.array([held.mean_loss(solution.theta) for solution in islice(paths[split], _L1_STEP)])
 
         losses = np.empty((len(splits), 0))
         while losses.shape[1] < len(alphas):
             further = side_by_side(next_losses, list(range(len(splits))), self.n_jobs)
             losses = np.concatenate((losses, np.stack(further)), axis=1)
-            if self.alphas is None and _rises_for_long(losses):
+            if self.alphas is None and losses.shape[1] > np.argmin(losses.mean(axis=0)) + _L1_RISING:
                 break
         return alphas[: losses.shape[1]], losses
 
@@ -673,14 +673,6 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
                 "use ", Model("LogisticRegression"), " at a given ", Setting("alpha"), ".",
             )  # fmt: skip
         return splits
-
-
-def _rises_for_long(losses: Array) -> bool:
-    """Whether the mean loss was least some strengths ago, and is higher by more than a standard error since."""
-    mean = losses.mean(axis=0)
-    best = int(np.argmin(mean))
-    error = losses[:, best].std(ddof=1) / math.sqrt(len(losses))
-    return len(mean) > best + _L1_RISING and float(mean[-1]) > float(mean[best] + error)
 
 
 def chosen_strength(losses: Array, errors: Array, rule: str) -> int:

@@ -801,7 +801,8 @@ def cross_validate(
     y : array-like of shape (n_rows,)
         The class of each row.
     cv : int, float, splitter or iterable of (train, test), optional
-        A number of folds; by default ten, or as many as the smallest class has rows and as there are groups. Rows are
+        A number of folds; by default ten (five from 5,000 rows on), or as many as the smallest class has rows and as
+        there are groups. Rows are
         shuffled and dealt to the folds in turn, class after class, so that each class is spread evenly. A share such as
         0.25: a hold-out, that share of each class. Anything of scikit-learn's that splits, or row numbers, are taken
         as they are. The order of rows in time is not guessed: give ``TimeSeriesSplit()`` where it matters.
