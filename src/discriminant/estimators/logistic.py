@@ -44,6 +44,8 @@ _FOLD_TOL = 1e-6
 _RISING = 3
 #: The same with an L1 penalty, whose strengths lie closer, and how many are looked at before folds wait for each other.
 _L1_FOLD_TOL, _L1_RISING, _L1_STEP = 1e-4, 6, 3
+#: Strengths of a fold under way at the same time: fewer than of a single path, where precision takes longer.
+_L1_WINDOW = 2
 #: How often folds are dealt at most: ridges go along the path together, and more of them cost little.
 _MOST_DEALS, _MOST_L1_DEALS = 5, 2
 #: The weakest ridge, in rows of average information: what less changes is rounding.
@@ -643,7 +645,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             return found.alphas, found.losses
 
         parts = [tuple(objective.part(rows) for rows in split) for split in splits]
-        paths = [path_solutions(train, alphas, max(self.tol, _L1_FOLD_TOL), self.max_iter) for train, _ in parts]
+        tol = max(self.tol, _L1_FOLD_TOL)
+        paths = [path_solutions(train, alphas, tol, self.max_iter, _L1_WINDOW) for train, _ in parts]
 
         def next_losses(split: int) -> Array:
             held = parts[split][1]
@@ -665,7 +668,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             return list(check_cv(self.cv, data.codes, classifier=True).split(data.codes, data.codes))
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(1 << 30))
         folds: Any = self.cv
-        most = _MOST_L1_DEALS if np.any(self.l1_ratio) else _MOST_DEALS
+        tall = data.n_rows > data.rows.n_columns  # paths of many columns take long
+        most = (_MOST_L1_DEALS if tall else 1) if np.any(self.l1_ratio) else _MOST_DEALS
         splits = repeated_folds(data.codes, folds, seed, most)
         if len(splits) < 2:
             raise LabelError(
