@@ -277,10 +277,9 @@ def test_models_by_formula(missing, database):
     assert_answers(*as_python(model, rows.to_dict("records")), model, rows)
     found = as_sql(model, rows, database)
     assert_answers([row[1:] for row in found], [row[0] for row in found], model, rows)
-    given = {
-        name: (rows[[name]].astype(object).fillna("") if name == "town" else rows[[name]].astype(float)).to_numpy()
-        for name in rows
-    }
+    given = {name: rows[[name]].to_numpy(dtype=float) for name in ("age", "income")}
+    given["town"] = rows[["town"]].fillna("").to_numpy(dtype=object)
+    given["member"] = rows[["member"]].astype(str).map(str.lower).to_numpy(dtype=object)  # as in R, truth has levels
     assert_answers(*as_onnx(model, given), model, rows)
 
 
