@@ -17,6 +17,7 @@
 
     DiscriminantWarning           (UserWarning)
     ├── CollinearityWarning                      columns that are linear functions of others
+    │   └── AliasWarning                         the same where predictions do not depend on it
     └── SeparationWarning                        classes for which maximum likelihood has no finite solution
 
 Each message says what was expected, what came and what to do. A message is made of parts: text, and the settings and
