@@ -42,8 +42,9 @@ _RIDGES_PER_DECADE = 2
 _FOLD_TOL = 1e-6
 #: The path of ridges ends when the held-out loss was least so many strengths ago.
 _RISING = 3
-#: The same with an L1 penalty, whose strengths lie closer, and how many are looked at before folds wait for each other.
-_L1_FOLD_TOL, _L1_RISING, _L1_STEP = 1e-4, 6, 3
+#: With an L1 penalty: the same tolerance; how much weaker than the best strength the last one is where the path ends;
+#: how many strengths are looked at before folds wait for each other.
+_L1_FOLD_TOL, _L1_WEAKER, _L1_STEP = 1e-4, 2.5, 3
 #: Strengths of a fold under way at the same time: fewer than of a single path, where precision takes longer.
 _L1_WINDOW = 2
 #: How often folds are dealt at most: ridges go along the path together, and more of them cost little.
@@ -656,7 +657,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         while losses.shape[1] < len(alphas):
             further = side_by_side(next_losses, list(range(len(splits))), self.n_jobs)
             losses = np.concatenate((losses, np.stack(further)), axis=1)
-            if self.alphas is None and losses.shape[1] > np.argmin(losses.mean(axis=0)) + _L1_RISING:
+            best, last = alphas[np.argmin(losses.mean(axis=0))], alphas[losses.shape[1] - 1]
+            if self.alphas is None and best > _L1_WEAKER * last:
                 break
         return alphas[: losses.shape[1]], losses
 

@@ -30,7 +30,7 @@ MODELS = {
 }
 #: What a name stands for beside the defaults of its class.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "lasso": {"l1_ratio": 1.0, "n_alphas": 30},
+    "lasso": {"l1_ratio": 1.0, "n_alphas": 25},
     "svm-calibrated": {"standardize": True, "calibration": "sigmoid"},
     "least-squares-calibrated": {"calibration": "sigmoid"},
 }
@@ -52,7 +52,7 @@ def new_model(name: str, schema: Any = None) -> Any:
     """A model by its short name, not yet fitted; naive Bayes takes coded columns for what the schema says they are.
 
     >>> new_model("lda"), new_model("lasso")
-    (LinearDiscriminantAnalysis(), LogisticRegressionCV(l1_ratio=1.0, n_alphas=30))
+    (LinearDiscriminantAnalysis(), LogisticRegressionCV(l1_ratio=1.0, n_alphas=25))
     """
     model = getattr(import_module(__name__.partition(".")[0]), MODELS[known_name(name)])(**SETTINGS.get(name, {}))
     if name == "naive-bayes" and schema is not None and not schema.sparse:
