@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import StratifiedKFold
 
 from discriminant import (
     FisherDiscriminant,
@@ -90,7 +91,8 @@ def test_calibrated_fitted_values_are_probabilities_learned_from_held_out_rows()
     plain, model = LeastSquaresClassifier().fit(X, y), LeastSquaresClassifier(calibration="sigmoid").fit(X, y)
     assert not hasattr(plain, "predict_proba")
     assert_array_equal(model.predict(X), plain.predict(X))
-    expected = CalibratedClassifierCV(LeastSquaresClassifier(), cv=5, ensemble=False).fit(X, y)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    expected = CalibratedClassifierCV(LeastSquaresClassifier(), cv=folds, ensemble=False).fit(X, y)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-10)
     crossed = cross_validate({"LS": LeastSquaresClassifier(calibration="sigmoid")}, X, y, cv=3)
     assert crossed.mean("LS", "log_loss") < np.log(3)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from discriminant.data import labelled_rows
@@ -495,7 +496,8 @@ def test_calibration_is_that_of_scikit_learn_and_leaves_predictions_alone(method
     probability = model.predict_proba(X)
     assert probability.shape == (len(y), len(model.classes_))
     assert_allclose(probability.sum(axis=1), 1)
-    other = CalibratedClassifierCV(SupportVectorClassifier(), method=method, cv=5, ensemble=False).fit(X, y)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    other = CalibratedClassifierCV(SupportVectorClassifier(), method=method, cv=folds, ensemble=False).fit(X, y)
     assert_array_equal(probability, other.predict_proba(X))
     assert_array_equal(model.predict(X), plain.predict(X))
     assert_array_equal(model.coef_, plain.coef_)
