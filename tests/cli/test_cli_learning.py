@@ -127,7 +127,7 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     arguments = ("fit", titanic, "-t", "survived", "--model", "logistic", "--set", "alpha=0.01")
     found, text = run(*arguments, "--json").json, run(*arguments).out
     training = read_training(titanic, "survived", coding="full")
-    model = LogisticRegression(alpha=0.01).fit(training.X, training.y)
+    model = LogisticRegression(alpha=0.01).fit(training.rows, training.y)
     rows = found["coefficients"]["rows"]
     assert [row["term"] for row in rows] == ["intercept", *training.schema.names]
     expected = [*model.intercept_, *model.coef_[0]]
@@ -135,7 +135,7 @@ def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     np.testing.assert_allclose([row["odds_ratio"] for row in rows], np.exp(expected), rtol=1e-9)
     low, high = model.summary().rows[1].low, model.summary().rows[1].high
     assert (rows[1]["low"], rows[1]["high"]) == pytest.approx((low, high))
-    assert found["training_metrics"]["accuracy"] == model.score(training.X, training.y)
+    assert found["training_metrics"]["accuracy"] == model.score(training.rows, training.y)
     for row in rows:
         line = next(line for line in text.splitlines() if line.startswith(row["term"] + " "))
         assert [number(row["estimate"]), number(row["odds_ratio"]), number(np.exp(row["low"]))] == [
