@@ -503,10 +503,6 @@ def _inner(function: str, factor: float = 1.0, shift: float = 0.0) -> Callable[[
     return made
 
 
-def _as_is(x: Any) -> _Expression:
-    return _expression(x)
-
-
 def _b_splines(
     x: Any, df: Any = None, knots: Any = None, degree: Any = 3, intercept: Any = False, include_intercept: Any = False
 ) -> Factor:
@@ -621,7 +617,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bs": _b_splines,
     "ns": _natural_splines,
     "poly": _polynomials,
-    "I": _as_is,
+    "I": _expression,
     "log": _inner("log"),
     "log2": _inner("log", 1 / np.log(2)),
     "log10": _inner("log", 1 / np.log(10)),

@@ -168,10 +168,13 @@ def table_encoder() -> Form:
         return {**kept, "schema": json.dumps(value.schema_.to_dict())}
 
     def together(kind: Any, parts: Parts) -> Any:
-        names, schema = parts.pop("feature_names_in_"), Schema.from_dict(json.loads(parts.pop("schema")))
+        given, schema = parts.pop("feature_names_in_"), Schema.from_dict(json.loads(parts.pop("schema")))
+        names = [column.name for column in schema.columns]
+        if schema.width is not None or list(given) != names:
+            raise ModelFileError("An encoder has other columns than its schema.")
         made = kind(**parts)
         made.schema_, made.findings_ = schema, ()
-        made.feature_names_in_, made.n_features_in_ = names, len(names)
+        made.feature_names_in_, made.n_features_in_ = np.array(names, dtype=object), len(names)
         return made
 
     return Form(_PACKAGE, "TableEncoder", apart, together)
