@@ -102,8 +102,8 @@ def our_model(name: str, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> An
     return model.classes_, model.predict_proba(training.schema.rows(coded))
 
 
-def our_auto(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
-    model = ours.AutoClassifier().fit(train, y)
+def our_auto(families: list[str] | None, train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
+    model = ours.AutoClassifier(families).fit(train, y)
     return model.classes_, model.predict_proba(new)
 
 
@@ -122,10 +122,17 @@ CONTENDERS: dict[str, Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]] = {
     REFERENCE: scikit_learn_ridge,
     BOOSTING: boosting,
     LASSO: lasso_as_glmnet,
-    "auto": our_auto,
+    "auto": partial(our_auto, None),
     **{name: partial(our_model, name) for name in ("ridge", "lasso", "logistic", "lda", "rda", "naive-bayes")},
     "compare": our_comparison,
 }
+
+
+def contender_called(name: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]:
+    """One of those above, any other model by its name, or a single family of auto as ``auto-FAMILY``."""
+    if name in CONTENDERS:
+        return CONTENDERS[name]
+    return partial(our_auto, [name.removeprefix("auto-")]) if name.startswith("auto-") else partial(our_model, name)
 
 
 @dataclass(frozen=True)
@@ -155,14 +162,14 @@ def measured(folder: str | None, name: str, contender: str, repeat: int) -> Foun
     """What a contender says of the rows of a table that it has not seen, and how long it took to fit and say it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _warmed_up(contender)
+        answers = _warmed_up(contender)
         table = read_table(folder, name)
         classes, codes = np.unique(table.y, return_inverse=True)
         posterior, failures = np.zeros((len(codes), len(classes))), set[str]()
         start = time.perf_counter()
         for train, held in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(codes, codes):
             try:
-                known, answer = CONTENDERS[contender](table.frame.iloc[train], table.y[train], table.frame.iloc[held])
+                known, answer = answers(table.frame.iloc[train], table.y[train], table.frame.iloc[held])
             except Exception as error:  # any: it has no answer, and says what anybody could say
                 failures.add(f"{type(error).__name__}: {error}")
                 known, shares = np.unique(table.y[train], return_counts=True)
@@ -172,12 +179,11 @@ def measured(folder: str | None, name: str, contender: str, repeat: int) -> Foun
 
 
 @cache
-def _warmed_up(contender: str) -> None:
-    """Load and compile what the contender needs; nobody waits for that twice."""
-    table = read_table(None, "iris")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        CONTENDERS[contender](table.frame, table.y, table.frame)
+def _warmed_up(contender: str) -> Callable[[pd.DataFrame, Array, pd.DataFrame], Answer]:
+    """The contender with all that it needs loaded and compiled: nobody waits for that twice."""
+    table, answers = read_table(None, "iris"), contender_called(contender)
+    answers(table.frame, table.y, table.frame)
+    return answers
 
 
 def _figures(posterior: Array, codes: Array) -> Found:
@@ -288,8 +294,27 @@ def summary(results: Results, names: list[str], contenders: list[str]) -> Iterat
         }
 
 
+_PREAMBLE = """\
+# Quality of predictions
+
+Written by `python -m benchmarks.quality`: {source}, {folds} stratified folds dealt {repeats} times, the same for all.
+Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.
+
+- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with medians for
+  missing ones and a column for each level. Ratios of log-loss are to it (losses below {floor} count as {floor}),
+  geometric means; accuracy is the mean difference from it in points. Won, tied and lost by {tie:.0%}.
+- **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.
+- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, by our solver.
+- Ours, all by default: **auto**, **ridge** and **lasso** (`LogisticRegressionCV`), **compare** (what it says is best),
+  and models by their names on the command line.
+- Expected calibration error of the class taken, in {bins} bins; the least probability that a true class got; seconds
+  for all fits and answers together.
+"""
+
+
 def page(results: Results, names: list[str], contenders: list[str], source: str) -> str:
     """The figures to read: over all tables, then table by table."""
+    known = {"folds": FOLDS, "repeats": results.repeats, "floor": FLOOR, "tie": TIE, "bins": _BINS}
     rows = [
         f"| {row['contender']} | {row['log_loss']:.3f} | {row['against_boosting']:.3f} | {row['accuracy']:+.1f} "
         f"| {row['wins']} / {row['ties']} / {row['losses']} | {row['lost']:.0%} | {row['ece']:.3f} "
@@ -300,50 +325,37 @@ def page(results: Results, names: list[str], contenders: list[str], source: str)
         f"| {name} | " + " | ".join(f"{results.mean(name, each, 'log_loss'):.3f}" for each in contenders) + " |"
         for name in names
     ]
-    failed = [
+    failed = {
         f"- {each} on {name}: {found['failed'][0]}"
         for each in contenders
         for name in names
         for found in results.of(name, each)
         if found["failed"]
+    }
+    lines = [
+        _PREAMBLE.format(source=source, **known),
+        "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | least | s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        *rows,
+        "",
+        "Log-loss by table:",
+        "",
+        f"| table | {' | '.join(contenders)} |",
+        "|---|" + "---:|" * len(contenders),
+        *single,
+        *(["", "Failed, and answered by the shares of the classes:", "", *sorted(failed)] if failed else []),
     ]
-    return "\n".join(
-        [
-            "# Quality of predictions",
-            "",
-            f"Written by `python -m benchmarks.quality`: {source}, {FOLDS} stratified folds dealt {results.repeats} times,",
-            "the same for all. Nobody is tuned by hand: what a contender chooses it chooses inside the rows it is given.",
-            "",
-            "- **scikit-learn ridge**: `LogisticRegressionCV(Cs=10, cv=5)` by log-loss, on standardised numbers with",
-            "  medians for missing ones and a column for each level. Ratios of log-loss are to it (losses below",
-            f"  {FLOOR} count as {FLOOR}), geometric means; accuracy is the mean difference from it in points. Won,",
-            f"  tied and lost by {TIE:.0%}.",
-            "- **boosting**: `HistGradientBoostingClassifier()`, untuned, on the same columns.",
-            "- **lasso as glmnet**: glmnet's grid, folds and `lambda.min` on the same columns, by our solver.",
-            "- Ours, all by default: **auto**, **ridge** and **lasso** (`LogisticRegressionCV`), **compare** (what it",
-            "  says is best), and models by their names on the command line.",
-            "- Expected calibration error of the class taken, in 15 bins; the least probability that a true class got;",
-            "  seconds for all fits and answers together.",
-            "",
-            "| | log-loss | against boosting | accuracy | won / tied / lost | lost | calibration error | least | s |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-            *rows,
-            "",
-            "Log-loss by table:",
-            "",
-            f"| table | {' | '.join(contenders)} |",
-            "|---|" + "---:|" * len(contenders),
-            *single,
-            *(["", "Failed, and answered by the shares of the classes:", "", *failed] if failed else []),
-            "",
-        ]
-    )
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     arguments.add_argument("folder", nargs="?", help="a folder of CSV tables with a column 'target'")
-    arguments.add_argument("--models", help="contenders, separated by commas; the references always take part")
+    arguments.add_argument(
+        "--models",
+        help="contenders by name, separated by commas: any model of the command line too, auto-FAMILY for a "
+        "single family of auto; scikit-learn's ridge and boosting always take part",
+    )
     arguments.add_argument("--tables", help="tables, separated by commas")
     arguments.add_argument("--repeats", type=int, default=2, help="how often rows are dealt to folds")
     arguments.add_argument("--jobs", type=int, default=1, help="processes; times are comparable with one")
@@ -351,6 +363,8 @@ def main() -> int:
     arguments.add_argument("--output", type=Path, help="the page; results are kept beside it as JSON")
     given = arguments.parse_args()
     names = given.tables.split(",") if given.tables else table_names(given.folder)
+    if not names or not set(names) <= set(table_names(given.folder)):
+        arguments.error(f"there are no such tables in {given.folder or 'scikit-learn'}")
     asked = given.models.split(",") if given.models else list(CONTENDERS)
     contenders = list(dict.fromkeys([REFERENCE, BOOSTING, *asked]))
     output = given.output or (PAGE if given.folder is None else Path("quality.md"))
