@@ -177,7 +177,8 @@ class Difference(Result):
     difference, low, high : float
         The difference of their means, and its interval, that of the pair by itself.
     p_value, p_adjusted : float
-        Test that there is no difference, by itself and adjusted for the number of pairs (Holm 1979).
+        Test that there is no difference, by itself and adjusted for the number of pairs (Holm 1979): of models among
+        each other, or of models with the baseline.
     holdout : McNemar or None
         The test on rows put aside.
     """
@@ -374,7 +375,8 @@ class Comparison(Result):
             f"{self._shown(edges[0], unit=False)} to {self._shown(edges[1], unit=False)}"
         )
         if pair.p_adjusted >= 1 - self.level > pair.p_value:
-            words += f" by itself; adjusted for {len(self.differences)} pairs, {p_value(pair.p_adjusted, name='p')}"
+            alike = [one for one in self.differences if one.involves(BASELINE) == pair.involves(BASELINE)]
+            words += f" by itself; adjusted for {len(alike)} pairs, {p_value(pair.p_adjusted, name='p')}"
         return words
 
     def _shown(self, value: float, points: bool = False, unit: bool = True) -> str:
@@ -459,8 +461,9 @@ def compare(
 
     A baseline that knows the shares of the classes alone takes part. Differences are judged row by row while rows are
     held out: McNemar's mid-p test for shares of rows, Student's t for losses and costs, DeLong's for AUCs, adjusted for
-    the number of pairs by Holm's rule. They tell the models of these splits apart; that a fit to other training rows
-    would rank them likewise is not tested. The best model's own figure is corrected for its having been chosen
+    the number of pairs by Holm's rule, those of models and those with the baseline each for themselves. They tell the
+    models of these splits apart; that a fit to other training rows would rank them likewise is not tested. The best
+    model's own figure is corrected for its having been chosen
     (`Comparison.chosen`).
 
     Parameters
@@ -672,7 +675,10 @@ def _differences(
 ) -> list[Difference]:
     pairs = list(combinations(found.models, 2))
     estimates = [found.difference(*pair, metric, level) for pair in pairs]
-    adjusted = holm(np.array([estimate.p_value for estimate in estimates]))
+    p_values, adjusted = np.array([estimate.p_value for estimate in estimates]), np.empty(len(pairs))
+    with_baseline = np.array([BASELINE in pair for pair in pairs])
+    for family in (with_baseline, ~with_baseline):  # what has learned anything, and what is better than what
+        adjusted[family] = holm(p_values[family])
     differences = []
     for (first, second), estimate, p in zip(pairs, estimates, adjusted.tolist(), strict=True):
         test = mcnemar(truth, predicted[first], predicted[second], level=level) if predicted else None
