@@ -116,3 +116,15 @@ def test_what_is_no_weight_of_a_class_is_refused(given, words):
 def test_a_pass_is_not_shared_with_rows_of_other_weights():
     with pytest.raises(ParameterError, match=r"LeastSquaresClassifier .* cannot share a pass"):
         fit_all([LeastSquaresClassifier(), LeastSquaresClassifier(class_weight="balanced")], X, y)
+
+
+def test_standard_errors_take_weights_of_classes_for_importance():
+    """They are those of the sandwich: weighting a class does not add rows to it."""
+    model = LogisticRegression(class_weight={"a": 4.0}).fit(X, y)
+    weighted = LogisticRegression().fit(X, y, compute_sample_weight({"a": 4.0}, y))
+    errors = [
+        [row["std_error"] for row in table.to_dict()["rows"]]
+        for table in (model.summary(), weighted.summary(weights="importance"), weighted.summary())
+    ]
+    assert_allclose(errors[0], errors[1], rtol=1e-9)
+    assert not np.allclose(errors[0], errors[2], rtol=0.02)

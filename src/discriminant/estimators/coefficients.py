@@ -590,7 +590,8 @@ class LogisticInference(PosteriorClassifier):
         clusters : array-like of shape (n_rows,), optional
             The cluster of each row, for "clustered".
         weights : {"frequency", "importance"}, default="frequency"
-            Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich).
+            Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich);
+            a ``class_weight`` is importance.
         level : float, default=0.95
             Confidence of the intervals.
 
@@ -813,8 +814,9 @@ class LogisticInference(PosteriorClassifier):
         groups, n = None if clusters is None else np.asarray(clusters), objective.data.n_rows
         if groups is not None and groups.shape != (n,):
             raise ParameterError(f"clusters must have one label for each of the {n} rows, got shape {groups.shape}.")
-        if kind != "model" or weights == "importance":
-            whole = sandwich_covariance(objective, theta, groups, weights == "importance")
+        important = weights == "importance" or self.class_weight is not None
+        if kind != "model" or important:
+            whole = sandwich_covariance(objective, theta, groups, important)
             note = f"covariance: sandwich, {'by cluster' if groups is not None else 'robust'}"
         elif self.alpha > 0:
             whole = penalised_covariance(objective, theta)
