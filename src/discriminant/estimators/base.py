@@ -143,6 +143,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         The fitted model
+            Its columns are those of the terms. It keeps ``encoder_``, which codes frames, ``basis_``, which makes
+            splines and products of coded columns, and ``formula_``, the names of the terms.
 
         See Also
         --------
