@@ -1,7 +1,9 @@
 """Models by formula: those of statsmodels with patsy, that take frames, go to files and explain their terms."""
 
+import json
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -355,3 +357,24 @@ def test_effects_without_a_formula_and_effects_that_are_none():
         )
     with pytest.raises(DegenerateDataError, match="infinite"):
         separated.effect("age")
+
+
+REFERENCE = Path(__file__).parent.parent / "reference"
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "prefix"),
+    [
+        ("lbw", "low ~ age + lwt + C(race, Treatment('white')) + smoke + ptl + ht + ui", "race="),
+        ("ucla_admit", "admit ~ gre + gpa + C(rank)", ""),
+    ],
+)
+def test_published_fits_with_factors(name, formula, prefix):
+    """Low birth weight (Hosmer & Lemeshow) and graduate admission (UCLA), as R has them."""
+    expected = json.loads((REFERENCE / f"{name}.json").read_text())["expected"]
+    summary = LogisticRegression.from_formula(formula, pd.read_csv(REFERENCE / f"{name}.csv")).summary()
+    found = {row.term.removeprefix(prefix).replace("rank=", "rank"): row for row in summary.rows}
+    assert found.keys() == expected["coef"].keys()
+    for term, row in found.items():
+        errors = expected.get("se_exact_optimum", expected["se"])
+        np.testing.assert_allclose([row.estimate, row.std_error], [expected["coef"][term], errors[term]], atol=1e-6)
