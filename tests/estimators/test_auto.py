@@ -197,6 +197,11 @@ def test_odd_rows_have_an_answer(change):
     assert found.min() > 1e-7
 
 
+def test_classes_of_one_row_each_are_refused():
+    with pytest.raises(DegenerateDataError, match="none can be held out"):
+        AutoClassifier().fit(np.eye(3), [0, 1, 2])
+
+
 def test_one_class_is_refused():
     with pytest.raises(LabelError):
         AutoClassifier().fit(np.ones((5, 2)), np.zeros(5))

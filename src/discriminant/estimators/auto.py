@@ -451,6 +451,8 @@ class AutoClassifier(PosteriorClassifier):
     def _learn(self, data: LabelledRows) -> None:
         refuse_weightless(class_weights(data), data.classes)
         training = self._training(data)
+        if not len(training.codes):
+            raise DegenerateDataError("Every class has one row: none can be held out to choose by.")
         moments = ClassMoments(len(data.classes), data.rows.n_columns, "diagonal")
         self.xbar_ = reduce(data, moments, self.n_jobs).overall_mean()
         self.left_out_ = dict[str, str]()
