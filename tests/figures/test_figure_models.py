@@ -273,12 +273,12 @@ def test_compared_models_stand_in_order_with_their_intervals():
         for place, mean, up, down in zip(trace.y, trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True):
             found[result.ranking[int(place)]] = (mean, mean - down, mean + up)
     for name in result.ranking:
-        crossed = result.cross_validation
-        assert_allclose(found[name], [crossed.mean(name), *crossed.interval(name, level=result.level)])
+        crossed, by = result.cross_validation, (name, result.metric)
+        assert_allclose(found[name], [crossed.mean(*by), *crossed.interval(*by, level=result.level)])
     alike = named(figure, "best, or not told apart from it")
     assert [result.ranking[int(place)] for place in alike.y] == result.as_good_as_best
     splits = named(figure, "single splits")
-    assert_allclose(splits.x[:5], result.cross_validation.scores(result.best))
+    assert_allclose(splits.x[:5], result.cross_validation.scores(result.best, result.metric))
     assert result.sentence.replace("<", "&lt;").replace(">", "&gt;") in subtitle(figure)
 
 
