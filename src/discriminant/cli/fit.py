@@ -35,8 +35,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="auto (if none is named), logistic (with --formula), lda, qda, rda, svm, naive-bayes, gaussian-nb, "
-            "perceptron, least-squares or fisher.",
+            help="auto (if none is named), logistic (with --formula), ridge, lasso, lda, qda, rda, naive-bayes, "
+            "gaussian-nb, svm, svm-calibrated, perceptron, least-squares, least-squares-calibrated or fisher.",
         ),
     ] = None,
     settings: Settings = None,
