@@ -300,7 +300,7 @@ def test_models_are_those_that_suit_the_table_if_none_are_given():
     }  # fmt: skip
     suited, left_out = default_models(sparse.csr_array(X), 3)
     assert set(suited) == {"ridge", "lasso", "svm-calibrated"}
-    assert "the rows are sparse" in str(left_out["lda"])
+    assert "sparse rows" in str(left_out["lda"])
     suited, left_out = default_models(np.empty((6000, 16)), 26)
     assert "longer than the others together" in str(left_out["lasso"])
     assert not default_models(np.empty((62, 2000)), 2)[1]

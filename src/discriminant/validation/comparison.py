@@ -605,9 +605,9 @@ def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tupl
     """
     (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
     dense, size = not sp.issparse(X), f"{n:,} rows, {p:,} columns and {n_classes} classes"
-    is_sparse = "the rows are sparse, and it would have to hold them whole"
-    many_columns = is_sparse if not dense else f"it would invert a covariance of {p:,} columns"
-    long = f"with {size} it would take longer than the others together"
+    is_sparse = "sparse rows would have to be held whole"
+    many_columns = is_sparse if not dense else f"a covariance of {p:,} columns would have to be inverted"
+    long = f"with {size} this would take longer than the others together"
     invertible = dense and min(n, p) <= _INVERTED_COLUMNS  # few rows span few dimensions
     suits = {
         "ridge": (True, ""),
@@ -619,8 +619,7 @@ def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tupl
         "least-squares-calibrated": (invertible, many_columns),
     }
     models = {name: new_model(name, schema) for name, (fits, _) in suits.items() if fits}
-    asked = "; it takes part when asked for."
-    return models, {name: Message(f"{why}{asked}") for name, (fits, why) in suits.items() if not fits}
+    return models, {name: Message(f"{why}; takes part when named.") for name, (fits, why) in suits.items() if not fits}
 
 
 def _cross_validated(
