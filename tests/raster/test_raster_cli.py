@@ -224,10 +224,10 @@ def test_a_band_that_tells_nothing_is_named_with_what_to_do(tmp_path, bands, are
     training = [flat, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif"]
     words = refused("classify", *training)
     assert "column 'band 4'" in words
-    assert "--set shrinkage=oas" in words
+    assert "--set shrinkage=cv" in words
     assert "Columns are bands here: choose them with --bands." in words
     run("classify", *training, "--bands", "1-3")
-    run("classify", *training, "--set", "shrinkage=oas", "--overwrite")
+    run("classify", *training, "--set", "shrinkage=cv", "--overwrite")
 
 
 def test_a_kept_model_finds_its_bands_by_name(tmp_path, bands, image, areas):
