@@ -39,10 +39,15 @@ class Job:
         """The process, with earlier files in the place of those it writes."""
         for name in self.names:
             (self.folder / name).write_bytes(EARLIER)
-        limit = None if most_bytes is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes,) * 2)
+
+        def before():  # the limit is set before anything else is started; under nohup SIGHUP would be ignored
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            if most_bytes is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes,) * 2)
+
         environment = {**os.environ, "TMPDIR": str(self.folder)}
-        return subprocess.Popen(  # the limit is set before anything else is started
-            [*PROGRAM, *self.words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=limit
+        return subprocess.Popen(
+            [*PROGRAM, *self.words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=before
         )
 
     def measured(self):
