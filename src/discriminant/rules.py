@@ -248,9 +248,10 @@ class PoolRule:
         return replace(self, rules=[rule.spread_over(present) for rule in self.rules])
 
     def scores(self, block: Any) -> Array:
-        logs = [log_softmax(rule.scores(block), axis=1) for rule in self.rules]
+        used = np.flatnonzero(self.weights)
+        logs = [log_softmax(self.rules[m].scores(block), axis=1) for m in used]
         with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(np.stack(logs), axis=0, b=self.weights[:, None, None]))
+            return np.asarray(logsumexp(np.stack(logs), axis=0, b=self.weights[used, None, None]))
 
 
 def _columns(numbers: Any, chosen: Array) -> Any:

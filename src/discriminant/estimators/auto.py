@@ -40,6 +40,8 @@ _ENOUGH_ROWS, _FEWEST_ROWS = 20_000, 20
 #: Rows that the prior of the pool's weights stands for, spread over the families.
 _PRIOR_ROWS = 1.0
 _MOST_POOL_STEPS, _POOL_TOL = 500, 1e-6
+#: A family that would weigh less than this is not asked: it would cost time, and files their size, for nothing.
+_LEAST_WEIGHT = 0.005
 #: The baseline's least weight, and how much of it is shared equally by the classes: none is ever ruled out.
 _LEAST_BASELINE, _EQUAL = 1e-4, 0.1
 #: A column with fewer values has no shape to find; one with more has so many knots, at quantiles.
@@ -269,6 +271,7 @@ def pool_weights(training: Training, members: Iterable[TunedRule]) -> Array:
         share /= share.sum()
         if np.abs(share - before).max() < _POOL_TOL:
             break
+    share[:-1] = np.where(share[:-1] < min(_LEAST_WEIGHT, share[:-1].max()), 0.0, share[:-1])
     share[-1] = max(share[-1], _LEAST_BASELINE)
     return share / share.sum()
 
