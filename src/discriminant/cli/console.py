@@ -390,7 +390,7 @@ def table_writer(output: str | None, formulas: str) -> Iterator[Write]:
     ``formulas`` says what is done in CSV about text that a spreadsheet would take for a formula.
     """
     from ..data import check_choice
-    from ..tables.formulas import CHOICES, without_formulas
+    from ..tables.csv_injection import CHOICES, without_formulas
 
     check_choice("formulas", formulas, CHOICES)
     kinds, ending = _writers(), ".csv" if output is None else Path(output).suffix.lower()

@@ -262,12 +262,13 @@ def pool_weights(training: Training, members: Iterable[TunedRule]) -> Array:
     """The weights under which the pooled posteriors of held-out rows are likeliest; the baseline comes last."""
     pairs = np.arange(len(training.codes))
     likelihood = np.exp(np.stack([member.log_posteriors[pairs, training.codes] for member in members], axis=1))
-    # a row that is held out several times counts once
     share = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    # a row that is held out several times counts once
     count = training.weight * (len(np.unique(training.held.rows)) / len(pairs))
     for _ in range(_MOST_POOL_STEPS):
-        blame = share * likelihood
-        before, share = share, count @ (blame / blame.sum(axis=1, keepdims=True)) + _PRIOR_ROWS / len(share)
+        responsibility = share * likelihood
+        responsibility /= responsibility.sum(axis=1, keepdims=True)
+        before, share = share, count @ responsibility + _PRIOR_ROWS / len(share)
         share /= share.sum()
         if np.abs(share - before).max() < _POOL_TOL:
             break
