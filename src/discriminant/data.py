@@ -132,7 +132,7 @@ def _encode_integers(labels: Array) -> tuple[Array, Array]:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
     wide = np.uint64 if labels.dtype == np.uint64 else np.int64
-    offsets = labels if low == 0 else (labels.astype(wide) - wide(low)).astype(np.int64, copy=False)
+    offsets = (labels if low == 0 else labels.astype(wide) - wide(low)).astype(np.int64, copy=False)
     present = np.bincount(offsets) > 0
     rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
     codes = offsets.astype(np.int32) if present.all() else rank[offsets]

@@ -128,7 +128,7 @@ class TestAgainstScikitLearn:
     @pytest.mark.parametrize("make", [OneVsRest, OneVsOne, OutputCode])
     def test_the_contract(self, make):
         results = check_estimator(make(LogisticRegression(alpha=0.1)), on_skip=None)
-        assert {result["check_name"] for result in results if result["status"] != "passed"} == {"check_array_api_input"}
+        assert {result["check_name"] for result in results if result["status"] != "passed"} <= {"check_array_api_input"}
 
 
 class TestAgainstLoops:

@@ -21,7 +21,8 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import ParameterError
-from .console import running, say, told, visible_lines
+from ..results import visible
+from .console import running, say, told
 
 if TYPE_CHECKING:
     from ..formula import Formula
@@ -156,7 +157,7 @@ def _visible_complaints() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        error.message = visible_lines(error.message)
+        error.message = visible(error.message)
         raise
 
 

@@ -353,9 +353,10 @@ _NOMINAL = frozenset(
 _MEASURED = frozenset(
     _WORD.findall("age amount count days grade level n num number rate rank score size stage total year years")
 )
-#: Missing values of programs and formats: 16 and 32 bit integers, netCDF, rasters of float32, the largest numbers.
+#: Missing values of programs and formats: 16 and 32 bit integers, netCDF, rasters of float32, the largest numbers;
+#: to 15 digits, since not every reader of text rounds the last ones rightly.
 _FILL_VALUES = frozenset(
-    sign * value
+    f"{sign * value:.15g}"
     for sign in (-1, 1)
     for value in (
         32768.0,
@@ -491,7 +492,7 @@ def sentinels(values: Array, lowest: float, highest: float) -> tuple[float, ...]
 
 
 def _is_sentinel(value: float) -> bool:
-    if value in _FILL_VALUES:
+    if f"{value:.15g}" in _FILL_VALUES:
         return True
     digits = np.format_float_positional(abs(value), trim="-").replace(".", "")
     return set(digits) == {"9"} and (abs(value) >= 99 or value == -9)
@@ -499,7 +500,7 @@ def _is_sentinel(value: float) -> bool:
 
 def _beside(value: float) -> set[float]:
     """The sentinels that are used beside one of nines: 98, 97, 88 and 77 beside 99."""
-    if value in _FILL_VALUES or value != int(value):
+    if f"{value:.15g}" in _FILL_VALUES or value != int(value):
         return set()
     sign, digits = (-1.0 if value < 0 else 1.0), len(str(abs(int(value))))
     each = (abs(value) - 1, abs(value) - 2, float("8" * digits), float("7" * digits))
