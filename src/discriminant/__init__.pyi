@@ -1,6 +1,6 @@
 """Everything public, and where it is defined."""
 
-from . import errors, figures, raster, solvers, theory
+from . import datasets, errors, figures, raster, solvers, theory
 from .decision.posteriors import Posterior, posterior, top_k
 from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
@@ -78,6 +78,7 @@ __all__ = [
     "compare_auc",
     "contributions",
     "cross_validate",
+    "datasets",
     "error_sources",
     "errors",
     "estimate_priors",

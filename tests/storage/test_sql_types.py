@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import sqlite3
+from importlib.resources import files
 from pathlib import Path
 
 import duckdb
@@ -58,7 +59,9 @@ def table(request, tmp_path):
         path = tmp_path / "survey.csv"
         path.write_text(survey())
         return path, *fitted_to(path, "answer", types={"area": "category"})
-    path = REFERENCE / f"{request.param}.csv"
+    path = (
+        files("discriminant.datasets") / "vowel.csv" if request.param == "vowel" else REFERENCE / f"{request.param}.csv"
+    )
     return path, *fitted_to(path, TARGETS[request.param])
 
 

@@ -1,0 +1,43 @@
+"""Every data set and worked example, and where it is defined."""
+
+from .catalogue import load, names
+from .characters import characters
+from .scenes import Scene, scene
+from .tables import (
+    Dataset,
+    avocados,
+    crossed_normals,
+    curved,
+    far_rows,
+    logic_gate,
+    six_rows,
+    three_in_a_row,
+    titanic,
+    triangle,
+    two_normals,
+    vowels,
+)
+from .worked import WorkedExample, worked_example, worked_examples
+
+__all__ = [
+    "Dataset",
+    "Scene",
+    "WorkedExample",
+    "avocados",
+    "characters",
+    "crossed_normals",
+    "curved",
+    "far_rows",
+    "load",
+    "logic_gate",
+    "names",
+    "scene",
+    "six_rows",
+    "three_in_a_row",
+    "titanic",
+    "triangle",
+    "two_normals",
+    "vowels",
+    "worked_example",
+    "worked_examples",
+]

@@ -1,0 +1,552 @@
+"""Tables of the lecture notes: drawn from densities that are known, written down row by row, or published.
+
+What the notes show in pictures only (avocado prices, classes in a row, classes that lie crosswise, rows far away) is
+drawn anew from normal distributions by a seeded generator; the densities come with the rows, so that what a model
+estimates can be held against the truth.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..data import check_choice, check_integer
+from ..results import Result, listed, several
+from ..theory.distributions import Gaussian
+
+Array = np.ndarray[Any, Any]
+Gate = Literal["and", "or", "xor"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Dataset(Result):
+    """A labelled table with its description.
+
+    Attributes
+    ----------
+    name : str
+        By which `load` knows it.
+    title : str
+        What it is, in a few words.
+    description : str
+        What a row is, what the columns are, and what the data are good for.
+    source : str
+        Where the data come from, or how they were made.
+    data : dict of arrays
+        The columns by name, without that of the classes.
+    y : array of shape (n_rows,)
+        The classes.
+    target : str
+        The name of the column of classes.
+    distributions : dict of Gaussian, optional
+        The density of each class, where the rows were drawn from one.
+    priors : dict of float, optional
+        The probability of each class, where it is known.
+
+    See Also
+    --------
+    load : Makes one by its name.
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    data: Mapping[str, Array]
+    y: Array
+    target: str = "class"
+    distributions: Mapping[Any, Gaussian] | None = None
+    priors: Mapping[Any, float] | None = None
+
+    @property
+    def X(self) -> Array:
+        """The columns side by side, (n_rows, n_columns)."""
+        return np.column_stack(list(self.data.values()))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of `X`."""
+        return list(self.data)
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {**self.data, self.target: self.y}
+
+    def __str__(self) -> str:
+        classes, counts = np.unique(self.y, return_counts=True)
+        shares = [f"{label} ({n:,})" for label, n in zip(classes.tolist(), counts.tolist(), strict=True)]
+        size = f"{several(len(self.y), 'row')}, {several(len(self.data), 'column')}"
+        lines = [
+            f"{self.title}: {size}; {self.target}: {listed(shares, 12)}",
+            self.description,
+            f"Source: {self.source}",
+        ]
+        return "\n".join(lines)
+
+
+_DRAWN = "drawn by this package from the normal distributions that come with it"
+
+
+def _drawn(
+    words: tuple[str, str, str], columns: list[str], target: str, distributions: dict[Any, Gaussian], counts: list[int],
+    random_state: Any,
+) -> Dataset:  # fmt: skip
+    """So many rows of each class from its distribution; the priors are their shares."""
+    rng = np.random.default_rng(random_state)
+    X = np.concatenate([_rows(law, n, rng) for law, n in zip(distributions.values(), counts, strict=True)])
+    y = np.repeat(np.array(list(distributions)), counts)
+    name, title, description = words
+    priors = {label: n / sum(counts) for label, n in zip(distributions, counts, strict=True)}
+    data = dict(zip(columns, X.T, strict=True))
+    return Dataset(name, title, description, _DRAWN, data, y, target, distributions, priors)
+
+
+def _rows(law: Gaussian, n: int, rng: np.random.Generator) -> Array:
+    return rng.multivariate_normal(law.mean, law.covariance, n)
+
+
+def avocados(n: int = 500, random_state: Any = 0) -> Dataset:
+    """Prices of avocados, ordinary and organic: two normal densities that overlap.
+
+    Parameters
+    ----------
+    n : int, default=500
+        Rows; two fifths of them are organic.
+    random_state : int or numpy Generator, default=0
+        Draws the prices.
+
+    Returns
+    -------
+    Dataset
+        One column, ``price``.
+
+    See Also
+    --------
+    worked_example : The decision about one avocado, with and without costs.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import avocados
+    >>> print(avocados())
+    Prices of avocados: 500 rows, 1 column; kind: ordinary (300) and organic (200)
+    A row is an avocado, its price in dollars. No threshold on the price tells the kinds apart without error.
+    Source: drawn by this package from the normal distributions that come with it
+    """
+    check_integer("n", n, 5)
+    words = (
+        "avocados",
+        "Prices of avocados",
+        "A row is an avocado, its price in dollars. No threshold on the price tells the kinds apart without error.",
+    )
+    laws = {"ordinary": Gaussian([1.16], [[0.26**2]]), "organic": Gaussian([1.65], [[0.36**2]])}
+    organic = round(0.4 * n)
+    return _drawn(words, ["price"], "kind", laws, [n - organic, organic], random_state)
+
+
+def two_normals(n: int = 400, random_state: Any = 0) -> Dataset:
+    """Two classes of one column, N(0, 1) and N(2, 1): everything about them is known.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Rows, half of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        With its distributions; the Bayes error is ``Phi(-1)``, 0.1587.
+
+    See Also
+    --------
+    discriminant.bayes_error : The least error any classifier can have.
+
+    Examples
+    --------
+    >>> from discriminant import bayes_error
+    >>> from discriminant.datasets import two_normals
+    >>> data = two_normals()
+    >>> print(bayes_error(data.distributions, data.priors))
+    Bayes error 0.158655 (exact)
+    """
+    check_integer("n", n, 2)
+    words = (
+        "two_normals",
+        "Two normal classes",
+        "Both classes have standard deviation 1 and means 0 and 2: the best threshold is 1, and 15.9 % of the rows lie "
+        "on the wrong side of it.",
+    )
+    laws = {"first": Gaussian([0.0], [[1.0]]), "second": Gaussian([2.0], [[1.0]])}
+    return _drawn(words, ["x"], "class", laws, [n - n // 2, n // 2], random_state)
+
+
+def crossed_normals(n: int = 400, random_state: Any = 0) -> Dataset:
+    """Two long classes that lie crosswise to the line between their means: the case for Fisher's direction.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Rows, half of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    discriminant.FisherDiscriminant : Finds the direction that tells them apart.
+
+    Examples
+    --------
+    >>> from discriminant import FisherDiscriminant
+    >>> from discriminant.datasets import crossed_normals
+    >>> data = crossed_normals()
+    >>> round(FisherDiscriminant().fit(data.X, data.y).score(data.X, data.y), 3)
+    0.97
+    """
+    check_integer("n", n, 2)
+    words = (
+        "crossed_normals",
+        "Two long classes side by side",
+        "Projected on the line between their means the classes overlap, because they are long in that direction; on "
+        "Fisher's direction they do not.",
+    )
+    covariance = [[3.0, 2.7], [2.7, 3.0]]
+    laws = {"first": Gaussian([0.0, 0.0], covariance), "second": Gaussian([3.4, 0.8], covariance)}
+    return _drawn(words, ["x1", "x2"], "class", laws, [n - n // 2, n // 2], random_state)
+
+
+def three_in_a_row(n: int = 300, random_state: Any = 0) -> Dataset:
+    """Three classes in a row, of which least squares hides the middle one.
+
+    Parameters
+    ----------
+    n : int, default=300
+        Rows, a third of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    discriminant.LeastSquaresClassifier : Hardly ever answers the middle class.
+
+    Examples
+    --------
+    >>> from discriminant import LeastSquaresClassifier, LinearDiscriminantAnalysis
+    >>> from discriminant.datasets import three_in_a_row
+    >>> data = three_in_a_row()
+    >>> (LeastSquaresClassifier().fit(data.X, data.y).predict(data.X) == "middle").sum()
+    np.int64(9)
+    >>> (LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.X) == "middle").sum()
+    np.int64(100)
+    """
+    check_integer("n", n, 3)
+    words = (
+        "three_in_a_row",
+        "Three classes in a row",
+        "The means lie on a line. The indicator of the middle class is no linear function of the columns, so least "
+        "squares masks it; LDA does not.",
+    )
+    covariance = 0.8 * np.eye(2)
+    laws = {label: Gaussian([at, at], covariance) for label, at in (("left", -4.0), ("middle", 0.0), ("right", 4.0))}
+    return _drawn(words, ["x1", "x2"], "class", laws, [n - 2 * (n // 3), n // 3, n // 3], random_state)
+
+
+def triangle(n: int = 150, random_state: Any = 0) -> Dataset:
+    """Three classes around a centre: one against the rest and one against one leave regions without an answer.
+
+    Parameters
+    ----------
+    n : int, default=150
+        Rows, a third of them of each class.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    discriminant.OneVsRest : Says which rows are ambiguous.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import triangle
+    >>> triangle().columns
+    ['x1', 'x2']
+    """
+    check_integer("n", n, 3)
+    words = (
+        "triangle",
+        "Three classes around a centre",
+        "Each class can be told from the two others by a line; in the middle none of the three lines claims a point, "
+        "and near the edges two of them do.",
+    )
+    means = {"north": (0.0, 2.2), "south-west": (-2.0, -1.2), "south-east": (2.0, -1.2)}
+    laws = {label: Gaussian(mean, 0.55 * np.eye(2)) for label, mean in means.items()}
+    return _drawn(words, ["x1", "x2"], "class", laws, [n - 2 * (n // 3), n // 3, n // 3], random_state)
+
+
+def far_rows(n: int = 80, far: int = 10, random_state: Any = 0) -> Dataset:
+    """Two classes that a line separates, and rows of one of them far away on its own side.
+
+    Parameters
+    ----------
+    n : int, default=80
+        Rows near the boundary, half of them of each class.
+    far : int, default=10
+        Rows of the second class far away.
+    random_state : int or numpy Generator, default=0
+        Draws the rows.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    discriminant.LeastSquaresClassifier : Gives rows that are "too correct" a say.
+
+    Examples
+    --------
+    >>> from discriminant import LeastSquaresClassifier, LogisticRegression
+    >>> from discriminant.datasets import far_rows
+    >>> data = far_rows()
+    >>> [int((model.fit(data.X, data.y).predict(data.X) != data.y).sum())
+    ...  for model in (LeastSquaresClassifier(), LogisticRegression(alpha=1e-3))]
+    [12, 0]
+    """
+    check_integer("n", n, 2)
+    check_integer("far", far, 0)
+    rng = np.random.default_rng(random_state)
+    near = [rng.normal((centre, 0.0), (0.35, 1.0), (n // 2, 2)) for centre in (-1.0, 1.0)]
+    X = np.concatenate([*near, rng.normal((8.0, -5.0), 0.5, (far, 2))])
+    y = np.array(["first"] * (n // 2) + ["second"] * (n // 2 + far))
+    return Dataset(
+        "far_rows",
+        "Two classes and rows far away",
+        "The rows far away are on the right side of any sensible boundary. Squared error punishes them for being too "
+        "far on that side, and turns the boundary; the likelihood of logistic regression does not.",
+        "drawn by this package: two normal classes side by side, and a far cluster",
+        {"x1": X[:, 0], "x2": X[:, 1]},
+        y,
+    )
+
+
+def curved(n: int = 120, random_state: Any = 0) -> Dataset:
+    """Two classes whose boundary is a curve, with some labels wrong: too few powers underfit, too many overfit.
+
+    Parameters
+    ----------
+    n : int, default=120
+        Rows.
+    random_state : int or numpy Generator, default=0
+        Draws rows and labels.
+
+    Returns
+    -------
+    Dataset
+        Two columns.
+
+    See Also
+    --------
+    discriminant.LogisticRegression : Takes powers of columns by a formula.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import curved
+    >>> curved().y.mean().round(2)
+    np.float64(0.47)
+    """
+    check_integer("n", n, 4)
+    rng = np.random.default_rng(random_state)
+    X = rng.uniform(-2, 2, (n, 2))
+    inside = X[:, 1] > X[:, 0] ** 2 - 1.2
+    y = np.where(rng.random(n) < 0.12, ~inside, inside).astype(int)
+    return Dataset(
+        "curved",
+        "Two classes with a curved boundary",
+        "The class is 1 above a parabola and 0 below it; 12 % of the labels are swapped. A line underfits, a "
+        "polynomial of degree 2 is right, and of high degrees follows the swapped labels.",
+        "drawn by this package: uniform in a square",
+        {"x1": X[:, 0], "x2": X[:, 1]},
+        y,
+    )
+
+
+#: What the functions answer for 00, 01, 10 and 11.
+_GATES: dict[str, tuple[int, int, int, int]] = {"and": (-1, -1, -1, 1), "or": (-1, 1, 1, 1), "xor": (-1, 1, 1, -1)}
+
+
+def logic_gate(gate: Gate = "and") -> Dataset:
+    """AND, OR or XOR of two bits, labels -1 and +1: the first examples of the perceptron, and the one it cannot learn.
+
+    Parameters
+    ----------
+    gate : {"and", "or", "xor"}, default="and"
+        The function.
+
+    Returns
+    -------
+    Dataset
+        The rows 00, 01, 10, 11.
+
+    See Also
+    --------
+    discriminant.Perceptron : Learns two of them.
+    discriminant.linear_separability : Proves that the third cannot be learned.
+
+    Examples
+    --------
+    >>> from discriminant import linear_separability
+    >>> from discriminant.datasets import logic_gate
+    >>> [linear_separability(*(data.X, data.y)).separable for data in map(logic_gate, ("and", "or", "xor"))]
+    [True, True, False]
+    """
+    check_choice("gate", gate, get_args(Gate))
+    return Dataset(
+        gate,
+        f"{gate.upper()} of two bits",
+        "The four inputs of a logic gate and its answer as -1 and +1."
+        + (" No line separates the classes." if gate == "xor" else " A line separates the classes."),
+        "the definition",
+        {"x1": np.array([0.0, 0.0, 1.0, 1.0]), "x2": np.array([0.0, 1.0, 0.0, 1.0])},
+        np.array(_GATES[gate]),
+        "answer",
+    )
+
+
+def six_rows() -> Dataset:
+    """Six rows of one column whose classes overlap: logistic regression by hand.
+
+    Returns
+    -------
+    Dataset
+        One column, x = 1 to 6, and the classes 0, 0, 1, 0, 1, 1.
+
+    See Also
+    --------
+    worked_example : The iterates of Newton's method on these rows.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import six_rows
+    >>> six_rows().y
+    array([0, 0, 1, 0, 1, 1])
+    """
+    return Dataset(
+        "six_rows",
+        "Six rows",
+        "Small enough to follow every iteration by hand; the classes overlap, so the maximum likelihood exists.",
+        "written down for this package",
+        {"x": np.arange(1.0, 7.0)},
+        np.array([0, 0, 1, 0, 1, 1]),
+    )
+
+
+#: (class, sex, age): those who died, and those who survived.
+_TITANIC = {
+    ("first", "male", "child"): (0, 5), ("second", "male", "child"): (0, 11), ("third", "male", "child"): (35, 13),
+    ("first", "female", "child"): (0, 1), ("second", "female", "child"): (0, 13),
+    ("third", "female", "child"): (17, 14),
+    ("first", "male", "adult"): (118, 57), ("second", "male", "adult"): (154, 14),
+    ("third", "male", "adult"): (387, 75), ("crew", "male", "adult"): (670, 192),
+    ("first", "female", "adult"): (4, 140), ("second", "female", "adult"): (13, 80),
+    ("third", "female", "adult"): (89, 76), ("crew", "female", "adult"): (3, 20),
+}  # fmt: skip
+
+
+def titanic() -> Dataset:
+    """The 2,201 people on board the Titanic, by class, sex and age, and whether they survived.
+
+    Returns
+    -------
+    Dataset
+        Three columns of text.
+
+    See Also
+    --------
+    discriminant.LogisticRegression : Odds ratios by a formula.
+
+    References
+    ----------
+    Dawson, R. J. M. (1995). The "Unusual Episode" Data Revisited. Journal of Statistics Education 3(3).
+
+    Examples
+    --------
+    >>> from discriminant.datasets import titanic
+    >>> print(str(titanic()).partition(";")[0])
+    Survival on the Titanic: 2,201 rows, 3 columns
+    """
+    cells = [(*key, n) for key, counts in _TITANIC.items() for n in counts]
+    repeats = [n for *_, n in cells]
+    data = {name: np.repeat([cell[j] for cell in cells], repeats) for j, name in enumerate(("class", "sex", "age"))}
+    return Dataset(
+        "titanic",
+        "Survival on the Titanic",
+        "A row is a person on board: first, second or third class or crew, sex, and child or adult.",
+        "counts of the British Board of Trade (1912) as published by Dawson (1995)",
+        data,
+        np.repeat(["died", "survived"] * len(_TITANIC), repeats),
+        "outcome",
+    )
+
+
+def vowels(part: Literal["train", "test"] = "train") -> Dataset:
+    """Eleven vowels spoken by fifteen people, as ten numbers each: reduced-rank LDA.
+
+    Parameters
+    ----------
+    part : {"train", "test"}, default="train"
+        The 528 rows of eight speakers, or the 462 of the seven others.
+
+    Returns
+    -------
+    Dataset
+        Ten columns, classes 1 to 11.
+
+    See Also
+    --------
+    discriminant.LinearDiscriminantAnalysis : Classifies in few directions.
+
+    References
+    ----------
+    Robinson, A. J. (1989). Dynamic Error Propagation Networks. Data: Deterding, UCI Machine Learning Repository
+    (Connectionist Bench, Vowel Recognition), CC BY 4.0. Hastie, T., Tibshirani, R. & Friedman, J. (2009). The Elements
+    of Statistical Learning, section 4.3.3.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import vowels
+    >>> vowels().X.shape, vowels("test").X.shape
+    ((528, 10), (462, 10))
+    """
+    check_choice("part", part, ("train", "test"))
+    text = (files(__package__) / "vowel.csv").read_text(encoding="utf-8")
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["split"] == part]
+    return Dataset(
+        "vowels",
+        "Spoken vowels",
+        "A row is a vowel in a word such as hid or hod, six times by each speaker; the columns are log area ratios of "
+        "the vocal tract. No speaker of the training rows is among the test rows.",
+        "Deterding (1989), UCI Machine Learning Repository, CC BY 4.0",
+        {f"x{j}": np.array([float(row[f"x{j}"]) for row in rows]) for j in range(1, 11)},
+        np.array([int(row["y"]) for row in rows]),
+        "vowel",
+    )
