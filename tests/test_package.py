@@ -123,3 +123,34 @@ def test_the_source_distribution_can_be_tested_and_has_nothing_else(tmp_path):
             check=False,
         )
         assert ran.returncode == 0, ran.stdout[-3000:]
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_an_empty_environment(tmp_path):
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "empty"], check=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True, capture_output=True)
+    table = tmp_path / "gate.csv"
+    table.write_text("a,b,y\n" + "0,0,no\n0,1,yes\n1,0,yes\n1,1,yes\n" * 10)
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for arguments in (
+        ["--version"],
+        ["fit", table, "-t", "y", "--model", "lda", "-o", tmp_path / "model.dsc"],
+        ["demo"],
+    ):
+        ran = subprocess.run(
+            [python, "-m", "discriminant", *arguments],
+            cwd=tmp_path,
+            env=clean,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+    marker = "import discriminant, pathlib; print(pathlib.Path(discriminant.__file__).with_name('py.typed').exists())"
+    assert (
+        subprocess.run([python, "-c", marker], env=clean, capture_output=True, text=True, check=True).stdout == "True\n"
+    )

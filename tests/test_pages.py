@@ -29,13 +29,15 @@ def blocks(page):
 def run_session(text, names, page, line):
     test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
     said = []
-    failures, _ = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(test, out=said.append, clear_globs=False)
+    failures, _ = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(
+        test, out=said.append, clear_globs=False
+    )
     names.update(test.globs)
     assert not failures, "".join(said)
 
 
 def run_commands(text):
-    for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", text, re.MULTILINE):
+    for command in re.findall(r"^\$ ((?:.*\\\n)*.*)", text, re.MULTILINE):
         words = shlex.split(command.replace("\\\n", " "))
         program, *arguments = words
         start = {"discriminant": [sys.executable, "-m", "discriminant"], "python": [sys.executable]}[program]
