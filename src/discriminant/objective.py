@@ -19,9 +19,13 @@ logistic        log(1 + e^-m)       -1 / (1 + e^m)              e^m / (1 + e^m)^
 hinge           max(1 - m, 0)       -1 where m < 1              0
 squared hinge   max(1 - m, 0)^2     -2 max(1 - m, 0)            2 where m < 1
 smoothed hinge  (u + r) / 2         -(1 + u / r) / 2            2 width^2 / r^3
+perceptron      max(-m, 0)          -1 where m < 0              0
+squared         u^2 / 2             -u                          1
+squared sigm.   (1 - s)^2           -2 s (1 - s)^2              2 s (1 - s)^2 (3 s - 1)
 ==============  ==================  ==========================  =======================
 
-with u = 1 - m and r = sqrt(u^2 + 4 width^2): the smoothed hinge lies above the hinge by at most ``width``.
+with u = 1 - m, r = sqrt(u^2 + 4 width^2) and s = 1 / (1 + e^-m): the smoothed hinge lies above the hinge by at most
+``width``. The squared loss is ``(y - score)^2 / 2``; the squared error of a sigmoid is not convex.
 
 Softmax is a function of K scores s: ``log(sum_k e^s_k) - s_y``, with gradient ``p - e_y`` and Hessian
 ``diag(p) - p p'``, p the probabilities.
@@ -109,6 +113,26 @@ class SmoothedHinge(MarginLoss):
         self.flat = 2.5e-4 / width
 
 
+class Squared(MarginLoss):
+    """``(1 - m)^2 / 2``, which is ``(y - score)^2 / 2`` (least mean squares, Widrow & Hoff 1960)."""
+
+    code = loss_kernels.SQUARED
+
+
+class SquaredSigmoid(MarginLoss):
+    """``(1 - s)^2``, s = 1 / (1 + e^-m): the squared error of a sigmoid whose target is 0 or 1."""
+
+    code = loss_kernels.SQUARED_SIGMOID
+
+
+class PerceptronLoss:
+    """``max(-m, 0)``."""
+
+    def value_and_slope(self, margin: Array) -> tuple[Array, Array]:
+        """f and f' of each margin."""
+        return np.maximum(-margin, 0.0), np.where(margin < 0.0, -1.0, 0.0)
+
+
 class Hinge:
     """``max(1 - m, 0)``, without a second derivative to minimise it by."""
 
@@ -181,6 +205,11 @@ class Standardisation:
 
     def _check_parts(self) -> None:
         check_shapes(self, centre="p", scale="p")
+
+    @classmethod
+    def none(cls, n_columns: int) -> Standardisation:
+        """Columns as they are."""
+        return cls(np.zeros(n_columns), np.ones(n_columns))
 
     @cached_property
     def far(self) -> bool:

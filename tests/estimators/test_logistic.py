@@ -1,6 +1,7 @@
 """Logistic regression: solvers agree, laws hold, inference is right, bad input is named."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.linear_model import LogisticRegression as SklearnLogistic
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
+import discriminant
 from discriminant import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
 from discriminant.data import as_rows
 from discriminant.errors import (
@@ -25,7 +27,6 @@ from discriminant.errors import (
     SeparationWarning,
     WeightError,
 )
-from discriminant.solvers.gradient import GradientDescent, StochasticGradient
 
 SMOOTH = ("newton", "lbfgs", "newton-cg", "gradient", "sgd", "coordinate")
 
@@ -322,24 +323,6 @@ def test_solution_and_trace():
     assert model.solution_.passes >= len(values)
 
 
-@pytest.mark.parametrize("steps", ["constant", "decaying", "line-search"])
-def test_step_lengths_of_gradient_descent(steps):
-    X, y = rows(n=200, p=2)
-    rate = 50.0 if steps == "decaying" else 1.0
-    model = LogisticRegression(solver=GradientDescent(steps=steps, rate=rate), tol=1e-6, max_iter=20_000).fit(X, y)
-    assert model.solution_.converged
-
-
-@pytest.mark.parametrize("schedule", ["constant", "decaying", "square-root"])
-def test_plain_stochastic_gradients_end_near_the_optimum(schedule):
-    X, y = rows(n=2_000)
-    rate = {"constant": 0.05, "decaying": 1.0, "square-root": 0.3}[schedule]
-    solver = StochasticGradient(corrected=False, schedule=schedule, rate=rate, epochs=30)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        found = LogisticRegression(solver=solver, random_state=0).fit(X, y)
-    assert_allclose(found.coef_, LogisticRegression().fit(X, y).coef_, rtol=0.1, atol=0.1)
-
-
 def test_early_stopping_stops_early():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 60)), rng.integers(0, 2, 120)
@@ -503,3 +486,67 @@ def test_more_columns_than_anything_is_looked_for_still_say_that_the_classes_are
         warnings.simplefilter("always")
         LogisticRegression().fit(X, y)
     assert not any("every row on its own side" in str(warning.message) for warning in told)
+
+
+class TestShortOfTheOptimum:
+    """What is said of the optimum is not said of another point."""
+
+    @staticmethod
+    def stopped(**settings):
+        X, y = rows()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return LogisticRegression(**{"solver": "gradient", "max_iter": 2, **settings}).fit(X, y)
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.01])
+    def test_the_summary_says_so_at_its_top_and_how_far(self, alpha):
+        model = self.stopped(alpha=alpha)
+        best = LogisticRegression(alpha).fit(*rows())
+        short = model._training.total_weight * (model.solution_.objective - best.solution_.objective)
+        summary = model.summary()
+        first, second = str(summary).splitlines()[:2]
+        assert "not at its optimum" in first
+        assert "max_iter" in second
+        assert float(re.search(r"is ([\d.]+) below", second)[1]) == pytest.approx(short, rel=1e-3)
+        assert all(np.isnan([row.std_error, row.z, row.p_value, row.low, row.high]).all() for row in summary.rows)
+        assert np.isnan([summary.aic, summary.bic]).all()
+        assert_allclose([row.estimate for row in summary.rows[1:]], model.coef_[0])
+
+    def test_tests_and_intervals_refuse(self):
+        model, best = self.stopped(), LogisticRegression().fit(*rows())
+        smaller = LogisticRegression().fit(rows()[0][:, :1], rows()[1])
+        for ask in (
+            model.conf_int,
+            lambda: model.conf_int(method="profile"),
+            model.term_tests,
+            lambda: model.effect("x0"),
+            lambda: model.likelihood_ratio_test(smaller),
+        ):
+            with pytest.raises(NotReadyError, match=r"below its maximum.*Raise max_iter"):
+                ask()
+        assert best.likelihood_ratio_test(smaller).p_value >= 0
+
+    def test_the_table_of_coefficients_has_no_errors_then(self):
+        table = discriminant.coefficient_table(self.stopped())
+        assert not table.has_errors
+        assert "below its maximum" in str(table.reason)
+
+    def test_a_point_that_is_as_good_counts_as_the_optimum(self):
+        X, y = rows()
+        model = self.stopped(solver="newton", max_iter=6, tol=1e-16)
+        assert_allclose([r.std_error for r in model.summary().rows],
+                        [r.std_error for r in LogisticRegression().fit(X, y).summary().rows], rtol=1e-3)  # fmt: skip
+
+    def test_a_loose_tolerance_is_no_optimum_either(self):
+        X, y = rows()
+        model = LogisticRegression(tol=0.2, solver="gradient").fit(X, y)
+        assert model.solution_.converged
+        assert model.summary().unfinished
+
+    def test_early_stopping_keeps_what_it_found(self):
+        X, y = rows(n=300)
+        model = LogisticRegression(early_stopping=True, random_state=0).fit(X, y)
+        assert model.summary().unfinished
+        reached = model._training.value_and_gradient(model.solution_.theta)[0]
+        loss = -model.predict_log_proba(X)[np.arange(len(y)), y].mean()
+        assert reached == pytest.approx(loss, rel=1e-12)

@@ -54,18 +54,20 @@ def test_a_walk_is_the_perceptron_rule_written_out():
             weights, updates = weights + side * x, updates + 1
         total += weights
     for rows in forms:
-        learned = np.zeros(7), np.zeros(7), np.zeros(2, dtype=np.int64)
-        assert perceptron.walk(rows, order, sides, (1.0, True), learned, 0, 10**6) == 40
+        learned = np.zeros(7), np.zeros(7), np.zeros(2, dtype=np.int64), np.zeros(1)
+        rule = 1.0, True, 10.0
+        assert perceptron.walk(rows, order, sides, rule, learned, 0, 10**6) == 40
         assert_array_equal(learned[0], weights)
         assert_array_equal(learned[2], [40, updates])
         assert_allclose(learned[0] - learned[1] / 40, total / 40)
         wrong = np.count_nonzero(sides * (X @ weights[:-1] + weights[-1]) <= 0)
-        assert perceptron.mistakes(rows, order, sides, True, weights) == wrong
+        assert perceptron.mistakes(rows, order, sides, rule, weights, learned[3]) == wrong
 
 
 def test_a_score_that_is_no_number_is_told_by_its_place():
     X, _ = both_forms()
     X[5, 2] = np.nan
-    learned = np.zeros(7), np.zeros(0), np.zeros(2, dtype=np.int64)
-    assert perceptron.walk(X, np.arange(40), np.ones(40), (1.0, False), learned, 0, 10**6) == -6
-    assert perceptron.mistakes(X, np.arange(40), np.ones(40), False, learned[0]) == -6
+    learned = np.zeros(7), np.zeros(0), np.zeros(2, dtype=np.int64), np.zeros(1)
+    rule = 1.0, False, 10.0
+    assert perceptron.walk(X, np.arange(40), np.ones(40), rule, learned, 0, 10**6) == -6
+    assert perceptron.mistakes(X, np.arange(40), np.ones(40), rule, learned[0], learned[3]) == -6

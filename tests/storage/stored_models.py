@@ -16,7 +16,7 @@ from discriminant.estimators.decision import DecisionClassifier
 from discriminant.estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.solvers.gradient import GradientDescent, StochasticGradient
+from discriminant.solvers import GradientDescent, StochasticGradient
 from helpers import MODELS, normal_classes
 
 LDA, QDA, GNB = MODELS["lda"], MODELS["qda"], MODELS["gaussian-nb"]
@@ -31,8 +31,8 @@ MORE = {
     "logistic-ridge": partial(LogisticRegression, alpha=0.1, reference=1),
     "logistic-lasso": partial(LogisticRegression, alpha=0.05, l1_ratio=1.0, trace=True),
     "logistic-firth": partial(LogisticRegression, firth=True),
-    "logistic-descent": partial(LogisticRegression, alpha=0.1, solver=GradientDescent(rate=0.5), tol=1e-4),
-    "logistic-sgd": partial(LogisticRegression, solver=StochasticGradient(batch=16), random_state=3, tol=0.1),
+    "logistic-descent": partial(LogisticRegression, alpha=0.1, solver=GradientDescent(), tol=0.1, max_iter=5_000),
+    "logistic-sgd": partial(LogisticRegression, solver=StochasticGradient(batch=16), random_state=3, tol=0.2, trace=True),
     "logistic-cv": partial(LogisticRegressionCV, n_alphas=4, cv=3, random_state=np.int64(1)),
     "perceptron-two": partial(Perceptron, average=True, max_iter=5),
     "perceptron-traced": partial(Perceptron, average=True, max_iter=2, trace=True),

@@ -147,7 +147,9 @@ class Run:
     def warn(
         self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
     ) -> None:
-        """Keep a warning, with others from the same line of code."""
+        """Keep a warning, with others from the same line of code; not one of a thread that is `unheard`."""
+        if getattr(_thread, "unheard", False):
+            return
         kept = message if isinstance(message, Warning) else category(message)
         self.warned.setdefault(getattr(kept, "origin", (category, filename, lineno)), []).append(kept)
 
@@ -234,6 +236,19 @@ def _interrupted() -> typer.Exit:
     with suppress(OSError):  # the terminal may be gone
         say("Interrupted. No file was left half written.")
     return typer.Exit(signal_exit_code())
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Warnings of this thread are not told meanwhile: they are about no table of the user's."""
+    _thread.unheard = True
+    try:
+        yield
+    finally:
+        _thread.unheard = False
 
 
 @contextmanager

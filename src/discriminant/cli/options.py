@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from ..errors import ParameterError
 from ..results import visible
-from .console import running, say, told
+from .console import running, say, told, unheard
 
 if TYPE_CHECKING:
     from ..formula import Formula
@@ -436,7 +436,8 @@ def _load(model: str | None, unwanted: Event) -> None:
     made = new_model(model)
     if not unwanted.is_set():
         angle = np.arange(60.0)
-        made.fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
+        with unheard():
+            made.fit(np.column_stack([np.sin(angle), np.cos(angle)]), angle % 3 > 0)
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:

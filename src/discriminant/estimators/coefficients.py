@@ -48,6 +48,7 @@ from ..moments.covariance import collinearity
 from ..objective import NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, quoted, shown, suggestion
 from ..rules import LinearRule
+from ..solvers.smooth import named_solver
 from .base import PosteriorClassifier, input_names
 
 Array = np.ndarray[Any, Any]
@@ -269,9 +270,10 @@ def _summary(model: Any, level: float) -> tuple[Summary | None, Message | None]:
     if model.coef_.size > _MOST_TESTED:
         return None, Message(f"there are more than {_MOST_TESTED} coefficients.")
     try:
-        return model.summary(level=level), None
+        found = model.summary(level=level)
     except DiscriminantError as error:  # of a lasso, or of a model read from a file
         return None, Message(*error.parts)
+    return (None, Message(found.unfinished)) if found.unfinished else (found, None)
 
 
 def _scores_by_outcome(model: Any) -> tuple[list[Any], Array, Array, Any]:
@@ -308,6 +310,8 @@ def _exp(value: float) -> float:
 _ENOUGH_EVENTS = 10
 #: The objective of rows that have not changed is the same within this share.
 _SAME = 1e-6
+#: A log-likelihood so near to its maximum is that of estimates within a tenth of a standard error of the optimum.
+_AT_OPTIMUM = 0.005
 CovarianceKind = Literal["model", "robust", "clustered"]
 
 
@@ -604,7 +608,9 @@ class LogisticInference(PosteriorClassifier):
         self._refuse_l1()
         reported = self._reported(reference)
         estimates, covariances, notes = self._estimates(reported, covariance, clusters, weights)
-        errors = np.sqrt(np.maximum(np.diagonal(covariances), 0.0))
+        errors, unfinished = np.sqrt(np.maximum(np.diagonal(covariances), 0.0)), self._unfinished()
+        if unfinished:
+            errors, notes = np.full_like(errors, np.nan), notes[1:]
         infinite = self._infinite(reported)
         estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
         aliased = np.zeros((len(reported.outcomes), len(reported.names)), dtype=bool)
@@ -612,6 +618,7 @@ class LogisticInference(PosteriorClassifier):
         estimates[aliased.ravel()] = errors[aliased.ravel()] = np.nan
         found = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
         kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
+        kind = "not at its optimum" if unfinished else kind
         return Summary(
             rows=[coefficient(*term, estimate, error, level) for term, estimate, error in found],
             n_rows=reported.objective.total_weight,
@@ -621,6 +628,7 @@ class LogisticInference(PosteriorClassifier):
             level=level,
             title=f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}",
             notes=notes,
+            unfinished=unfinished,
         )
 
     def conf_int(
@@ -646,6 +654,7 @@ class LogisticInference(PosteriorClassifier):
             raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")
         check_is_fitted(self, "rule_")
         self._refuse_l1()
+        self._refuse_unfinished("Intervals")
         if method == "wald":
             rows = self.summary(reference=reference, level=level).rows
             return CoefficientIntervals([(row.outcome, row.term, row.low, row.high) for row in rows], level, method)
@@ -667,6 +676,8 @@ class LogisticInference(PosteriorClassifier):
             Twice the difference of the log-likelihoods, and its p-value.
         """
         own, other = self._rows_again(), smaller._rows_again()
+        for model in (self, smaller):
+            model._refuse_unfinished("Likelihood-ratio tests")
         same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
         columns, fewer = own.shape[1] - len(self.aliased_), other.shape[1] - len(smaller.aliased_)
         df = own.n_functions * columns - other.n_functions * fewer
@@ -687,6 +698,7 @@ class LogisticInference(PosteriorClassifier):
         """
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
+        self._refuse_unfinished("Likelihood-ratio tests")
         objective, theta = self._rows_again(), self.solution_.theta
         columns: dict[str, list[int]] = {}
         for j, name in enumerate(self.formula_.terms if hasattr(self, "formula_") else self._column_names()):
@@ -733,6 +745,7 @@ class LogisticInference(PosteriorClassifier):
         if self.separation_ is not None:
             reason = "There is no effect to draw: some coefficients are infinite. A fit with "
             raise DegenerateDataError(reason, Setting("firth", True), " has them all.")
+        self._refuse_unfinished("Effects with their intervals")
         chosen, centre, rows = _along(self, column, values, at)
         if hasattr(self, "formula_"):
             inputs = as_rows(rows, self.formula_.inputs)
@@ -760,6 +773,30 @@ class LogisticInference(PosteriorClassifier):
             if not differs <= max(_SAME, 10 * reached.excess) * max(abs(reached.objective), _SAME):
                 raise NotReadyError("The training rows were changed after the fit: fit again, or fit a copy of them.")
         return objective
+
+    def _unfinished(self) -> str:
+        """How far the fit stopped short of its optimum; nothing where it did not, or where there is no optimum."""
+        if self.firth or self.separation_ is not None:
+            return ""
+        reached, objective = self.solution_, self._rows_again()
+        total = objective.total_weight
+        if reached.converged and total * abs(reached.objective) * reached.excess <= _AT_OPTIMUM:
+            return ""
+        best = named_solver("auto", objective)(objective, reached.theta, min(self.tol, 1e-10), 500)
+        short = total * (objective.value_and_gradient(reached.theta)[0] - best.objective)
+        if short <= _AT_OPTIMUM:
+            return ""
+        penalised = " less the penalty" if self.alpha else ""
+        return (
+            f"The fit stopped ({reached.reason}) before its optimum: the log-likelihood{penalised} is {number(short)} "
+            "below its maximum."
+        )
+
+    def _refuse_unfinished(self, what: str) -> None:
+        told = self._unfinished()
+        if told:
+            more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
+            raise NotReadyError(f"{told} {what} are those of the optimum. Raise ", *more)
 
     def _refuse_l1(self) -> None:
         if self.alpha * self.l1_ratio > 0:

@@ -19,12 +19,14 @@ from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, S
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
-from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
+from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import alpha_grid, path_solutions, regularisation_path
-from ..solvers.gradient import StochasticGradient, Stream, split_rows
+from ..solvers.gradient import HELD_OUT_SHARE, Stream, split_rows
+from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds, strength_prior
+from ..solvers.trace import Trace
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .coefficients import LogisticInference, firth_data
 
@@ -106,7 +108,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         check_integer("max_iter", self.max_iter, 1)
         if self.firth and self.alpha:
             raise ParameterError(Setting("firth", True), " is a penalty of its own: set ", Setting("alpha", 0), ".")
-        if self.early_stopping and self.solver != "auto" and not self._stochastic:
+        if self.early_stopping and self.solver not in ("auto", "sgd"):
             raise ParameterError(f"early_stopping needs solver 'sgd' (or 'auto'), got {self.solver!r}.")
 
     def _accept(self, data: LabelledRows) -> None:
@@ -119,24 +121,21 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
         loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
         spread = self._units(data, penalty) if self.alpha > 0 else None
-        return Objective(data, loss, penalty, self.fit_intercept, spread=spread, offset=offset, n_jobs=self.n_jobs)
+        # A solver as it is taught goes through the units of the data; all others through standardised columns.
+        standard = None if getattr(self.solver, "standardised", True) else Standardisation.none(data.rows.n_columns)
+        return Objective(data, loss, penalty, self.fit_intercept, standard, spread, offset, self.n_jobs)
 
     def _units(self, data: LabelledRows, penalty: ElasticNet) -> Array | None:
         return penalty_units(data, penalty, self.n_jobs) if self.standardize else None
 
-    @property
-    def _stochastic(self) -> bool:
-        return self.solver == "sgd" or isinstance(self.solver, StochasticGradient)
-
     def _solved(self, objective: Objective) -> Solution:
-        data = objective.data
-        options: dict[str, Any] = {"trace": self.trace}
-        minimise = named_solver("sgd" if self.early_stopping and self.solver == "auto" else self.solver, objective)
-        if self._stochastic or self.early_stopping:
+        data, options = objective.data, dict[str, Any](trace=self.trace)
+        solver = "sgd" if self.early_stopping else self.solver
+        minimise = named_solver(solver, objective)
+        if solver == "sgd" or isinstance(solver, StochasticGradient):
             options["rng"] = self.random_state
         if self.early_stopping:
-            share = getattr(self.solver, "validation", StochasticGradient.validation)
-            objective, options["held_out"] = split_rows(objective, share, self.random_state)
+            objective, options["held_out"] = split_rows(objective, HELD_OUT_SHARE, self.random_state)
         solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
         check_finite(solution.objective, data)
         return solution
@@ -147,6 +146,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         if self.alpha == 0 and objective.n_parameters <= _MOST_PARAMETERS:
             solution = self._looked_into(objective, solution)
         self.solution_, self.n_iter_ = solution, max(solution.iterations, 1)
+        if self.trace:
+            self.trace_ = Trace.of(objective, solution.trace)
         self._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
         weight = objective.data.weight
         least = 1.0 if weight is None else float(weight[weight > 0].min())
@@ -258,8 +259,9 @@ class LogisticRegression(LogisticClassifier):
     fit_intercept : bool, default=True
         Whether the scores have a constant, which is not penalised.
     solver : str or solver object, default="auto"
-        "auto", "newton" (= IRLS), "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in
-        `discriminant.solvers.smooth` says which "auto" takes.
+        "auto", "newton", "lbfgs", "newton-cg", "coordinate", "gradient", "sgd"; the table in `discriminant.solvers`
+        says which "auto" takes. Solvers as they are taught, in the units of the data and slow on purpose:
+        `solvers.GradientDescent`, `solvers.StochasticGradient` and `solvers.IRLS`.
     reference : a class, default=None
         The class `log_odds` and `summary` compare with. Default: the first of two classes, the last of many.
     firth : bool, default=False
@@ -271,14 +273,14 @@ class LogisticRegression(LogisticClassifier):
     early_stopping : bool, default=False
         Hold out a tenth of the rows and stop when their loss stops falling (solvers "sgd" and "auto").
     trace : bool, default=False
-        Keep every iteration in ``solution_.trace``.
+        Keep every iteration in ``trace_``.
     class_weight : None, "balanced" or dict, default=None
         What the weight of each row is multiplied by: with "balanced" each class counts alike, a dict has a number by
         class (1 for classes left out).
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
-        For "sgd".
+        For "sgd" and `solvers.StochasticGradient`.
 
     Attributes
     ----------
@@ -287,6 +289,8 @@ class LogisticRegression(LogisticClassifier):
         form, in which each column's coefficients sum to 0 over the classes
     solution_ : Solution
         What the solver reached and why it stopped.
+    trace_ : solvers.Trace
+        The way there in the units of the data, with ``trace=True``.
     separation_ : LogisticSeparation or None
         Found when maximum likelihood has no finite solution.
 

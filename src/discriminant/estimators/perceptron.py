@@ -46,10 +46,11 @@ class Perceptron(StreamingMixin, BinaryLearner):
     ----------
     form : {"primal", "dual"}, default="primal"
         Keep the weights; or keep for every row the number of updates it caused, and see rows through their products
-        only. Both make the same updates (up to rounding, where a score is exactly 0). The dual form is for up to
-        10,000 rows.
+        only. Both make the same updates, step for step. The dual form is for up to 10,000 rows.
     rule : {"sign", "nonpositive"}, default="sign"
-        What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``.
+        What is a mistake: ``y sign(w'x + b) < 0`` with sign(0) = 1, or ``y (w'x + b) <= 0``. A score is 0 where it
+        is 0 but for rounding: at most 9e-16 times the length of ``(x, 1)`` times the sum of the lengths of the rows
+        that caused updates.
     eta : float, default=1.0
         Length of a step.
     max_iter : int, default=1000

@@ -200,6 +200,9 @@ class Summary(Result):
         The kind of estimate.
     notes : list of str
         What to know when reading the table: kind of covariance, aliased columns, separation.
+    unfinished : str
+        Where the fit stopped short of its optimum, how far; then there are no standard errors, tests, intervals and
+        criteria, which are those of the optimum.
     deviance, null_deviance : float
         Minus twice the log-likelihoods.
     aic, bic : float
@@ -221,6 +224,7 @@ class Summary(Result):
     level: float
     title: str
     notes: list[str]
+    unfinished: str = ""
 
     @property
     def deviance(self) -> float:
@@ -235,12 +239,12 @@ class Summary(Result):
     @property
     def aic(self) -> float:
         """Akaike's information criterion."""
-        return self.deviance + 2 * self.n_parameters
+        return np.nan if self.unfinished else self.deviance + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
         """Schwarz's information criterion."""
-        return self.deviance + float(np.log(self.n_rows)) * self.n_parameters
+        return np.nan if self.unfinished else self.deviance + float(np.log(self.n_rows)) * self.n_parameters
 
     @property
     def pseudo_r2(self) -> float:
@@ -254,6 +258,7 @@ class Summary(Result):
     def __str__(self) -> str:
         lines = [
             self.title,
+            *([self.unfinished] if self.unfinished else []),
             "=" * max(len(self.title), 78),
             f"rows {count(self.n_rows)}   parameters {self.n_parameters}   "
             f"log-likelihood {decimal(self.log_likelihood)}   pseudo R2 {decimal(self.pseudo_r2)}",

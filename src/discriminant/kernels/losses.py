@@ -10,7 +10,7 @@ import numpy as np
 
 from . import kernel, summing_kernel
 
-LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE = 0, 1, 2
+LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED, SQUARED_SIGMOID = 0, 1, 2, 3, 4
 
 
 @kernel
@@ -33,12 +33,25 @@ def smoothed_hinge_derivatives(margin, width):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def squared_sigmoid_derivatives(margin):  # type: ignore[no-untyped-def]
+    """The same of ``(1 - s)^2``, s = 1 / (1 + e^-m) the probability of the row's own class."""
+    decay = np.exp(-abs(margin))
+    wrong = (decay if margin > 0 else 1.0) / (1.0 + decay)
+    spread = (1.0 - wrong) * wrong * wrong
+    return wrong * wrong, -2.0 * spread, 2.0 * spread * (2.0 - 3.0 * wrong)
+
+
+@kernel
 def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
     """Value, first and second derivative of a loss in the margin."""
     if loss == LOGISTIC:
         return logistic_derivatives(margin)
     if loss == SMOOTHED_HINGE:
         return smoothed_hinge_derivatives(margin, width)
+    if loss == SQUARED:
+        return 0.5 * (1.0 - margin) * (1.0 - margin), margin - 1.0, 1.0
+    if loss == SQUARED_SIGMOID:
+        return squared_sigmoid_derivatives(margin)
     short = max(1.0 - margin, 0.0)
     return short * short, -2.0 * short, 2.0 if margin < 1.0 else 0.0
 

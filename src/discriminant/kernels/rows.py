@@ -45,6 +45,10 @@ def add(rows, i, factor, vector):  # type: ignore[no-untyped-def]
     """Add row i times a factor to a vector."""
 
 
+def squared_length(rows, i):  # type: ignore[no-untyped-def]
+    """The inner product of row i with itself."""
+
+
 def prefetch(rows, i):  # type: ignore[no-untyped-def]
     """Ask for a CSR row to be brought into the cache."""
 
@@ -77,6 +81,21 @@ def _add(rows, i, factor, vector):  # type: ignore[no-untyped-def]  # noqa: ARG0
         data, indices, indptr = rows
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             vector[np.uint64(indices[e])] += factor * data[e]
+
+    return csr if isinstance(rows, types.BaseTuple) else dense
+
+
+@overload(squared_length, jit_options={"fastmath": REGROUP})
+def _squared_length(rows, i):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    def dense(rows, i):  # type: ignore[no-untyped-def]
+        return dot(rows, i, rows[i])
+
+    def csr(rows, i):  # type: ignore[no-untyped-def]
+        data, _, indptr = rows
+        total = 0.0
+        for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[e] * data[e]
+        return total
 
     return csr if isinstance(rows, types.BaseTuple) else dense
 

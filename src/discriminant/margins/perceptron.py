@@ -3,14 +3,14 @@
 Both forms go through the same rows in the same order and differ in what they keep: the weights ``w``, or for every row
 the number ``alpha`` of updates it caused, ``w = eta sum alpha_i y_i x_i``. Training goes in steps of length 1, and
 weights are multiplied by ``eta`` when they are handed out: training starts at 0, so nothing else depends on it, and
-whole numbers stay exact. The bound comes from the widest margin between the two classes.
+whole numbers stay exact. A score that is 0 but for rounding is a tie (see `kernels.perceptron`). The bound comes from the widest margin between the two classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class PerceptronState:
     updates: int = 0
     epochs: int = 0
     eta: float = 1.0
+    reach: float = 0.0  #: the lengths of the rows that caused updates, added up, in the same steps
 
     def _check_parts(self) -> None:
         check_shapes(self, weights="q", lag="q")
@@ -69,7 +70,7 @@ class PerceptronState:
     def in_steps_of(self, eta: float) -> PerceptronState:
         """The same place, to go on from in steps of another length."""
         factor = self.eta / eta
-        return replace(self, weights=self.weights * factor, lag=self.lag * factor, eta=eta)
+        return replace(self, weights=self.weights * factor, lag=self.lag * factor, eta=eta, reach=self.reach * factor)
 
     def read(self, average: bool) -> Array:
         """The weights, or the mean of the weights after every visit."""
@@ -108,6 +109,14 @@ class RowBlocks:
         self.rows = rows
         self._whole = _in_place(rows)
 
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest row."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (self.rows.block(start, stop) for start, stop in self.edges)
+            found = [_squared_lengths(block).max(initial=0.0) for block in squares]
+        return float(np.sqrt(max(found, default=0.0)))
+
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Start and stop of each block."""
@@ -138,6 +147,13 @@ class RowBlocks:
         )
 
 
+def _squared_lengths(block: Any) -> Array:
+    """The squared length of each row."""
+    if sp.issparse(block):
+        return np.asarray(block.multiply(block).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+
+
 def _in_place(rows: Rows) -> Any:
     """The whole table as a kernel reads it, unless that takes a copy of more than one block."""
     if isinstance(rows, SparseRows):
@@ -165,7 +181,10 @@ class PrimalPerceptron:
         self.clock = np.array([start.visits, start.updates], dtype=np.int64)
         self.kept = self.state = start.weights.copy()
         self.lag = start.lag.copy() if settings.average else np.empty(0)
-        self.learned: tuple[Array, ...] = self.state, self.lag, self.clock
+        self.reach = np.array([start.reach])
+        self.learned: tuple[Array, ...] = self.state, self.lag, self.clock, self.reach
+        constant = float(settings.fit_intercept)
+        self.rule = constant, settings.nonpositive, float(np.hypot(table.longest, constant))
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
         """Kernels that walk through some rows and count mistakes among them, and which rows these are."""
@@ -184,7 +203,8 @@ class PrimalPerceptron:
         """Where it stands."""
         lag = self.weights(self.lag) if self.lag.size else np.zeros(self.table.rows.n_columns + 1)
         visits, updates = (int(count) for count in self.clock)
-        return PerceptronState(self.weights(self.kept), lag, visits, updates, epochs, self.settings.eta)
+        weights, eta = self.weights(self.kept), self.settings.eta
+        return PerceptronState(weights, lag, visits, updates, epochs, eta, float(self.reach[0]))
 
     def pass_over(self, epoch: int) -> int:
         """Visit every row once; the number of updates, which are added to ``trace`` if the settings ask for it."""
@@ -193,12 +213,11 @@ class PrimalPerceptron:
             order = np.random.default_rng([settings.seed, self.task.number, epoch]).permutation(len(sides))
             chosen, sides = chosen[order], sides[order]
         before, most = int(self.clock[1]), 1 if settings.trace else _ALL
-        rule = float(settings.fit_intercept), settings.nonpositive
         for walk, _, places, where in self.pieces(chosen):
             numbers, place = chosen[where], 0
             while place < len(numbers):
                 updates = int(self.clock[1])
-                place = walk(places, sides[where], rule, self.learned, place, most)
+                place = walk(places, sides[where], self.rule, self.learned, place, most)
                 if place < 0:
                     self.table.refuse_row(int(numbers[-1 - place]))
                 if settings.trace and self.clock[1] > updates:
@@ -210,7 +229,7 @@ class PrimalPerceptron:
         """How many rows are on the wrong side of the weights in this state."""
         total = 0
         for _, count, places, where in self.pieces(self.task.chosen):
-            found = count(places, self.task.sides[where], self.settings.nonpositive, state)
+            found = count(places, self.task.sides[where], self.rule, state, self.reach)
             if found < 0:
                 self.table.refuse_row(int(self.task.chosen[where][-1 - found]))
             total += found
@@ -228,16 +247,13 @@ class DualPerceptron(PrimalPerceptron):
         self.gram = gram
         self.kept, self.state = np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
         self.lag = np.zeros(len(gram) if settings.average else 0)
-        self.learned = self.kept, self.state, self.lag, self.clock
+        self.learned = self.kept, self.state, self.lag, self.clock, self.reach
         self._sides = np.zeros(len(gram))
         self._sides[task.chosen] = task.sides
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
-        def count(order: Array, sides: Array, nonpositive: bool, scores: Array) -> int:
-            # Scores that are known are rows of one column, with weight 1 and no intercept.
-            return int(kernels.mistakes(scores[:, None], order, sides, nonpositive, np.array([1.0, 0.0])))
-
-        yield partial(kernels.gram_walk, self.gram), count, numbers, slice(0, len(numbers))
+        walk, count = partial(kernels.gram_walk, self.gram), partial(kernels.gram_mistakes, self.gram)
+        yield walk, count, numbers, slice(0, len(numbers))
 
     def weights(self, kept: Array) -> Array:
         total, pulls = np.zeros(self.table.rows.n_columns + 1), kept * self._sides
@@ -368,7 +384,6 @@ def certified(block: Any, sides: Array, weights: Array, updates: int, fit_interc
     ones = np.ones((block.shape[0], int(fit_intercept)))
     rows: Any = sp.csr_array(sp.hstack((block, ones))) if sp.issparse(block) else np.hstack((block, ones))
     widest = maximum_margin(rows, sides, fit_intercept=False)
-    squares = rows.multiply(rows).sum(axis=1) if sp.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
     lengths = float(np.linalg.norm(weights) * np.linalg.norm(widest.coef))
     alignment = float(weights[: rows.shape[1]] @ widest.coef) / lengths if lengths else 0.0
-    return PerceptronCertificate(float(np.sqrt(np.max(squares))), widest.margin, updates, alignment)
+    return PerceptronCertificate(float(np.sqrt(_squared_lengths(rows).max())), widest.margin, updates, alignment)

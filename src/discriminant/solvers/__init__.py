@@ -20,9 +20,10 @@ gradient          yes   yes no  no           a pass
 sgd               yes   yes no  no           a pass, and two over the mini-batches
 ================  ====  ==  ==  ===========  ======================================================
 
-``"gradient"`` and ``"sgd"`` stand for `GradientDescent` and `StochasticGradient` as they are by default; objects with
-other settings can be given instead of a name. Any object with a ``minimise(objective, theta, tol, max_iter, trace)``
-that returns a `Solution` is a solver.
+These work in standardised columns, and on samples of the rows where that is faster. `GradientDescent`,
+`StochasticGradient` and `IRLS` are algorithms as they are taught, iterate by iterate in the units of the data; they are
+slow on purpose. Any object with a ``minimise(objective, theta, tol, max_iter, trace)`` that returns a `Solution` is a
+solver.
 """
 
 from ..dependencies import attach_stub

@@ -1,6 +1,7 @@
 """Solver objects, and what solvers report."""
 
-from .gradient import GradientDescent, StochasticGradient
+from .plain import IRLS, GradientDescent, StochasticGradient
 from .smooth import Solution, TracePoint
+from .trace import Trace
 
-__all__ = ["GradientDescent", "Solution", "StochasticGradient", "TracePoint"]
+__all__ = ["IRLS", "GradientDescent", "Solution", "StochasticGradient", "Trace", "TracePoint"]

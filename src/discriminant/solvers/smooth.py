@@ -3,7 +3,7 @@
 Steps go along ``-H g``, H an approximate inverse Hessian, and are shortened until the objective falls enough (Armijo
 1966). An iteration costs one pass for value and gradient, and one more for each time a step is shortened.
 
-`minimise_newton` (for the logistic loss, iteratively reweighted least squares): the first iterations run on a 64th and
+`minimise_newton`: the first iterations run on a 64th and
 an eighth of the rows, where a Hessian is cheap. Their optimum is close to that of the whole, and so is their Hessian:
 it is the preconditioner of a few gradient passes over all rows. Only where that gains too little is the Hessian of all
 rows computed, which costs up to as many gradients as there are parameters.
@@ -144,24 +144,30 @@ class TracePoint:
         Parameters in standardised columns.
     value : float
         The objective there.
-    gradient_norm : float
-        Its largest derivative.
+    gradient : array
+        Its derivatives in ``theta``.
 
     See Also
     --------
     Solution : Has them as its ``trace``.
+    Trace : The same in the units of the data.
 
     Examples
     --------
     >>> import numpy as np
     >>> from discriminant.solvers import TracePoint
-    >>> TracePoint(np.zeros((1, 2)), 0.69, 0.5).value
-    0.69
+    >>> TracePoint(np.zeros((1, 2)), 0.69, np.array([[0.1, -0.5]])).gradient_norm
+    0.5
     """
 
     theta: Array
     value: float
-    gradient_norm: float
+    gradient: Array
+
+    @property
+    def gradient_norm(self) -> float:
+        """The largest derivative."""
+        return float(np.abs(self.gradient).max())
 
 
 def descends_enough(new: float, value: float, promised: float) -> bool:
@@ -243,7 +249,7 @@ class Run:
     def stand_at(self, theta: Array, value: float, gradient: Array) -> None:
         self.theta, self.value, self.gradient = theta, value, gradient
         if self._traced:
-            self.trace.append(TracePoint(theta.copy(), value, float(np.abs(gradient).max())))
+            self.trace.append(TracePoint(theta.copy(), value, np.array(gradient)))
 
     def solution(self, duality_gap: float | None = None) -> Solution:
         return Solution(
@@ -474,6 +480,12 @@ class Rotation:
         p = len(self.penalised)
         return np.concatenate((theta[..., :p] * self.penalised @ self.directions, theta[..., p:]), axis=-1)
 
+    def point_in_columns(self, point: TracePoint) -> TracePoint:
+        """An iteration in all columns; the gradient has no part outside the span of the rows."""
+        r, gradient = self.directions.shape[1], point.gradient
+        whole = np.concatenate((gradient[..., :r] @ self.directions.T * self.penalised, gradient[..., r:]), axis=-1)
+        return TracePoint(self.to_columns(point.theta), point.value, whole)
+
 
 def is_wide(objective: Objective) -> bool:
     """Whether a smooth problem is better solved in the span of its rows."""
@@ -504,8 +516,8 @@ def minimise_in_row_span(
     rotation = rotated(objective)
     minimise = named_solver("auto", rotation.objective)
     found = minimise(rotation.objective, rotation.from_columns(theta), tol, max_iter, trace)
-    trace_ = [replace(point, theta=rotation.to_columns(point.theta)) for point in found.trace]
-    return replace(found, theta=rotation.to_columns(found.theta), trace=trace_)
+    points = [rotation.point_in_columns(point) for point in found.trace]
+    return replace(found, theta=rotation.to_columns(found.theta), trace=points)
 
 
 def conjugate_gradients(
@@ -538,15 +550,15 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
         return solver.minimise
     # The other solvers need this module.
     from . import coordinate
-    from .gradient import GradientDescent, StochasticGradient
+    from .gradient import minimise_gradient, minimise_sgd
 
     solvers: dict[str, Minimise] = {
         "newton": minimise_newton,
         "lbfgs": minimise_lbfgs,
         "newton-cg": minimise_newton_cg,
         "coordinate": coordinate.minimise,
-        "gradient": GradientDescent().minimise,
-        "sgd": StochasticGradient().minimise,
+        "gradient": minimise_gradient,
+        "sgd": minimise_sgd,
     }
     name = solver
     if solver == "auto" and is_wide(objective):

@@ -309,8 +309,9 @@ _RECORDS = {
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
     "rules": ("DiagonalRule", "ExpandedRule", "LevelRule", "LinearRule", "MixedRule", "PoolRule", "QuadraticRule"),
-    "solvers.gradient": ("GradientDescent", "StochasticGradient"),
+    "solvers.plain": ("IRLS", "GradientDescent", "StochasticGradient"),
     "solvers.smooth": ("Solution", "TracePoint"),
+    "solvers.trace": ("Trace",),
 }
 
 #: By the name that stands in files: a class may move, but its name there stays.
