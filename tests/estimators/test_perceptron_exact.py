@@ -64,6 +64,11 @@ def on_paper(X, sides, rule, passes):
     return updates, [float(w) for w in weights]
 
 
+def setosa_and_versicolor():
+    """The sepals of two kinds of iris, and their sides."""
+    return load_iris().data[:100, :2], np.repeat([-1, 1], 50)
+
+
 def updates_of(model):
     return [(step.epoch, step.row) for step in model.trace_]
 
@@ -101,8 +106,7 @@ def test_primal_dual_and_fractions_agree_on_200_small_integer_problems(rule):
 
 @pytest.mark.parametrize(("rule", "count"), [("sign", 1_562), ("nonpositive", 1_518)])
 def test_ties_between_decimals_are_those_on_paper(rule, count):
-    X, y = load_iris(return_X_y=True)
-    X, sides = X[:100, :2], np.repeat([-1, 1], 50)
+    X, sides = setosa_and_versicolor()
     wanted = on_paper(X, sides, rule, 2_000)[0]
     assert len(wanted) == count
     for form, rows in (("primal", X), ("dual", X), ("primal", sp.csr_array(X)), ("primal", X[:, ::-1][:, ::-1])):
@@ -110,8 +114,7 @@ def test_ties_between_decimals_are_those_on_paper(rule, count):
 
 
 def test_the_tie_is_also_one_for_partial_fit():
-    X, y = load_iris(return_X_y=True)
-    X, sides = X[:100, :2], np.repeat([-1, 1], 50)
+    X, sides = setosa_and_versicolor()
     stream, passes = Perceptron(rule="nonpositive", eta=0.3), 300
     for _ in range(passes):
         stream.partial_fit(X, sides)

@@ -32,7 +32,9 @@ MORE = {
     "logistic-lasso": partial(LogisticRegression, alpha=0.05, l1_ratio=1.0, trace=True),
     "logistic-firth": partial(LogisticRegression, firth=True),
     "logistic-descent": partial(LogisticRegression, alpha=0.1, solver=GradientDescent(), tol=0.1, max_iter=5_000),
-    "logistic-sgd": partial(LogisticRegression, solver=StochasticGradient(batch=16), random_state=3, tol=0.2, trace=True),
+    "logistic-sgd": partial(
+        LogisticRegression, solver=StochasticGradient(batch=16), random_state=3, tol=0.2, trace=True
+    ),
     "logistic-cv": partial(LogisticRegressionCV, n_alphas=4, cv=3, random_state=np.int64(1)),
     "perceptron-two": partial(Perceptron, average=True, max_iter=5),
     "perceptron-traced": partial(Perceptron, average=True, max_iter=2, trace=True),

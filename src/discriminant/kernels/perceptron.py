@@ -1,11 +1,11 @@
 """The perceptron's walk through rows, one after the other, and the count of rows that weights get wrong.
 
 A walk visits rows ``order[start:]``, of which ``sides`` (+1 or -1) says where they belong. ``learned`` holds
-``(weights, lag, clock, reach)``: at every mistake the weights (p + 1 numbers, the intercept last) change in place by ``side *
-(x, constant)``; ``clock`` holds the visits and the updates so far; ``lag`` (of size 0 where no average is wanted)
-collects the updates times the visits before them, so that the mean of the weights after each visit is ``weights - lag /
-visits``, at the price of an update's own nonzeros; ``reach`` holds the sum of the lengths of the rows that made the
-weights.
+``(weights, lag, clock, reach)``: at every mistake the weights (p + 1 numbers, the intercept last) change in place by
+``side * (x, constant)``; ``clock`` holds the visits and the updates so far; ``lag`` (of size 0 where no average is
+wanted) collects the updates times the visits before them, so that the mean of the weights after each visit is ``weights
+- lag / visits``, at the price of an update's own nonzeros; ``reach`` holds the sum of the lengths of the rows that made
+the weights.
 
 A score is a tie where it is 0 but for rounding: the weights are a sum of rows, each of which has its digits cut off, so
 the score of row x is known to about ``eps * |x| * reach``. `TIE` times as much counts as 0. Then decimals, which
@@ -30,7 +30,10 @@ _TIE = TIE * float(np.finfo(np.float64).eps)
 
 @kernel
 def _wrong(side, score, nonpositive, near):  # type: ignore[no-untyped-def]
-    """Whether a row is a mistake: ``side * score <= 0``, or ``side * sign(score) < 0`` with sign(0) = 1; 0 if at most ``near``."""
+    """Whether a row is a mistake: ``side * score <= 0``, or ``side * sign(score) < 0`` with sign(0) = 1.
+
+    A score of at most ``near`` is 0.
+    """
     if abs(score) <= near:
         return nonpositive or side < 0.0
     if nonpositive:

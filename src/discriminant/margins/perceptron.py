@@ -3,7 +3,8 @@
 Both forms go through the same rows in the same order and differ in what they keep: the weights ``w``, or for every row
 the number ``alpha`` of updates it caused, ``w = eta sum alpha_i y_i x_i``. Training goes in steps of length 1, and
 weights are multiplied by ``eta`` when they are handed out: training starts at 0, so nothing else depends on it, and
-whole numbers stay exact. A score that is 0 but for rounding is a tie (see `kernels.perceptron`). The bound comes from the widest margin between the two classes.
+whole numbers stay exact. A score that is 0 but for rounding is a tie (see `kernels.perceptron`). The bound comes from
+the widest margin between the two classes.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def split_rows(objective: Objective, share: float, rng: Any) -> tuple[Objective,
     parts = []
     for chosen in (np.sort(order[held:]), np.sort(order[:held])):
         offset = None if objective.offset is None else objective.offset[chosen]
-        own = {"data": objective.data.take(chosen), "offset": offset, "standard": objective.standardised}
-        parts.append(replace(objective, **own))
+        data = objective.data.take(chosen)
+        parts.append(replace(objective, data=data, offset=offset, standard=objective.standardised))
     return parts[0], replace(parts[1], penalty=NO_PENALTY)
 
 

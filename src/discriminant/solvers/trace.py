@@ -50,7 +50,19 @@ class Trace(Result):
 
     @classmethod
     def of(cls, objective: Objective, points: Sequence[TracePoint]) -> Trace:
-        """The points of a solver in the units of the data."""
+        """The points of a solver in the units of the data.
+
+        Parameters
+        ----------
+        objective : Objective
+            What was minimised.
+        points : sequence of TracePoint
+            In the solver's own units.
+
+        Returns
+        -------
+        Trace
+        """
         theta, gradient = (np.array([getattr(point, name) for point in points]) for name in ("theta", "gradient"))
         values = np.array([point.value for point in points])
         coef, intercept = objective.linear(theta)
