@@ -125,14 +125,13 @@ def test_mini_batches_make_steps_scaled_by_n_over_b(batch):
     assert untraced.solution_.iterations == model.solution_.iterations == 20
 
 
-def test_the_mean_of_all_estimates_is_the_gradient():
+def test_the_mean_of_the_estimates_of_an_epoch_is_the_gradient():
     X, y = overlapping(12)
-    model = traced(StochasticGradient(1.0, batch=3), X, y, max_iter=4, random_state=0)
-    # Each of four steps of an epoch from one point: with a rate so small that the point does not move.
-    tiny = traced(StochasticGradient(1e-9, batch=3), X, y, max_iter=4, random_state=0)
-    Z = augmented(X)
-    assert_allclose(np.diff(path(tiny.trace_), axis=0).mean(axis=0) / 1e-9, Z.T @ (y - 0.5), rtol=1e-6)
-    assert model.trace_.n_iterations == 4
+    rate = 1e-9  # so small that the point does not move
+    trace = traced(StochasticGradient(rate, batch=3), X, y, max_iter=4, random_state=0).trace_
+    estimates = np.diff(path(trace), axis=0) / rate
+    assert_allclose(estimates.mean(axis=0), augmented(X).T @ (y - 0.5), rtol=1e-6, atol=1e-6)
+    assert trace.n_iterations == 4
 
 
 @pytest.mark.parametrize("schedule", ["constant", "decaying", "square-root"])
@@ -140,8 +139,8 @@ def test_stochastic_gradients_end_near_the_optimum(schedule):
     X, y = overlapping(300)
     X = X - X.mean(axis=0)
     model = LogisticRegression(solver=StochasticGradient(schedule=schedule, batch=10), max_iter=3_000, random_state=0)
-    best = LogisticRegression().fit(X, y)
-    assert model.fit(X, y).solution_.objective <= best.solution_.objective * 1.01
+    best, cloud = LogisticRegression().fit(X, y), 0.1 if schedule == "constant" else 0.01
+    assert model.fit(X, y).solution_.objective <= best.solution_.objective * (1 + cloud)
 
 
 def test_every_solver_has_a_trace_in_the_units_of_the_data():
