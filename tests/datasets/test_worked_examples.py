@@ -8,7 +8,7 @@ import discriminant as d
 from discriminant import theory
 from discriminant.datasets import worked_example, worked_examples
 from discriminant.errors import ParameterError
-from discriminant.figures.models import SeparatingLine
+from discriminant.figures.geometry import SeparatingLine
 from discriminant.multiclass import exhaustive_code
 
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+from discriminant.figures import alt_text
 from helpers import normal_classes
 
 NAMES = np.array(["ash", "birch", "cedar"])
@@ -23,6 +24,9 @@ def sound(figure):
 
     parsed = json.loads(figure.to_json(), parse_constant=refuse)
     assert parsed["layout"]["title"]["text"]
+    drawn = parsed["layout"]["meta"]["alt"]
+    assert drawn.endswith(".")
+    assert drawn in alt_text(figure)
     assert parsed["layout"]["title"]["subtitle"]["text"] or "path" in parsed["layout"]["title"]["text"]
     drawn = {key: axis for key, axis in parsed["layout"].items() if key.startswith(("xaxis", "yaxis"))}
     assert any(axis.get("title", {}).get("text") for axis in drawn.values())

@@ -22,7 +22,8 @@ from discriminant.data import as_rows
 from discriminant.errors import ColumnError, DegenerateDataError, InputError, LabelError, ParameterError
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.figures import boundary, decision_regions, projected_histograms
-from discriminant.figures.models import MOST_POINTS, SeparatingLine
+from discriminant.figures.geometry import SeparatingLine
+from discriminant.figures.points import MOST_POINTS
 
 
 def heatmaps(figure):
@@ -200,8 +201,6 @@ def test_what_cannot_be_drawn_in_a_plane_is_refused():
         decision_regions(model, X, y[:10])
     with pytest.raises(InputError, match="row 3"):
         decision_regions(model, np.where(np.arange(150)[:, None] == 3, np.nan, X), y)
-    with pytest.raises(ColumnError, match="one column"):
-        decision_regions(LinearDiscriminantAnalysis().fit(X[:, :1], y), X[:, :1], y)
     with pytest.raises(ParameterError, match="resolution"):
         decision_regions(model, X, y, resolution=2)
 

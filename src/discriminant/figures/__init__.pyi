@@ -1,7 +1,9 @@
 """Every figure, and where it is drawn."""
 
 from .animation import descent_trace, perceptron_trace
-from .models import boundary, coefficients, decision_regions, effect, projected_histograms, regularisation_path
+from .densities import class_densities
+from .geometry import boundary, projected_histograms, projections, sphering
+from .models import code_matrix, coefficients, effect, images, regularisation_path
 from .performance import (
     calibration_curve,
     comparison,
@@ -13,11 +15,16 @@ from .performance import (
     risk_coverage,
     roc_curve,
 )
-from .theme import write_html
+from .regions import decision_regions, moving_boundary
+from .space import hyperplane, score_surface
+from .theme import alt_text, write_html
 
 __all__ = [
+    "alt_text",
     "boundary",
     "calibration_curve",
+    "class_densities",
+    "code_matrix",
     "coefficients",
     "comparison",
     "confusion",
@@ -26,12 +33,18 @@ __all__ = [
     "descent_trace",
     "effect",
     "error_sources",
+    "hyperplane",
+    "images",
     "learning_curve",
+    "moving_boundary",
     "perceptron_trace",
     "precision_recall_curve",
     "projected_histograms",
+    "projections",
     "regularisation_path",
     "risk_coverage",
     "roc_curve",
+    "score_surface",
+    "sphering",
     "write_html",
 ]

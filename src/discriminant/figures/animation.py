@@ -13,7 +13,8 @@ from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
 from ..objective import Objective
 from . import theme
-from .models import LabelledPoints, SeparatingLine, add_points, around, box, equal_scales, labelled_points, shown_rows
+from .geometry import SeparatingLine
+from .points import LabelledPoints, add_points, around, box, equal_scales, labelled_points, shown_rows
 from .theme import Moment, animate
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Fig
     skipping = f" {len(shown)} of {len(trace) + 1:,} steps are shown." if len(shown) <= len(trace) else ""
     moments = [_perceptron_moment(trace, points, edges, int(step), skipping) for step in shown]
     made = theme.figure(
-        "The perceptron, step by step", moments[0].words, least_lines=2, legend={"title": {"text": "class"}}
+        "The perceptron, step by step",
+        moments[0].words,
+        least_lines=2,
+        legend={"title": {"text": "class"}},
+        alt=f"an animation of the line between two classes as it moves with each of {len(trace):,} updates.",
     )
     add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
     first = len(made.data)
@@ -254,7 +259,9 @@ def _first_picture(descent: FollowedDescent, words: str) -> Figure:
 
     made = make_subplots(rows=1, cols=1 if descent.objective is None else 2, horizontal_spacing=0.12)
     title = f"{type(descent.model).__name__} going downhill (solver {descent.model.solution_.solver})"
-    made.update_layout(theme.layout(title, words, least_lines=3, showlegend=False))
+    way = "." if descent.objective is None else ", and the way over the contours of the objective."
+    alt = f"an animation of the objective falling over {len(descent.steps) - 1:,} iterations{way}"
+    made.update_layout(theme.layout(title, words, least_lines=3, showlegend=False, alt=alt))
     values = descent.values
     chosen = theme.thinned(np.arange(len(values), dtype=float), values)
     made.add_scatter(

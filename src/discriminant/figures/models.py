@@ -1,31 +1,20 @@
-"""Models in pictures: their regions and boundaries in a plane of rows, rows projected across them, and coefficients.
-
-Coefficients are drawn by themselves or along a path of penalty strengths, with the choice of a strength.
-"""
+"""What a model has learned: coefficients, effects of columns, and the path of coefficients along penalty strengths."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from numbers import Integral
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.base import clone
-from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Rows, as_frame, as_rows, check_integer, codes_among, dense_rows, label_column, same_length
-from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning, LabelError, Model, ParameterError, Setting
+from ..data import check_integer
+from ..errors import LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, Effect, EffectPoint, coefficient_table
-from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
-from ..results import shown
+from ..multiclass import Codebook
+from ..results import several, shown
 from . import theme
 
 if TYPE_CHECKING:
@@ -33,630 +22,6 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-
-#: More points than this are a cloud of one colour, and slow in a browser.
-MOST_POINTS = 4_000
-_MANY_RINGS = 60
-#: Room around the points, as a share of their range.
-_PADDING = 0.06
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPoints:
-    """Rows with their true classes, and the names of columns and classes."""
-
-    values: Array
-    codes: Array
-    classes: Array
-    names: list[str]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.values)
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
-
-    @cached_property
-    def class_names(self) -> list[str]:
-        return [theme.written(label) for label in self.classes]
-
-    def name_of(self, row: int) -> str:
-        """The true class of a row."""
-        return self.class_names[self.codes[row]]
-
-
-def labelled_points(model: Any, X: Any, y: Any) -> LabelledPoints:
-    """Rows and labels for a picture of a fitted classifier, checked."""
-    check_is_fitted(model)
-    if not hasattr(model, "predict") or not hasattr(model, "classes_"):
-        raise ParameterError(f"{type(model).__name__} is not a classifier: it has no classes to draw.")
-    rows, labels = as_rows(X), label_column("y", y)
-    same_length(X=range(rows.n_rows), y=labels)
-    values = dense_rows(rows.block(0, rows.n_rows)).astype(np.float64)
-    if not np.isfinite(values).all():
-        rows.refuse_nonfinite()
-    classes = np.asarray(model.classes_)
-    return LabelledPoints(values, codes_among("y", labels, classes), classes, _names(model, rows))
-
-
-def _names(model: Any, rows: Any) -> list[str]:
-    if rows.names is not None:
-        return [theme.written(name) for name in rows.names]
-    return theme.column_names(model, rows.n_columns)
-
-
-def in_form_of(X: Any) -> Callable[[Array], Any]:
-    """What brings numbers into the form of ``X``: a frame with the same names, or an array."""
-    frame = as_frame(X)
-    if isinstance(X, Rows):
-        return lambda values: as_rows(values, X.names)
-    if frame is None:
-        return np.asarray
-    names, backend = frame.columns, nw.get_native_namespace(frame)
-    return lambda values: nw.from_dict(dict(zip(names, values.T, strict=True)), backend=backend).to_native()
-
-
-def box(plane: Array) -> Array:
-    """The smallest and the largest value to show of each axis, (2, 2)."""
-    low, high = plane.min(axis=0), plane.max(axis=0)
-    reach = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
-    return np.stack((low - _PADDING * reach, high + _PADDING * reach))
-
-
-def around(edges: Array) -> Array:
-    """A rectangle far around another: lines drawn in it reach the edges of the picture, however it is stretched."""
-    size = edges[1] - edges[0]
-    return np.stack((edges[0] - 4 * size, edges[1] + 4 * size))
-
-
-def equal_scales(edges: Array) -> dict[str, Any]:
-    """Settings that make right angles look right, where the ranges of the two axes allow it."""
-    width, height = edges[1] - edges[0]
-    return {"scaleanchor": "x", "scaleratio": 1} if 0.25 <= width / height <= 4 else {}
-
-
-def add_points(
-    made: Figure,
-    plane: Array,
-    points: LabelledPoints,
-    hover: Callable[[int], str],
-    colours: Sequence[str] | None = None,
-) -> None:
-    """Draw the rows, one colour and symbol for each class; ``hover`` says something of a row."""
-    shades = [theme.colour(k) for k in range(len(points.class_names))] if colours is None else colours
-    shown = theme.evenly(len(plane), MOST_POINTS)
-    for k, name in enumerate(points.class_names):
-        chosen = shown[points.codes[shown] == k]
-        if chosen.size:
-            made.add_scatter(
-                x=plane[chosen, 0], y=plane[chosen, 1], mode="markers", name=name, legendgroup=name,
-                marker=theme.marker(k, size=8, color=shades[k], line={"color": "white", "width": 0.8}),
-                text=[hover(int(i)) for i in chosen], hovertemplate="%{text}<extra></extra>",
-            )  # fmt: skip
-
-
-def add_rings(made: Figure, plane: Array, chosen: Array, name: str) -> None:
-    """Ring some of the rows; their number stands in the legend."""
-    if chosen.any():
-        shown = theme.evenly(len(plane), MOST_POINTS)
-        ringed = plane[shown[chosen[shown]]]
-        # Many rings lie over each other and hide the rows: they are smaller and thinner.
-        size, width = (14, 1.6) if len(ringed) <= _MANY_RINGS else (9, 1.0)
-        made.add_scatter(
-            x=ringed[:, 0], y=ringed[:, 1], mode="markers", name=f"{name} ({np.count_nonzero(chosen):,})",
-            marker={"symbol": "circle-open", "size": size, "color": theme.INK, "line": {"width": width}},
-            hoverinfo="skip",
-        )  # fmt: skip
-
-
-def shown_rows(n: int) -> str:
-    """A remark on rows that are not drawn, if there are any."""
-    return "" if n <= MOST_POINTS else f" {MOST_POINTS:,} of {n:,} rows are drawn."
-
-
-#: How strongly a region is coloured where its class is as good as a guess, and where it is certain.
-_FAINT, _STRONG = 0.10, 0.50
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """The plane that is drawn: coordinates of the rows, names of the axes, and the model whose regions they are."""
-
-    plane: Array
-    names: list[str]
-    model: Any
-    form: Callable[[Array], Any]
-    words: str = ""
-
-    def answers(self, plane: Array) -> Array:
-        return np.asarray(self.model.predict(self.form(plane)))
-
-
-def decision_regions(
-    model: Any, X: Any, y: Any, features: Sequence[Any] | None = None, resolution: int = 120
-) -> Figure:
-    """The regions in which a model predicts each class, with the rows and those it gets wrong.
-
-    A model of two columns is drawn as it is. Of a model of more columns no plane shows its regions without hiding
-    others, so a model of the same kind and parameters is fitted to the two coordinates that are drawn: the first two
-    discriminant directions, or the two ``features``. The subtitle says so, with the errors of both models.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Of any kind with ``predict`` and ``classes_``.
-    X : array-like or frame of shape (n_rows, n_columns)
-        The rows it was fitted to.
-    y : array-like of shape (n_rows,)
-        Their labels.
-    features : two column names or numbers, optional
-        The columns to draw.
-    resolution : int, default=120
-        Points of the grid along each axis.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Regions, rows, and rings around what is wrong.
-
-    See Also
-    --------
-    boundary : The line of a linear model of two classes, with distances.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from discriminant import LinearDiscriminantAnalysis
-    >>> X, y = load_iris(return_X_y=True)
-    >>> figure = decision_regions(LinearDiscriminantAnalysis().fit(X[:, :2], y), X[:, :2], y)
-    >>> [trace.name for trace in figure.data if trace.type == "scatter"]
-    ['0', '1', '2', 'misclassified (30)']
-    """
-    check_integer("resolution", resolution, 10)
-    points = labelled_points(model, X, y)
-    view = _view(model, X, points, features)
-    answers = view.answers(view.plane)
-    wrong = answers != points.classes[points.codes]
-    made = theme.figure(
-        f"Decision regions of {type(model).__name__}",
-        _regions_subtitle(view, model, X, points, wrong),
-        legend={"title": {"text": "class"}},
-    )
-    edges = box(view.plane)
-    _add_regions(made, view, points, edges, resolution)
-    add_points(made, view.plane, points, lambda i: _words(points, answers[i], i))
-    add_rings(made, view.plane, wrong, "misclassified")
-    made.update_xaxes(**theme.axis(view.names[0], range=edges[:, 0].tolist(), showgrid=False))
-    return made.update_yaxes(**theme.axis(view.names[1], range=edges[:, 1].tolist(), showgrid=False))
-
-
-def _view(model: Any, X: Any, points: LabelledPoints, features: Sequence[Any] | None) -> View:
-    if points.n_columns < 2:
-        raise ColumnError("decision_regions draws a plane, and X has one column. See projected_histograms.")
-    if features is None and points.n_columns > 2:
-        return _refitted(model, _projected(points), points)
-    chosen = [0, 1] if features is None else _columns(features, points)
-    names = [points.names[j] for j in chosen]
-    if points.n_columns == 2:
-        form = in_form_of(X)  # whose columns are in the order of fit, whichever is drawn across
-        return View(points.values[:, chosen], names, model, lambda plane: form(plane[:, chosen]))
-    words = f"the columns {names[0]} and {names[1]} of {points.n_columns}"
-    return _refitted(model, View(points.values[:, chosen], names, model, np.asarray, words), points)
-
-
-def _columns(features: Sequence[Any], points: LabelledPoints) -> list[int]:
-    """The numbers of the two columns."""
-    wanted = [] if isinstance(features, str) else [_column(name, points) for name in features]
-    if len(wanted) != 2 or wanted[0] == wanted[1]:
-        raise ParameterError(f"features must be two different columns, got {features!r}.")
-    return wanted
-
-
-def _column(name: Any, points: LabelledPoints) -> int:
-    if isinstance(name, str) and theme.written(name) in points.names:
-        return points.names.index(theme.written(name))
-    if isinstance(name, Integral) and 0 <= int(name) < points.n_columns:
-        return int(name)
-    listed = ", ".join(points.names[:20]) + (", ..." if points.n_columns > 20 else "")
-    raise ColumnError(f"features names {name!r}, which is not a column. Columns: {listed}.")
-
-
-def _projected(points: LabelledPoints) -> View:
-    """The first two discriminant directions; two classes have one, beside it stands what varies most otherwise."""
-    labels, p = points.classes[points.codes], points.n_columns
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiscriminantWarning)
-        along = LinearDiscriminantAnalysis().fit(points.values, labels).transform(points.values)
-    if along.shape[1] >= 2:
-        names = ["first discriminant direction", "second discriminant direction"]
-        return View(along[:, :2], names, None, np.asarray, f"the first two discriminant directions of {p} columns")
-    names = ["discriminant direction", "largest variation beside it"]
-    words = f"the discriminant direction of {p} columns and the largest variation beside it"
-    return View(np.column_stack((along[:, 0], _beside(points.values, along[:, 0]))), names, None, np.asarray, words)
-
-
-def _beside(values: Array, along: Array) -> Array:
-    """The first principal component of the standardised columns after what goes along with a coordinate is removed."""
-    spread = values.std(axis=0)
-    standard = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    unit = along - along.mean()
-    unit = unit / np.linalg.norm(unit)
-    return PCA(1, svd_solver="full").fit_transform(standard - np.outer(unit, unit @ standard))[:, 0]
-
-
-def _refitted(model: Any, view: View, points: LabelledPoints) -> View:
-    labels = points.classes[points.codes]
-    try:
-        with warnings.catch_warnings():
-            # What the fit on two coordinates has to remark is not about the user's model.
-            warnings.simplefilter("ignore", DiscriminantWarning)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            drawn = clone(model).fit(view.plane, labels)
-    except Exception as error:
-        error.add_note(f"This happened while fitting a model of the same kind to {view.words}, for the picture.")
-        raise
-    return replace(view, model=drawn)
-
-
-def _regions_subtitle(view: View, model: Any, X: Any, points: LabelledPoints, wrong: Array) -> str:
-    n = points.n_rows
-    shading = " Stronger colour: higher posterior." if hasattr(view.model, "predict_proba") else ""
-    if view.model is model:
-        return f"{np.count_nonzero(wrong):,} of {n:,} rows misclassified.{shading}{shown_rows(n)}"
-    own = np.count_nonzero(np.asarray(model.predict(X)) != points.classes[points.codes])
-    return (
-        f"Not the fitted model itself, but the same kind fitted to {view.words}. Misclassified here: "
-        f"{np.count_nonzero(wrong):,} of {n:,} rows; by the model in all columns: {own:,}.{shading}{shown_rows(n)}"
-    )
-
-
-def _words(points: LabelledPoints, answer: Any, row: int) -> str:
-    wrong = "" if answer == points.classes[points.codes[row]] else " (wrong)"
-    return f"row {row}: {points.name_of(row)}, predicted {theme.written(answer)}{wrong}"
-
-
-def _add_regions(made: Figure, view: View, points: LabelledPoints, edges: Array, resolution: int) -> None:
-    x, y = (np.linspace(edges[0, j], edges[1, j], resolution) for j in range(2))
-    rows = view.form(np.column_stack([part.ravel() for part in np.meshgrid(x, y)]))
-    answers = np.asarray(view.model.predict(rows))
-    known = points.classes.tolist()
-    labels = [*known, *sorted({label for label in answers.tolist() if label not in known}, key=str)]
-    certainty = view.model.predict_proba(rows).max(axis=1) if hasattr(view.model, "predict_proba") else None
-    for k, label in enumerate(labels):
-        inside = answers == label
-        if inside.any():
-            shade = theme.colour(k) if k < len(known) else theme.GREY
-            _add_region(made, x, y, inside, certainty, shade, theme.written(label), len(known))
-    for margin in _margins(view.model, rows, answers, labels):
-        made.add_contour(
-            x=x, y=y, z=margin.reshape(len(y), len(x)).astype(np.float32), showscale=False, hoverinfo="skip",
-            autocontour=False, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"},
-            line={"color": theme.INK, "width": 1.4}, showlegend=False,
-        )  # fmt: skip
-
-
-def _add_region(
-    made: Figure, x: Array, y: Array, inside: Array, certainty: Array | None, shade: str, name: str, K: int
-) -> None:
-    strength = np.full(len(inside), 0.5 + 0.5 / K) if certainty is None else certainty
-    says = "" if certainty is None else "<br>largest posterior %{z:.3f}"
-    made.add_heatmap(
-        x=x, y=y, z=np.where(inside, strength, np.nan).reshape(len(y), len(x)).astype(np.float32),
-        zmin=1 / K, zmax=1, showscale=False, hoverongaps=False,
-        colorscale=[[0, theme.tint(shade, _FAINT)], [1, theme.tint(shade, _STRONG)]],
-        hovertemplate=f"predicted here: {name}{says}<extra></extra>",
-    )  # fmt: skip
-
-
-def _margins(model: Any, rows: Any, answers: Array, labels: list[Any]) -> list[Array]:
-    """For each region but one of two a number for each point that is positive inside and 0 on the boundary.
-
-    A model's scores are used where their maximum is what it predicts; they are smooth, so that boundaries are too.
-    """
-    inside = np.column_stack([answers == label for label in labels]).astype(float)
-    scores = _scores(model, rows)
-    if scores is None or scores.shape != inside.shape or not (scores.argmax(axis=1) == inside.argmax(axis=1)).all():
-        scores = inside
-    margins = []
-    for k in range(len(labels)):
-        others = np.delete(scores, k, axis=1)
-        if 0 < inside[:, k].sum() < len(inside):
-            margins.append(scores[:, k] - others.max(axis=1))
-    return margins[:1] if len(labels) == 2 else margins
-
-
-def _scores(model: Any, rows: Any) -> Array | None:
-    for name in ("decision_function", "predict_proba"):
-        if hasattr(model, name):
-            found = np.asarray(getattr(model, name)(rows), dtype=np.float64)
-            return np.column_stack((-found, found)) if found.ndim == 1 else found
-    return None
-
-
-_FEWEST_BINS, _MOST_BINS = 24, 60
-
-
-@dataclass(frozen=True, eq=False)
-class SeparatingLine:
-    """``w'x + b = 0``; rows on the positive side are of the second class."""
-
-    w: Array
-    b: float
-
-    @property
-    def length(self) -> float:
-        return float(np.linalg.norm(self.w))
-
-    def distances(self, values: Array) -> Array:
-        """The signed distance of each row, ``(w'x + b) / |w|``."""
-        return (values @ self.w + self.b) / self.length
-
-    def within(self, edges: Array, level: float = 0.0) -> Array:
-        """The two ends of the line ``w'x + b = level`` within a rectangle, or nothing, as rows of an array."""
-        # In a unit square the two columns weigh alike, whatever their units.
-        size = edges[1] - edges[0]
-        w, b = self.w * size, float(self.w @ edges[0] + self.b - level)
-        ends = []
-        for j in range(2):
-            for side in (0.0, 1.0):
-                if w[1 - j] != 0:
-                    across = -(b + w[j] * side) / w[1 - j]
-                    if 0 <= across <= 1:
-                        ends.append((side, across) if j == 0 else (across, side))
-        if len(ends) < 2:
-            return np.empty((0, 2))
-        found = np.array(ends)
-        pair = found[[0, int(np.argmax(np.abs(found - found[0]).sum(axis=1)))]]
-        return edges[0] + pair * size
-
-    def equation(self, names: list[str]) -> str:
-        """The line in words."""
-        terms = [(float(weight), f" {name}") for weight, name in zip(self.w, names, strict=True)] + [(self.b, "")]
-        words = "".join(f" {'-' if value < 0 else '+'} {abs(value):.4g}{name}" for value, name in terms)
-        return f"{words.removeprefix(' + ').removeprefix(' ')} = 0"
-
-
-def hyperplane(model: Any, figure: str) -> SeparatingLine:
-    """The separating hyperplane of a linear model of two classes."""
-    if not hasattr(model, "coef_"):
-        raise ParameterError(
-            f"figures.{figure} needs a linear model with coef_; {type(model).__name__} has none. "
-            "figures.decision_regions draws any classifier."
-        )
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    if len(coef) != 1:
-        raise LabelError(
-            f"figures.{figure} draws the boundary between two classes; {type(model).__name__} was fitted to "
-            f"{len(model.classes_)}. Use figures.decision_regions."
-        )
-    found = SeparatingLine(coef[0], float(np.ravel(model.intercept_)[0]))
-    if not found.length > 0:
-        raise DegenerateDataError("All coefficients are 0: the model predicts one class everywhere, without boundary.")
-    return found
-
-
-def boundary(model: Any, X: Any, y: Any) -> Figure:
-    """The line ``w'x + b = 0`` of a linear model of two columns and two classes, its equation and distances.
-
-    A model with support vectors is drawn with its margin, the lines ``w'x + b = -1`` and ``+1``, and its support
-    vectors are ringed. Of other models the nearest row of each class is joined to the line.
-
-    Parameters
-    ----------
-    model : fitted linear classifier
-        Of two columns and two classes.
-    X : array-like or frame of shape (n_rows, 2)
-        Rows to draw.
-    y : array-like of shape (n_rows,)
-        Their labels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        A plane with the line in it, its equation above.
-
-    See Also
-    --------
-    decision_regions : Any classifier, any number of classes.
-    projected_histograms : Any number of columns.
-
-    Examples
-    --------
-    >>> from discriminant import LinearDiscriminantAnalysis
-    >>> X, y = [[0, 0], [1, 0], [0, 1], [3, 3], [4, 3], [3, 4]], ["low"] * 3 + ["high"] * 3
-    >>> figure = boundary(LinearDiscriminantAnalysis().fit(X, y), X, y)
-    >>> [trace.name for trace in figure.data][:3]
-    ['high', 'low', 'boundary']
-    """
-    points = labelled_points(model, X, y)
-    plane = hyperplane(model, "boundary")
-    if points.n_columns != 2:
-        raise ColumnError(
-            f"figures.boundary draws a line between two columns, and X has {points.n_columns}. Fit the model to two, "
-            "or use figures.decision_regions or figures.projected_histograms."
-        )
-    edges, support = box(points.values), _support_vectors(model, points)
-    distances = plane.distances(points.values)
-    made = theme.figure(
-        f"Boundary of {type(model).__name__}",
-        _geometry(plane, points, edges, support),
-        legend={"title": {"text": "class"}},
-    )
-    add_points(made, points.values, points, lambda i: _distance_words(points, distances[i], i))
-    _add_line(made, plane.within(around(edges)), "boundary", {"color": theme.INK, "width": 2.5})
-    if support is None:
-        _add_distances(made, plane, points, distances)
-    else:
-        _add_margin(made, plane, around(edges), support)
-    made.update_xaxes(**theme.axis(points.names[0], range=edges[:, 0].tolist()))
-    return made.update_yaxes(**theme.axis(points.names[1], range=edges[:, 1].tolist(), **equal_scales(edges)))
-
-
-def _geometry(plane: SeparatingLine, points: LabelledPoints, edges: Array, support: Array | None) -> str:
-    words = [
-        f"{plane.equation(points.names)}; {points.class_names[1]} where the left side is positive.",
-        f"Distance of the origin |b| / |w| = {abs(plane.b) / plane.length:.4g}.",
-    ]
-    if support is not None:
-        words.append(f"Margin 2 / |w| = {2 / plane.length:.4g}, {len(support):,} support vectors.")
-    if not len(plane.within(edges)):
-        words.append("The line lies outside the picture.")
-    if not equal_scales(edges):
-        words.append("The axes have different scales, so right angles do not look right.")
-    return " ".join(words) + shown_rows(points.n_rows)
-
-
-def _support_vectors(model: Any, points: LabelledPoints) -> Array | None:
-    """The support vectors of a model that has some, else None."""
-    if hasattr(model, "support_vectors_"):
-        found = model.support_vectors_
-        return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
-    rows = getattr(model, "support_", None)
-    if rows is None:
-        return None
-    if len(rows) and int(np.max(rows)) >= points.n_rows:
-        raise ParameterError("The support vectors are rows of fit: give figures.boundary the rows of fit.")
-    return points.values[np.asarray(rows)]
-
-
-def _distance_words(points: LabelledPoints, distance: float, row: int) -> str:
-    side = points.class_names[int(distance > 0)]
-    return f"row {row}: {points.name_of(row)}<br>{abs(distance):.4g} from the boundary, on the side of {side}"
-
-
-def _add_line(made: Figure, ends: Array, name: str, style: dict[str, Any], show: bool = True) -> None:
-    if len(ends):
-        made.add_scatter(
-            x=ends[:, 0], y=ends[:, 1], mode="lines", name=name, line=style, showlegend=show,
-            hovertemplate=f"{name}<extra></extra>",
-        )  # fmt: skip
-
-
-def _add_margin(made: Figure, plane: SeparatingLine, edges: Array, support: Array) -> None:
-    style = {"color": theme.INK, "width": 1.5, "dash": "dash"}
-    _add_line(made, plane.within(edges, -1.0), "margin, -1 and +1", style)
-    _add_line(made, plane.within(edges, 1.0), "margin, -1 and +1", style, show=False)
-    made.add_scatter(
-        x=support[:, 0], y=support[:, 1], mode="markers", name=f"support vectors ({len(support):,})",
-        marker={"symbol": "circle-open", "size": 14, "color": theme.INK, "line": {"width": 1.6}}, hoverinfo="skip",
-    )  # fmt: skip
-
-
-def _add_distances(made: Figure, plane: SeparatingLine, points: LabelledPoints, distances: Array) -> None:
-    """Join the nearest row of each class to the line."""
-    for k, name in enumerate(points.class_names):
-        own = np.flatnonzero(points.codes == k)
-        if own.size:
-            i = own[np.argmin(np.abs(distances[own]))]
-            foot = points.values[i] - distances[i] * plane.w / plane.length
-            words = f"nearest {name}: {abs(distances[i]):.3g}"
-            _add_line(made, np.stack((points.values[i], foot)), words, theme.line(k, dash="dot", width=2))
-
-
-def projected_histograms(model: Any, X: Any, y: Any) -> Figure:
-    """Histograms of each class along the direction that a linear model looks in, with its threshold.
-
-    For two classes the direction is ``w`` of ``w'x + b``, and the threshold ``-b``. For more classes it is the first
-    discriminant direction of a model with ``transform`` (`LinearDiscriminantAnalysis`), which no single value cuts.
-
-    Parameters
-    ----------
-    model : fitted linear classifier
-        `FisherDiscriminant`, `LinearDiscriminantAnalysis`, or another one of two classes.
-    X : array-like or frame of shape (n_rows, n_columns)
-        Rows to project.
-    y : array-like of shape (n_rows,)
-        Their labels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Overlaid, one for each class.
-
-    See Also
-    --------
-    boundary : The line itself, for two columns.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from discriminant import FisherDiscriminant
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> figure = projected_histograms(FisherDiscriminant().fit(X, y), X, y)
-    >>> [trace.name for trace in figure.data]
-    ['0', '1']
-    >>> round(float(figure.data[0].y.sum()), 6)
-    1.0
-    """
-    points = labelled_points(model, X, y)
-    along, cut = _projection(model, X, points)
-    made = theme.figure(
-        f"Rows along the direction of {type(model).__name__}",
-        _cut_words(points, along, cut),
-        barmode="overlay",
-        bargap=0,
-        legend={"title": {"text": "class"}},
-        xaxis=theme.axis("first discriminant direction" if cut is None else "w'x, the position along the direction"),
-        yaxis=theme.axis("share of the rows of the class", tickformat=".0%", rangemode="tozero"),
-    )
-    edges = _bins(along)
-    for k, name in enumerate(points.class_names):
-        _add_histogram(made, along[points.codes == k], edges, k, name)
-    if cut is not None and edges[0] <= cut <= edges[-1]:
-        made.add_vline(
-            x=cut, line={"color": theme.INK, "width": 2}, annotation={"text": f"threshold {cut:.4g}", "yanchor": "top"}
-        )
-    return made
-
-
-def _projection(model: Any, X: Any, points: LabelledPoints) -> tuple[Array, float | None]:
-    """Where each row lies, and the threshold between two classes."""
-    if len(points.classes) > 2 and hasattr(model, "transform"):
-        return np.asarray(model.transform(X))[:, 0], None
-    plane = hyperplane(model, "projected_histograms")
-    if points.n_columns != len(plane.w):
-        in_columns, of_model = points.n_columns, len(plane.w)
-        raise ColumnError(f"X has {in_columns} columns, and the model was fitted to {of_model}.")
-    return points.values @ plane.w, -plane.b
-
-
-def _bins(along: Array) -> Array:
-    wanted = len(np.histogram_bin_edges(along, bins="auto")) - 1
-    return np.histogram_bin_edges(along, bins=min(max(wanted, _FEWEST_BINS), _MOST_BINS))
-
-
-def _cut_words(points: LabelledPoints, along: Array, cut: float | None) -> str:
-    if cut is None:
-        return f"{len(points.classes)} classes: no single value of one direction separates them."
-    names = points.class_names
-    sides = [np.count_nonzero(((along > cut) != bool(k))[points.codes == k]) for k in range(2)]
-    totals = np.bincount(points.codes, minlength=2)
-    words = (
-        f"Above the threshold {cut:.4g} a row is called {names[1]}. On the wrong side: {sides[0]:,} of {totals[0]:,} "
-        f"rows of {names[0]}, {sides[1]:,} of {totals[1]:,} of {names[1]}."
-    )
-    return words if along.min() <= cut <= along.max() else f"{words} The threshold lies beyond all rows."
-
-
-def _add_histogram(made: Figure, along: Array, edges: Array, k: int, name: str) -> None:
-    if not along.size:
-        return
-    counts = np.histogram(along, edges)[0]
-    made.add_bar(
-        x=(edges[:-1] + edges[1:]) / 2, y=counts / along.size, width=np.diff(edges), name=name,
-        marker={
-            "color": theme.see_through(theme.colour(k), 0.55),
-            "line": {"color": theme.colour(k), "width": 1},
-            "pattern": {"shape": theme.PATTERNS[k % len(theme.PATTERNS)], "fillmode": "overlay", "size": 6},
-        },
-        customdata=np.column_stack((edges[:-1], edges[1:], counts)),
-        hovertemplate=(
-            f"%{{customdata[2]:,}} of {along.size:,} rows of {name} (%{{y:.1%}})<br>"
-            "lie between %{customdata[0]:.4g} and %{customdata[1]:.4g}<extra></extra>"
-        ),
-    )  # fmt: skip
 
 
 def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:
@@ -717,6 +82,7 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
         ),
         height=190 + (26 + 14 * (len(own) - 1)) * len(names),
         legend={"title": {"text": "outcome"}},
+        alt=f"{len(names)} columns below each other, each a dot with its interval beside the line of no effect.",
     )
     for k, outcome in enumerate(table.outcomes):
         _add_bars(made, theme.written(table.contrast(outcome)), names, drawn, k)
@@ -768,6 +134,7 @@ def effect(found: Effect) -> Figure:
         xaxis=theme.axis(name, **({} if continuous else {"type": "category"})),
         yaxis=theme.axis("change of the log-odds"),
         legend={"title": {"text": "outcome"}},
+        alt=f"the change of the log-odds over {name}, " + ("a curve." if continuous else "a dot for each level."),
     )
     for k, outcome in enumerate(dict.fromkeys(point.outcome for point in found.points)):
         own = [point for point in found.points if point.outcome == outcome]
@@ -898,6 +265,8 @@ def regularisation_path(
         heights,
         height=200 + int(260 * sum(heights)),
         legend={"title": {"text": "column"}},
+        alt="lines against the strength of the penalty: "
+        + ("coefficients that shrink to 0." if crossed is None else "coefficients, and the held-out loss."),
     )
     if whole is not None:
         _add_paths(made, whole, outcomes, most)
@@ -1007,3 +376,107 @@ def _add_losses(made: Figure, model: LogisticRegressionCV, row: int) -> None:
                 x=math.log10(alpha), y=1, xanchor="left", yanchor="top", xref="x", yref="y domain", text=words,
                 showarrow=False, font={"size": 12}, row=row, col=1,
             )  # fmt: skip
+
+
+def code_matrix(codebook: Codebook, classes: Any = None) -> Figure:
+    """The table of an output code: which side each class is on in each binary problem.
+
+    Parameters
+    ----------
+    codebook : Codebook
+        ``codebook_`` of `OneVsRest`, `OneVsOne` or `OutputCode`, or one of your own.
+    classes : array-like, optional
+        Names of the classes. Default: their numbers.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Rows are classes, columns binary problems.
+
+    See Also
+    --------
+    discriminant.OutputCode : Fits the binary problems.
+
+    Examples
+    --------
+    >>> from discriminant.multiclass import exhaustive_code
+    >>> figure = code_matrix(exhaustive_code(4), ["sport", "politics", "science", "leisure"])
+    >>> figure.data[0].z.shape
+    (4, 7)
+    """
+    theme.expect(codebook, (Codebook,), "code_matrix", "Give a codebook, such as codebook_ of a fitted OutputCode.")
+    labels = range(codebook.n_classes) if classes is None else list(classes)
+    names = [theme.written(label) for label in labels]
+    made = theme.figure(
+        "Output code",
+        f"{codebook.n_classes} classes, {codebook.n_columns} binary problems, rows at least {codebook.row_distance:g} "
+        f"apart; always corrected: {several(int((codebook.row_distance - 1) // 2), 'wrong answer')}.",
+        height=140 + 44 * len(names),
+        alt="a table of classes by binary problems, coloured by side: -1, 0 (left out) or +1.",
+    )
+    signs = {-1: "-1", 0: "0", 1: "+1"}
+    made.add_heatmap(
+        z=codebook.matrix, zmin=-1, zmax=1, showscale=False, xgap=2, ygap=2,
+        colorscale=[[0, theme.colour(0)], [0.5, "#ffffff"], [1, theme.colour(1)]],
+        text=[[signs[int(value)] for value in row] for row in codebook.matrix], texttemplate="%{text}",
+        hovertemplate="class %{y}, problem %{x}: %{text}<extra></extra>",
+    )  # fmt: skip
+    made.update_xaxes(**theme.axis("binary problem", dtick=1, showgrid=False))
+    return made.update_yaxes(**theme.names_axis(names, showgrid=False))
+
+
+def images(X: Any, shape: tuple[int, int], titles: Sequence[Any], columns: int = 5) -> Figure:
+    """Rows whose columns are pixels, or the coefficients of a model of them, as images.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_images, height * width)
+        Such as some rows, or ``coef_``.
+    shape : tuple of (height, width)
+        Of each image.
+    titles : sequence
+        What stands above each.
+    columns : int, default=5
+        Images side by side.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Negative numbers are drawn in another colour than positive ones.
+
+    See Also
+    --------
+    coefficients : Coefficients of columns that are not pixels.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import characters
+    >>> data = characters()
+    >>> len(images(data.X[:10], (20, 20), data.y[:10]).data)
+    10
+    """
+    from plotly.subplots import make_subplots
+
+    values = np.asarray(X, dtype=np.float64)
+    if values.ndim != 2 or len(values) != len(titles) or values.shape[1] != shape[0] * shape[1]:
+        raise ParameterError(
+            f"images draws rows of {shape[0]} x {shape[1]} numbers with a title each, got an array of {values.shape}."
+        )
+    rows = math.ceil(len(values) / columns)
+    made = make_subplots(
+        rows=rows, cols=columns, subplot_titles=[theme.written(t) for t in titles], vertical_spacing=0.25 / rows,
+        horizontal_spacing=0.02,
+    )  # fmt: skip
+    least, most = float(values.min()), float(values.max())
+    reach = max(-least, most)
+    words = f"Numbers from {least:.4g} to {most:.4g}; orange is positive, blue negative, white 0."
+    alt = f"{len(values)} images of {shape[0]} by {shape[1]} pixels."
+    made.update_layout(theme.layout("Columns as pixels", words, 60 + 170 * rows, theme.TITLED, alt=alt))
+    scale = [[0, theme.colour(0)], [0.5, "#ffffff"], [1, theme.colour(1)]]
+    for i, row in enumerate(values):
+        made.add_heatmap(
+            z=row.reshape(shape), zmin=-reach, zmax=reach, colorscale=scale, showscale=False, row=i // columns + 1,
+            col=i % columns + 1, hovertemplate="row %{y}, column %{x}: %{z:.4g}<extra></extra>",
+        )  # fmt: skip
+    made.update_xaxes(visible=False)
+    return made.update_yaxes(visible=False, autorange="reversed")

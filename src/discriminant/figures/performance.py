@@ -59,13 +59,14 @@ def _add_undefined(made: Figure, name: str, reason: str) -> None:
     )
 
 
-def roc_curve(curve: Roc | Rocs, level: float = 0.95) -> Figure:
-    """The ROC curve, or one for each class, with the area under it and its interval.
+def roc_curve(curve: Roc | Rocs | Mapping[str, Roc], level: float = 0.95) -> Figure:
+    """The ROC curve, one for each class or one for each classifier, with the area under it and its interval.
 
     Parameters
     ----------
-    curve : Roc or Rocs
-        Of `discriminant.evaluation.roc`, or ``roc`` of an `Evaluation`.
+    curve : Roc, Rocs, or dict of str to Roc
+        Of `discriminant.evaluation.roc`, or ``roc`` of an `Evaluation`; a dict has curves of several classifiers by
+        name.
     level : float, default=0.95
         Of the intervals of the area.
 
@@ -88,12 +89,15 @@ def roc_curve(curve: Roc | Rocs, level: float = 0.95) -> Figure:
     >>> figure.data[1].x, figure.data[1].y
     (array([0. , 0. , 0.5, 0.5, 1. ]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """
-    theme.expect(curve, (Roc, Rocs), "roc_curve", "Make one: discriminant.evaluation.roc(y, scores).")
+    remedy = "Make one: discriminant.evaluation.roc(y, scores)."
+    for one in [curve] if isinstance(curve, (Roc, Rocs)) or not isinstance(curve, Mapping) else curve.values():
+        theme.expect(one, (Roc, Rocs) if one is curve else (Roc,), "roc_curve", remedy)
     made = _curve_figure(
         "ROC curve", curve, f"Area under the curve (AUC) with its {100 * level:g} % interval.",
         xaxis=_share_axis("false positive rate: share of other rows that are called positive"),
         yaxis=_share_axis("true positive rate: share of positive rows that are found"),
         legend={"x": 0.99, "xanchor": "right", "y": 0.02, "yanchor": "bottom"},
+        alt="the true positive rate against the false positive rate, beside the diagonal of chance.",
     )  # fmt: skip
     made.add_scatter(x=[0, 1], y=[0, 1], mode="lines", name="chance: AUC 0.5", line=_DOTTED, hoverinfo="skip")
     return _add_curves(made, curve, _add_roc, level)
@@ -104,9 +108,12 @@ def _by_class(curve: Any) -> dict[Any, Any]:
     return {curve.positive: curve} if isinstance(curve, (Roc, PrecisionRecall)) else dict(curve)
 
 
+_EACH_CLASS = " of each class against the rest"
+
+
 def _curve_figure(title: str, curve: Any, subtitle: str, **layout: Any) -> Figure:
     curves = _by_class(curve)
-    of_each = "" if len(curves) == 1 else " of each class against the rest"
+    of_each = "" if len(curves) == 1 else " of several classifiers" if isinstance(curve, dict) else _EACH_CLASS
     return theme.figure(f"{title}{of_each}", f"{subtitle} {_thinning(curves)}", **layout)
 
 
@@ -169,6 +176,7 @@ def precision_recall_curve(curve: PrecisionRecall | PrecisionRecalls, level: flo
         xaxis=_share_axis("recall: share of the positive rows that are found"),
         yaxis=_share_axis("precision: share of the rows called positive that are"),
         legend={"x": 0.01, "xanchor": "left", "y": 0.02, "yanchor": "bottom"},
+        alt="the precision falls as more of the positive rows are found; dotted lines mark the share of the class.",
     )  # fmt: skip
     return _add_curves(made, curve, _add_precision_recall, level)
 
@@ -238,6 +246,7 @@ def calibration_curve(
         (0.78, 0.22),
         height=600,
         barmode="group",
+        alt="observed shares against predicted probabilities beside the diagonal, and below it the rows in each bin.",
     )
     made.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", name="perfect calibration", line=_DOTTED, hoverinfo="skip", row=1, col=1
@@ -321,6 +330,7 @@ def cost_curve(
         _cost_words(curve, best, table),
         xaxis=theme.axis(f"threshold: a row is called {_name(curve.positive)} where its score is at least this"),
         yaxis=theme.axis("expected cost of a row", rangemode="tozero"),
+        alt="a line of the cost of a row over all thresholds, with the cheapest threshold marked.",
     )
     if curve.undefined:
         theme.note(made, f"No curve: {theme.written(curve.undefined)}.")
@@ -417,6 +427,7 @@ def risk_coverage(curve: RiskCoverage) -> Figure:
         f"over all coverages: {curve.area:.1%}.{thinning}",
         xaxis=_share_axis("coverage: share of the rows that are decided", tickformat=".0%"),
         yaxis=theme.axis("risk: share of errors among them", tickformat=".1~%", rangemode="tozero"),
+        alt="the share of errors among decided rows against the share of rows that are decided.",
     )
     return made.add_scatter(
         x=curve.coverage[chosen], y=curve.risk[chosen], mode="lines", name="risk", line=theme.line(0, shape="vh"),
@@ -468,6 +479,7 @@ def confusion(matrix: ConfusionMatrix) -> Figure:
         f"{theme.counted(matrix.total)} rows, accuracy {matrix.accuracy:.1%}. Cells: rows, and their share of the "
         "true class; colour: that share.",
         height=max(440, 150 + 46 * min(len(truth), 2 * _MOST_WRITTEN)),
+        alt=f"a table of {len(truth)} true classes by {len(prediction)} predictions, coloured by share of the row.",
     )
     _add_cells(made, matrix.counts, shares, truth, prediction)
     made.update_xaxes(**_class_axis("prediction", prediction, side="bottom"))
@@ -543,6 +555,7 @@ def learning_curve(curve: LearningCurve) -> Figure:
         f"{curve.limit} ({law.limit:.4f} + {law.scale:.4g} n^-{law.power:.2f}).",
         xaxis=theme.axis("training rows (logarithmic scale)", type="log", **_size_ticks(curve.sizes)),
         yaxis=theme.axis("error: share of rows misclassified", tickformat=".1~%", rangemode="tozero"),
+        alt="errors on training and on held-out rows against the number of training rows, and a fitted power law.",
     )
     rows = curve.to_dict()["sizes"]
     for k, (key, name) in enumerate((("train", "training rows"), ("validation", "held-out rows"))):
@@ -615,6 +628,7 @@ def comparison(result: Comparison, sentence: bool = True) -> Figure:
         f"{theme.written(result.sentence) + ' ' if sentence else ''}Intervals: {100 * result.level:g} %, each model by "
         "itself; whether two differ is judged row by row.",
         height=220 + 44 * len(names),
+        alt=f"{len(names)} models below each other, the best on top, each a dot with an interval.",
     )
     _add_splits(made, result, names)
     alike = result.as_good_as_best
@@ -705,6 +719,7 @@ def error_sources(sources: ErrorSources) -> Figure:
         "beside them.",
         height=420,
         xaxis=theme.axis("error: share of rows misclassified", tickformat=".1~%"),
+        alt="bars of the total error and of its parts, with intervals.",
     )
     made.add_bar(
         x=values[known], y=known, orientation="h", width=0.6, name="error", showlegend=False,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ PATTERNS = ("", "/", "\\", "x", ".")
 INK, GREY, PALE = "#222222", "#767676", "#E4E4E4"
 
 _LINE_CHARACTERS, _LINE_PIXELS = 105, 17
+#: Lines above a plot whose panels have titles.
+TITLED = 3
 #: Characters that plotly would read as markup, as a template or as a formula.
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;", "$": "&#36;"})
 
@@ -115,23 +119,78 @@ def template() -> Any:
     )
 
 
-def layout(title: str, subtitle: str = "", height: int = 520, least_lines: int = 0, **more: Any) -> dict[str, Any]:
-    """The layout of a figure: its subtitle broken into lines, and as much room above the plot as they need."""
+def layout(
+    title: str, subtitle: str = "", height: int = 520, least_lines: int = 0, *, alt: str, **more: Any
+) -> dict[str, Any]:
+    """The layout of a figure: its subtitle broken into lines, and as much room above the plot as they need.
+
+    ``alt`` says in a sentence what is drawn, for those who cannot see it; `alt_text` reads it.
+    """
     lines = subtitle_lines(subtitle)
     room = _LINE_PIXELS * max(len(lines), least_lines)
     words = {"text": title, "subtitle": {"text": "<br>".join(lines)}}
-    return {"template": template(), "title": words, "height": height + room, "margin": {"t": 64 + room}, **more}
+    common = {"template": template(), "title": words, "meta": {"alt": alt}}
+    return {**common, "height": height + room, "margin": {"t": 64 + room}, **more}
 
 
-def figure(title: str, subtitle: str = "", height: int = 520, **more: Any) -> Figure:
+def figure(title: str, subtitle: str = "", height: int = 520, *, alt: str, **more: Any) -> Figure:
     """An empty figure in the common look."""
     import plotly.graph_objects as go
 
-    return go.Figure(layout=layout(title, subtitle, height, **more))
+    return go.Figure(layout=layout(title, subtitle, height, alt=alt, **more))
+
+
+#: What plotly reads as formatting in a text.
+_FORMATTING = re.compile(r"</?(?:b|i|em|sub|sup|span|s|u)(?:\s[^<>]*)?>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+
+def as_text(title: str) -> str:
+    """A title without plotly's formatting; its breaks as line ends."""
+    return html.unescape(_FORMATTING.sub("", _BREAK.sub("\n", title))).strip()
+
+
+def alt_text(figure: Figure) -> str:
+    """What a figure shows, in words: for pages that are read aloud, and for images.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure
+        Of `discriminant.figures`, or any other of plotly.
+
+    Returns
+    -------
+    str
+        What is drawn, then what is said below the title.
+
+    See Also
+    --------
+    write_html : Writes the figure with these words.
+
+    Examples
+    --------
+    >>> from discriminant.evaluation import roc
+    >>> from discriminant.figures import alt_text, roc_curve
+    >>> print(alt_text(roc_curve(roc([0, 1, 0, 1], [0.2, 0.8, 0.3, 0.7]))).partition(". ")[0])
+    ROC curve: the true positive rate against the false positive rate, beside the diagonal of chance
+    """
+    if not hasattr(figure, "to_html"):
+        raise ParameterError(f"alt_text describes a plotly figure, got {type(figure).__name__}.")
+    title = figure.layout.title
+    heading, below = (as_text(text or "").replace("\n", " ") for text in (title.text, title.subtitle.text))
+    drawn = (figure.layout.meta or {}).get("alt", "") if isinstance(figure.layout.meta, dict) else ""
+    return " ".join(filter(None, (f"{heading}: {drawn}" if drawn else f"{heading}.", below)))
 
 
 def panels(
-    title: str, subtitle: str, heights: Sequence[float], height: int = 520, titles: Sequence[str] = (), **more: Any
+    title: str,
+    subtitle: str,
+    heights: Sequence[float],
+    height: int = 520,
+    titles: Sequence[str] = (),
+    *,
+    alt: str,
+    **more: Any,
 ) -> Figure:
     """An empty figure of several panels above each other that share the horizontal axis."""
     from plotly.subplots import make_subplots
@@ -140,7 +199,7 @@ def panels(
         rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.16 / len(heights),
         row_heights=list(heights), subplot_titles=list(titles) or None,
     )  # fmt: skip
-    return made.update_layout(layout(title, subtitle, height, **more))
+    return made.update_layout(layout(title, subtitle, height, TITLED * bool(titles), alt=alt, **more))
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:

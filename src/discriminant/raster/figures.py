@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ColumnError, DegenerateDataError, DiscriminantWarning
 from ..estimators.discriminant import LinearDiscriminantAnalysis
 from ..figures import theme
-from ..figures.models import LabelledPoints, add_points, box, shown_rows
+from ..figures.points import LabelledPoints, add_points, box, shown_rows
 from .accuracy import AreaAdjusted
 from .class_map import Legend, map_legend
 from .colours import class_colours, on_white, rgb
@@ -51,7 +51,8 @@ def signatures(samples: Samples, colours: Mapping[Any, str] | None = None) -> Fi
     """
     found = samples.statistics
     words = f"Mean of each class in each band, ± one standard deviation; {theme.counted(samples.n_pixels)} pixels."
-    made = theme.figure("Spectral signatures", words, legend={"title": {"text": "class"}})
+    alt = f"a line of means over the bands for each of {len(found.classes)} classes, with standard deviations."
+    made = theme.figure("Spectral signatures", words, legend={"title": {"text": "class"}}, alt=alt)
     places, shades = np.arange(len(found.band_names)), _shades(samples, colours)
     for k, label in enumerate(found.classes):
         text = theme.written(label)
@@ -91,7 +92,10 @@ def histograms(samples: Samples, colours: Mapping[Any, str] | None = None) -> Fi
     words = "Share of the pixels of each class." + (
         f" The first {p} bands; {unseen} more are not drawn." if unseen else ""
     )
-    made.update_layout(theme.layout("Histograms by band and class", words, height=120 + 190 * p, least_lines=3))
+    alt = f"{p} bands below each other, in each the histograms of {len(samples.classes)} classes."
+    made.update_layout(
+        theme.layout("Histograms by band and class", words, height=120 + 190 * p, least_lines=3, alt=alt)
+    )
     shades = _shades(samples, colours)
     for j in range(p):
         edges = _edges(samples.X[:, j])
@@ -183,7 +187,8 @@ def _scatter(samples: Samples, plane: Array, names: list[str], title: str, colou
     codes = np.searchsorted(samples.classes, samples.y)
     points = LabelledPoints(plane, codes, samples.classes, names)
     words = f"{theme.counted(samples.n_pixels)} pixels.{shown_rows(samples.n_pixels)}"
-    made = theme.figure(title, words, legend={"title": {"text": "class"}})
+    alt = f"pixels of {len(samples.classes)} classes as points of a plane, {names[1]} against {names[0]}."
+    made = theme.figure(title, words, legend={"title": {"text": "class"}}, alt=alt)
 
     def hover(i: int) -> str:
         place = f"row {samples.rows[i]}, column {samples.columns[i]}"
@@ -214,7 +219,8 @@ def separability_matrix(found: ClassSeparability) -> Figure:
     closest = found.pairs[0]
     nearest = f"{theme.written(closest.first)} and {theme.written(closest.second)}, {closest.jeffries_matusita:.2f}"
     words = f"Jeffries-Matusita distance: {SCALE}. Closest: {nearest}."
-    made = theme.figure("Separability of the classes", words, height=max(420, 150 + 46 * len(names)))
+    alt = f"a table of {len(names)} by {len(names)} classes, coloured by how well each pair can be told apart."
+    made = theme.figure("Separability of the classes", words, height=max(420, 150 + 46 * len(names)), alt=alt)
     places = list(range(len(names)))
     text = [["" if np.isnan(value) else f"{value:.2f}" for value in row] for row in values]
     hover = [[f"{names[i]} and {names[j]}: {text[i][j]}" for j in places] for i in places]
@@ -252,7 +258,8 @@ def area_estimates(found: AreaAdjusted, unit: str = "") -> Figure:
     theme.expect(found, (AreaAdjusted,), "area_estimates", "Make one: raster.area_adjusted_accuracy(...).")
     names = [theme.written(label) for label in found.classes]
     words = f"Estimated from a sample stratified by map class, with {100 * found.level:g} % intervals."
-    made = theme.figure("Areas on the map and on the ground", words, height=max(380, 180 + 50 * len(names)))
+    alt = f"{len(names)} classes below each other, each with its mapped area and the estimate with its interval."
+    made = theme.figure("Areas on the map and on the ground", words, height=max(380, 180 + 50 * len(names)), alt=alt)
     places = np.arange(len(names))
     low, high = np.array([(*found.interval("area", label),) for label in found.classes]).T
     made.add_scatter(

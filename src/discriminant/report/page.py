@@ -6,12 +6,10 @@ file.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
 import platform
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DiscriminantError
+from ..figures.theme import alt_text, as_text
 from ..files import write_whole
 from ..results import NOTHING, decimal, percent
 
@@ -82,13 +81,10 @@ def quoted(label: Any) -> str:
     return f"“{label}”"
 
 
-#: What plotly reads as formatting in a text.
-_FORMATTING = re.compile(r"</?(?:b|i|em|sub|sup|span|s|u)(?:\s[^<>]*)?>", re.IGNORECASE)
 #: Room above a plot, in pixels, once its title is text of the page.
 _TOP = 24
 #: Less than this leaves no room for axes and their names.
 _LEAST_HEIGHT = 260
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -100,6 +96,7 @@ class Drawing:
     title: str = ""
     explanation: str = ""
     reason: str = ""
+    alt: str = ""
 
 
 def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: Any) -> Drawing:
@@ -122,12 +119,7 @@ def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: An
     if "height" in layout:
         layout["height"] = max(layout["height"] - (margin.get("t", _TOP) - _TOP), _LEAST_HEIGHT)
     margin["t"] = _TOP
-    return Drawing(place, values, heading, said)
-
-
-def as_text(title: str) -> str:
-    """A title without plotly's formatting; its breaks as line ends."""
-    return html.unescape(_FORMATTING.sub("", _BREAK.sub("\n", title))).strip()
+    return Drawing(place, values, heading, said, alt=alt_text(figure))
 
 
 @dataclass(frozen=True)

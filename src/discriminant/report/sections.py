@@ -689,7 +689,9 @@ def _cost_figure(found: Thresholds, ratio: float | None, are_probabilities: bool
 
     place = standard_place(found, are_probabilities, ratio)
     costs = found.costs(ratio or 1.0)
-    made = theme.figure(f"Cost of 100 rows by threshold for {theme.written(found.label)}", height=340, showlegend=False)
+    title = f"Cost of 100 rows by threshold for {theme.written(found.label)}"
+    alt = "a line of the cost over all thresholds, with the one that is chosen."
+    made = theme.figure(title, height=340, showlegend=False, alt=alt)
     made.add_scatter(
         x=found.values, y=costs, mode="lines", line=theme.line(0), name="cost",
         hovertemplate="threshold %{x:.3g}<br>cost of 100 rows %{y:.2f}<extra></extra>",

@@ -1,6 +1,7 @@
 """Every public name of the theory, and where it is defined."""
 
 from .bayes import BayesClassifier, BayesError, bayes_error
+from .density_curves import DensityCurves, density_curves
 from .distances import (
     ChernoffDistance,
     ClassDistances,
@@ -21,6 +22,7 @@ __all__ = [
     "BayesError",
     "ChernoffDistance",
     "ClassDistances",
+    "DensityCurves",
     "ErrorBounds",
     "Gaussian",
     "bayes_error",
@@ -29,6 +31,7 @@ __all__ = [
     "class_distances",
     "class_gaussians",
     "cross_entropy",
+    "density_curves",
     "entropy",
     "error_bounds",
     "js_divergence",

@@ -373,13 +373,13 @@ def _quadrature(densities: ClassDensities, share: Array) -> BayesError:
     grid = np.unique(np.concatenate(quantiles))
     finite = grid[np.isfinite(grid)]
     coarse = np.concatenate([values[:: _GRID // 8] for values in quantiles] + [values[[0, -1]] for values in quantiles])
-    pieces = pairwise(np.unique(np.concatenate((coarse, _crossings_on(densities, share, finite)))))
+    pieces = pairwise(np.unique(np.concatenate((coarse, crossings_on(densities, share, finite)))))
     results = [quad(lost, low, high, epsabs=1e-13, epsrel=1e-11, limit=200) for low, high in pieces]
     error, uncertainty = np.sum(results, axis=0)
     return BayesError(float(error), "quadrature", numerical_error=float(uncertainty))
 
 
-def _crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
+def crossings_on(densities: ClassDensities, share: Array, grid: Array) -> Array:
     """Where two densities, times their shares, cross between points of the grid."""
 
     def gap_at(x: float, i: int, j: int) -> float:

@@ -1,0 +1,85 @@
+"""What is known before any data, drawn: class densities with the Bayes decision between them and its error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..results import listed
+from ..theory.density_curves import DensityCurves
+from . import theme
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+Array = np.ndarray[Any, Any]
+
+
+def class_densities(curves: DensityCurves) -> Figure:
+    """Class densities times their priors, the thresholds of the Bayes decision, and its error as shaded areas.
+
+    Parameters
+    ----------
+    curves : DensityCurves
+        Of `discriminant.theory.density_curves`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        One line for each class; shaded is what the decision gets wrong.
+
+    See Also
+    --------
+    discriminant.theory.density_curves : Makes the curves.
+    decision_regions : Posteriors of a model fitted to one column.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import avocados
+    >>> from discriminant.theory import density_curves
+    >>> data = avocados()
+    >>> figure = class_densities(density_curves(data.distributions, data.priors))
+    >>> [trace.name for trace in figure.data]
+    ['ordinary', 'taken for another class', 'organic', 'taken for another class']
+    """
+    theme.expect(curves, (DensityCurves,), "class_densities", "Make one: theory.density_curves(distributions, priors).")
+    names = [theme.written(label) for label in curves.classes.tolist()]
+    made = theme.figure(
+        "Class densities and the Bayes error",
+        _decision_words(curves, names),
+        xaxis=theme.axis("x", showgrid=False),
+        yaxis=theme.axis("prior times density", rangemode="tozero"),
+        legend={"title": {"text": "class"}},
+        alt=f"{len(names)} density curves; the area under all but the highest, which is the Bayes error, is shaded.",
+    )
+    for k, name in enumerate(names):
+        _add_density(made, curves, k, name)
+    for threshold in curves.thresholds.tolist():
+        made.add_vline(
+            x=threshold,
+            line={"color": theme.INK, "width": 1.5, "dash": "dash"},
+            annotation={"text": f"{threshold:.4g}", "yanchor": "top"},
+        )
+    return made
+
+
+def _decision_words(curves: DensityCurves, names: list[str]) -> str:
+    priors = [f"{name} {share:.3g}" for name, share in zip(names, curves.priors, strict=True)]
+    where = listed(f"{threshold:.4g}" for threshold in curves.thresholds) or "nowhere"
+    return f"Priors: {listed(priors)}. The decision changes at {where}. Shaded: {curves.error}."
+
+
+def _add_density(made: Figure, curves: DensityCurves, k: int, name: str) -> None:
+    """The curve of a class, and the part of its area where another class is decided for."""
+    made.add_scatter(
+        x=curves.x, y=curves.joint[k], mode="lines", name=name, legendgroup=name, line=theme.line(k),
+        hovertemplate=f"{name}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
+    )  # fmt: skip
+    lost = np.where(curves.decided == k, 0.0, curves.joint[k])
+    made.add_scatter(
+        x=curves.x, y=lost, mode="lines", name="taken for another class", legendgroup=name, showlegend=False,
+        line={"width": 0}, fill="tozeroy", fillcolor=theme.see_through(theme.colour(k), 0.35), hoverinfo="skip",
+        fillpattern={"shape": theme.PATTERNS[(k + 1) % len(theme.PATTERNS)], "fillmode": "overlay", "size": 6},
+    )  # fmt: skip
