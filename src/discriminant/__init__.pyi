@@ -10,6 +10,7 @@ from .estimators.coefficients import coefficient_table, member_coefficients
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.explanations import column_effects, contributions, nomogram
+from .estimators.given import LinearClassifier
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
 from .estimators.logistic import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
@@ -52,6 +53,7 @@ __all__ = [
     "Gaussian",
     "GaussianNB",
     "LeastSquaresClassifier",
+    "LinearClassifier",
     "LinearDiscriminantAnalysis",
     "LogisticRegression",
     "LogisticRegressionCV",

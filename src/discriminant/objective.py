@@ -141,6 +141,17 @@ class Hinge:
         return np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, -1.0, 0.0)
 
 
+#: Losses of one margin by their names.
+MARGIN_LOSSES: dict[str, Any] = {
+    "perceptron": PerceptronLoss(),
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "squared": Squared(),
+    "logistic": Logistic(),
+    "squared_sigmoid": SquaredSigmoid(),
+}
+
+
 class Softmax:
     """``log(sum_k e^s_k) - s_y``."""
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
-from discriminant.errors import DiscriminantWarning
+from discriminant.errors import CollinearityWarning, DegenerateDataError, DiscriminantWarning, LabelError
 from helpers import normal_classes
 
 POSTERIOR = [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB, NaiveBayes]
@@ -171,3 +172,47 @@ def test_class_covariances_chosen_by_cross_validation_are_not_too_sure():
     assert losses[0] < np.log(2) + 0.02
     assert losses[1] > 1.0
     assert not hasattr(model, "partial_fit")
+
+
+class TestAsTextbooksWriteIt:
+    """Discriminant functions, sphering and densities in the form of the literature."""
+
+    X, y = normal_classes(90, 3, 3, 5)
+
+    @pytest.mark.parametrize("shrinkage", [None, 0.3])
+    def test_delta_of_lda_is_measured_from_zero(self, shrinkage):
+        model = LinearDiscriminantAnalysis([0.2, 0.3, 0.5], shrinkage=shrinkage).fit(self.X, self.y)
+        pull = np.linalg.solve(model.covariance_, model.means_.T)
+        wanted = np.log(model.priors_) - 0.5 * np.sum(model.means_.T * pull, axis=0) + self.X @ pull
+        assert_allclose(model.delta(self.X), wanted, rtol=1e-8, atol=1e-9)
+        assert_array_equal(model.classes_[model.delta(self.X).argmax(axis=1)], model.predict(self.X))
+
+    def test_delta_of_qda_is_that_of_its_sphere(self):
+        model = QuadraticDiscriminantAnalysis().fit(self.X, self.y)
+        for k in range(3):
+            sphered = model.sphere(self.X, k)
+            assert_allclose(np.cov(sphered[self.y == k].T), np.eye(3), atol=1e-9)
+            half = 0.5 * np.log(np.linalg.eigvalsh(model.covariances_[k])).sum()
+            wanted = np.log(model.priors_[k]) - half - 0.5 * (sphered**2).sum(axis=1)
+            assert_allclose(model.delta(self.X)[:, k], wanted, rtol=1e-8, atol=1e-9)
+        with pytest.raises(LabelError, match="not a class"):
+            model.sphere(self.X, "none")
+
+    @pytest.mark.parametrize("kind", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB])
+    def test_the_marginal_density_is_the_mixture_of_the_classes(self, kind):
+        model = kind().fit(self.X, self.y)
+        own = {
+            LinearDiscriminantAnalysis: lambda k: model.covariance_,
+            QuadraticDiscriminantAnalysis: lambda k: model.covariances_[k],
+            GaussianNB: lambda k: np.diag(model.variances_[k]),
+        }[kind]
+        densities = [multivariate_normal(model.means_[k], own(k)).pdf(self.X) for k in range(3)]
+        assert_allclose(np.exp(model.log_density(self.X)), model.priors_ @ densities, rtol=1e-9)
+        assert_allclose(np.exp(model.log_density(self.X, 1)), densities[1], rtol=1e-9)
+
+    def test_rows_of_a_singular_covariance_have_no_density(self):
+        X = np.column_stack((self.X, self.X.sum(axis=1)))
+        with pytest.warns(CollinearityWarning):
+            model = LinearDiscriminantAnalysis().fit(X, self.y)
+        with pytest.raises(DegenerateDataError, match=r"singular \(3 of 4"):
+            model.log_density(X)

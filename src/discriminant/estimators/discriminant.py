@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
+from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -89,13 +90,59 @@ class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
             priors = np.where(seen, self.priors_, 0.0)
             codes = rng.choice(len(self.classes_), size=n_samples, p=priors / priors.sum())
         else:
-            found = np.flatnonzero(self.classes_ == label)
-            if found.size == 0:
-                raise LabelError(f"{label!r} is not a class of this model: {self.classes_.tolist()}.")
-            if not seen[found[0]]:
-                raise NotReadyError(f"Class {shown(label)} has not been seen yet: no row of it can be drawn.")
-            codes = np.full(n_samples, found[0])
+            codes = np.full(n_samples, self._code_of(label))
         return self._drawn_rows(codes, rng), self.classes_[codes]
+
+    def log_density(self, X: Any, label: Any = None) -> Array:
+        """The logarithm of the density of each row: ``p(x) = sum_k prior_k p(x | k)``, or that of one class.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows in the columns of the model.
+        label : a class, optional
+            The density of this class, ``p(x | label)``; otherwise that of all rows, the evidence of Bayes' rule.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        self._ready()
+        joint = self._log_joint(X)
+        if label is None:
+            return np.asarray(logsumexp(joint, axis=1))
+        k = self._code_of(label)
+        return joint[:, k] - np.log(self.priors_[k])
+
+    def _log_joint(self, X: Any) -> Array:
+        """``log prior_k + log p(x | k)`` of each row and class: the scores, where they lack no constant."""
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> Array:
+        """The scores of all classes, of two as well."""
+        return self._mapped(X, self.rule_.scores, len(self.classes_))
+
+    def _mapped(self, X: Any, function: Callable[[Any], Array], width: int) -> Array:
+        """What ``function`` makes of every block of rows, ``width`` numbers a row."""
+        rows = self._rows(X)
+        out = np.empty((rows.n_rows, width))
+
+        def write(block: Any, where: slice) -> None:
+            out[where] = function(block)
+
+        map_rows(rows, write, self.n_jobs)
+        if not np.isfinite(out).all():
+            rows.refuse_nonfinite()
+        return out
+
+    def _code_of(self, label: Any) -> int:
+        """The number of a class that rows were seen of."""
+        found = np.flatnonzero(self.classes_ == label)
+        if found.size == 0:
+            raise LabelError(f"{label!r} is not a class of this model: {self.classes_.tolist()}.")
+        if not whole_of(self.moments_).present[found[0]]:
+            raise NotReadyError(f"Class {shown(label)} has not been seen yet: there is no row of it.")
+        return int(found[0])
 
     def _drawn_rows(self, codes: Array, rng: np.random.Generator) -> Any:
         rows = np.empty((len(codes), self.n_features_in_))
@@ -109,8 +156,31 @@ class GenerativeClassifier(PosteriorClassifier, MomentClassifier):
         """``n`` rows of class ``k``."""
 
 
+class ScatterMixin:
+    """The scatter matrices of a model that is read from moments: ``S_T = S_W + S_B``."""
+
+    moments_: Any
+
+    @property
+    def scatter_within_(self) -> Array:
+        """S_W: the sum over all rows of ``(x - mu_k)(x - mu_k)'``, a p x p matrix."""
+        return whole_of(self.moments_).within().matrix
+
+    @property
+    def scatter_between_(self) -> Array:
+        """S_B: the sum over the classes of ``N_k (mu_k - mu)(mu_k - mu)'``."""
+        moments = whole_of(self.moments_)
+        steps = np.where(moments.present[:, None], moments.mean - moments.overall_mean(), 0.0)
+        return (moments.weight[:, None] * steps).T @ steps
+
+    @property
+    def scatter_total_(self) -> Array:
+        """S_T: the sum over all rows of ``(x - mu)(x - mu)'``."""
+        return whole_of(self.moments_).total().matrix
+
+
 @dataclass(eq=False, repr=False)
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScatterMixin, GenerativeClassifier):
     """Linear discriminant analysis: normal classes that share one covariance.
 
     The score of class k is ``log prior_k - (mu_k - m)' S^-1 (mu_k - m) / 2 + (x - m)' S^-1 (mu_k - m)``, with S the
@@ -144,6 +214,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Share of each direction in the variance between classes ("proportion of trace").
     svd_ : array of shape (r,)
         Ratio of the standard deviations between and within classes along each direction, as MASS prints it.
+    covariance_ : array of shape (p, p)
+        S, after shrinkage.
+    scatter_within_, scatter_between_, scatter_total_ : arrays of shape (p, p)
+        S_W, S_B and their sum S_T, sums over rows.
     shrinkage_ : float
     moments_ : the statistic the model was read from
 
@@ -196,6 +270,45 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._ready()
         return self._projected(X, self.scalings_[:, : self.n_components])
 
+    def delta(self, X: Any) -> Array:
+        """The discriminant functions as textbooks write them, measured from 0 and not from the centre.
+
+        ``delta_k(x) = log prior_k - mu_k' S^-1 mu_k / 2 + x' S^-1 mu_k``: the scores plus what all classes have in
+        common, so that differences, and decisions, are the same.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows in the columns of the model.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        self._ready()
+        pull = self._covariance().solve(self.xbar_[None])
+        common = LinearRule(np.zeros(len(self.xbar_)), pull, -0.5 * pull @ self.xbar_)
+        return self._scores(X) + self._mapped(X, common.scores, 1)
+
+    def _log_joint(self, X: Any) -> Array:
+        covariance, p = self._covariance(), len(self.xbar_)
+        if covariance.rank < p:
+            raise DegenerateDataError(
+                f"The covariance is singular ({covariance.rank} of {p} directions vary within classes): rows have no "
+                "density. Set ", Setting("shrinkage"), ".",
+            )  # fmt: skip
+        # What the scores leave out is the density of a normal distribution about the centre.
+        whole = self._mapped(X, lambda block: self._about_centre(block, covariance), 1)
+        return self._scores(X) - 0.5 * (whole + p * np.log(2 * np.pi) + covariance.log_determinant)
+
+    def _about_centre(self, block: Any, covariance: Covariance) -> Array:
+        """The squared Mahalanobis distance of each row from the centre."""
+        parts = [covariance.to_sphere(part - self.xbar_) for part, _ in dense_parts(block)]
+        return np.concatenate([np.einsum("ij,ij->i", part, part) for part in parts])[:, None]
+
+    def _covariance(self) -> Covariance:
+        return self._within().covariance(self._divisor(), self.shrinkage_)
+
     def mean_distances(self, unbiased: bool = False) -> Array:
         """The Mahalanobis distances between the class means.
 
@@ -246,7 +359,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if len(variances) == within.n_columns and variances.min() > _ROUNDING * variances.max():
             return self._projected(X, axes / np.sqrt(variances))
         # Units too different, or too few rows, for principal axes: any other sphering has the same distances.
-        covariance = within.covariance(divisor, self.shrinkage_)
+        covariance = self._covariance()
 
         def sphered(block: Any) -> Array:
             return np.concatenate([covariance.to_sphere(part - self.xbar_) for part, _ in dense_parts(block)])
@@ -257,19 +370,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """``(x - centre) @ directions`` of every row."""
         rule = LinearRule(self.xbar_, directions.T, np.zeros(directions.shape[1]))
         return self._mapped(X, rule.scores, directions.shape[1])
-
-    def _mapped(self, X: Any, function: Callable[[Any], Array], width: int) -> Array:
-        """What ``function`` makes of every block of rows, ``width`` numbers a row."""
-        rows = self._rows(X)
-        out = np.empty((rows.n_rows, width))
-
-        def write(block: Any, where: slice) -> None:
-            out[where] = function(block)
-
-        map_rows(rows, write, self.n_jobs)
-        if not np.isfinite(out).all():
-            rows.refuse_nonfinite()
-        return out
 
     @property
     def covariance_(self) -> Array:
@@ -351,12 +451,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise DegenerateDataError(message) if waiting else ParameterError(message)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> Array:
-        covariance = self._within().covariance(self._divisor(), self.shrinkage_)
-        return self.means_[k] + covariance.draw(n, rng)
+        return self.means_[k] + self._covariance().draw(n, rng)
 
 
 @dataclass(eq=False, repr=False)
-class QuadraticDiscriminantAnalysis(GenerativeClassifier):
+class QuadraticDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
     """Quadratic discriminant analysis: normal classes, each with its own covariance.
 
     The score of class k is ``log prior_k - log|S_k| / 2 - (x - mu_k)' S_k^-1 (x - mu_k) / 2``, with S_k the scatter of
@@ -380,6 +479,8 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     classes_, priors_ : arrays of shape (K,)
     means_ : array of shape (K, p)
     covariances_ : array of shape (K, p, p)
+    scatter_within_, scatter_between_, scatter_total_ : arrays of shape (p, p)
+        S_W, S_B and their sum S_T.
     shrinkage_ : array of shape (K,)
     temperature_ : float
         What "cv" chose, at most 1.
@@ -421,6 +522,50 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         scatters = class_scatters(whole_of(self.moments_), self._borrows)
         amounts = zip(scatters, self.shrinkage_, strict=True)
         return np.stack([scatter.shrunk(divisor, amount) for (scatter, divisor, _), amount in amounts])
+
+    def delta(self, X: Any) -> Array:
+        """The discriminant functions ``log prior_k - log|S_k| / 2 - (x - mu_k)' S_k^-1 (x - mu_k) / 2``.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows in the columns of the model.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        return self._log_joint(X) + 0.5 * self.n_features_in_ * np.log(2 * np.pi)
+
+    def sphere(self, X: Any, label: Any) -> Array:
+        """Rows measured from the mean of a class, in the principal axes of its covariance, scaled to variance 1.
+
+        With ``S_k = U D U'`` these are ``D^-1/2 U' (x - mu_k)``, and ``log|S_k|`` is the sum of the logarithms of D:
+        the squared length is the Mahalanobis distance that `delta` has.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows in the columns of the model.
+        label : a class
+            Whose covariance and mean.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+        """
+        self._ready()
+        k = self._code_of(label)
+        variances, axes = np.linalg.eigh(self.covariances_[k])
+        rule = LinearRule(self.means_[k], (axes / np.sqrt(variances)).T[::-1], np.zeros(len(variances)))
+        return self._mapped(X, rule.scores, len(variances))
+
+    def _log_joint(self, X: Any) -> Array:
+        self._ready()
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(self.priors_)
+        densities = (self._scores(X) - log_priors) / getattr(self, "temperature_", 1.0)
+        return densities + log_priors - 0.5 * self.n_features_in_ * np.log(2 * np.pi)
 
     @property
     def _reads_class_moments(self) -> bool:

@@ -15,13 +15,13 @@ from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
-from .discriminant import positive_divisor
+from .discriminant import ScatterMixin, positive_divisor
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(eq=False, repr=False)
-class FisherDiscriminant(MomentClassifier):
+class FisherDiscriminant(ScatterMixin, MomentClassifier):
     """Fisher's linear discriminant: ``w = S_W^-1 (mu_2 - mu_1)`` and a threshold on ``w'x``.
 
     Rows with ``w'x`` above the threshold are of the second class (in sorted order). The direction assumes no
@@ -49,6 +49,8 @@ class FisherDiscriminant(MomentClassifier):
     projected_means_, projected_sds_ : arrays of shape (2,)
         Mean of ``w'x`` in each class, and its standard deviation (pooled over the classes, or each class's own for
         threshold "bayes").
+    scatter_within_, scatter_between_, scatter_total_ : arrays of shape (p, p)
+        S_W, S_B and S_T.
 
     See Also
     --------

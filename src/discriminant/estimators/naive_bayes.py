@@ -22,10 +22,10 @@ from ..data import (
     two_valued,
 )
 from ..engine import side_by_side
-from ..errors import DiscriminantWarning, Part, Setting, warn
+from ..errors import DiscriminantWarning, ParameterError, Part, Setting, warn
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import ClassMoments, Needs, TableMoments, level_log_probabilities
-from ..results import quoted, several
+from ..results import listed, quoted, several
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
 from ..solvers.smooth import HeldOut, TunedRule
 from .base import Reading, collected, constant_columns
@@ -220,6 +220,15 @@ class NaiveBayes(GenerativeClassifier):
     def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
         rows: Any = data.rows
         return TableMoments(len(data.classes), len(rows.numeric_columns), len(rows.level_columns))
+
+    def _log_joint(self, X: Any) -> Array:
+        unscaled = {"counts", "multinomial"} & set(self.distributions_)
+        if unscaled:
+            raise ParameterError(
+                f"The columns whose distribution is {listed(sorted(unscaled))} have their probability up to a factor "
+                "that all classes share: there is no density of the rows."
+            )
+        return self._scores(X)
 
     def _read(self, reading: Reading) -> None:
         moments: Any = reading.moments

@@ -295,7 +295,7 @@ _ESTIMATORS = (
     "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "FisherDiscriminant", "GaussianNB", "NaiveBayes",
     "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
-    "DecisionClassifier", "RegularizedDiscriminantAnalysis",
+    "DecisionClassifier", "LinearClassifier", "RegularizedDiscriminantAnalysis",
 )  # fmt: skip
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),

@@ -1,0 +1,274 @@
+"""A linear classifier from given weights: the geometry of a hyperplane, and losses and likelihood at given parameters.
+
+``g(x) = w'x + b`` is 0 on a hyperplane at right angles to w, positive on one side and negative on the other. A row is
+``g(x) / |w|`` away from it, and the origin ``|b| / |w|`` (Duda, Hart & Stork 2001, section 5.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import LabelledRows, as_rows, check_choice, labelled_rows
+from ..errors import ColumnError, LabelError, ParameterError, Setting
+from ..objective import MARGIN_LOSSES
+from ..rules import LinearRule
+from .base import PosteriorClassifier
+
+Array = np.ndarray[Any, Any]
+ZERO_ONE = "zero-one"
+
+
+@dataclass(eq=False, repr=False)
+class LinearClassifier(PosteriorClassifier):
+    """The classifier with given weights w and intercept b: ``g(x) = w'x + b``, positive for the second class.
+
+    It is ready without `fit`, which learns nothing. Probabilities are those of a logistic regression with these
+    weights. With a row of weights for each of K classes the highest score wins.
+
+    Parameters
+    ----------
+    coef : array-like of shape (p,) or (K, p)
+        Weights w of the columns; for more than two classes those of each class.
+    intercept : float or array-like of shape (K,), default=0.0
+        The constant b.
+    classes : sequence of labels, default=None
+        In the order of the scores: the second of two is that of positive scores. Default: 0, 1, ...
+    n_jobs : int, default=None
+        Threads: None as many as BLAS uses, -1 all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coef_, intercept_ : arrays of shape (1, p) and (1,) for two classes; (K, p) and (K,) for more
+
+    See Also
+    --------
+    Perceptron : Weights by mistakes.
+    solvers.Trace : Weights of each iteration, to look at one of them.
+
+    References
+    ----------
+    Duda, R. O., Hart, P. E. & Stork, D. G. (2001). Pattern Classification, section 5.2.
+
+    Examples
+    --------
+    >>> line = LinearClassifier([3, 4], -10, classes=["below", "above"])
+    >>> line.predict([[0, 0], [3, 4]])
+    array(['below', 'above'], dtype='<U5')
+    >>> line.distance([[0, 0], [3, 4]]), line.origin_distance
+    (array([-2.,  3.]), 2.0)
+    >>> line.losses([[0, 0], [3, 4]], ["above", "above"], "hinge")
+    array([11.,  0.])
+    """
+
+    coef: Any
+    intercept: Any = 0.0
+    _: KW_ONLY
+    classes: Any = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """The same classifier as a fitted linear one, as weights that can be looked at.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with ``coef_`` and ``intercept_`` of one score, or of one for each class.
+
+        Returns
+        -------
+        LinearClassifier
+        """
+        check_is_fitted(model)
+        coef = getattr(model, "coef_", None)
+        if coef is None or len(np.atleast_2d(coef)) not in (1, len(model.classes_)):
+            raise ParameterError(f"{type(model).__name__} has no scores that are linear in the columns, one by class.")
+        coef, intercept = np.atleast_2d(coef), np.ravel(model.intercept_)
+        one = len(coef) == 1
+        return cls(coef[0] if one else coef, float(intercept[0]) if one else intercept, classes=model.classes_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def coef_(self) -> Array:
+        """The weights, a row for each score."""
+        coef = np.atleast_2d(np.asarray(self.coef, dtype=np.float64))
+        if coef.ndim != 2 or not coef.size or not np.isfinite(coef).all():
+            raise ParameterError(Setting("coef"), " must be finite numbers, one for each column (and class).")
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The constants."""
+        intercept = np.ravel(np.asarray(self.intercept, dtype=np.float64))
+        n = len(self.coef_)
+        if len(intercept) not in (1, n) or not np.isfinite(intercept).all():
+            raise ParameterError(Setting("intercept"), f" must be {n} finite number(s), one for each row of coef.")
+        return np.broadcast_to(intercept, (n,)).copy()
+
+    @property
+    def classes_(self) -> Array:  # type: ignore[override]
+        """The labels, in the order of the scores."""
+        n = max(len(self.coef_), 2)
+        labels = np.arange(n) if self.classes is None else np.asarray(self.classes)
+        if labels.shape != (n,) or len(np.unique(labels)) != n:
+            raise ParameterError(Setting("classes"), f" must be {n} different labels, got {labels.tolist()!r}.")
+        return labels
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return int(self.coef_.shape[1])
+
+    @property
+    def rule_(self) -> LinearRule:  # type: ignore[override]
+        """The scores of the classes: 0 for the first of two."""
+        coef, intercept = self.coef_, self.intercept_
+        if len(coef) == 1:
+            coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
+        return LinearRule(np.zeros(coef.shape[1]), coef, intercept)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Check that rows have the columns and labels of this classifier; nothing is learned.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Any rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Of no consequence.
+
+        Returns
+        -------
+        self
+        """
+        self._given(X, y, sample_weight)
+        return self
+
+    def distance(self, X: Any) -> Array:
+        """The signed distance of each row from the hyperplane, positive on the side of the second class.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Points.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            ``(w'x + b) / |w|``.
+        """
+        return np.asarray(self.decision_function(X)) / self._length
+
+    def project(self, X: Any) -> Array:
+        """The point of the hyperplane that is nearest to each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Points.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            ``x - r w / |w|``, r the distance.
+        """
+        rows = as_rows(X)
+        values = np.asarray(rows.block(0, rows.n_rows), dtype=np.float64)
+        return values - np.outer(self.distance(X), self.coef_[0] / self._length)
+
+    @property
+    def origin_distance(self) -> float:
+        """The distance of the origin from the hyperplane, ``|b| / |w|``."""
+        return float(abs(self.intercept_[0]) / self._length)
+
+    def losses(
+        self, X: Any, y: Any,
+        loss: Literal[
+            "zero-one", "perceptron", "hinge", "squared_hinge", "squared", "logistic", "squared_sigmoid"
+        ] = "logistic",
+    ) -> Array:  # fmt: skip
+        """The loss of each row at these weights.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Their labels; +1 stands for the second class, -1 for the first.
+        loss : str, default="logistic"
+            Of the margin ``m = y g(x)``: "zero-one" (1 for a row that is put in another class), "perceptron"
+            ``max(-m, 0)``, "hinge" ``max(1 - m, 0)``, "squared_hinge", "squared" ``(1 - m)^2 / 2``, "logistic"
+            ``log(1 + e^-m)``, "squared_sigmoid" ``(1 - 1 / (1 + e^-m))^2``. More than two classes have the first, and
+            "logistic", which is minus the logarithm of the probability.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        check_choice("loss", loss, (ZERO_ONE, *MARGIN_LOSSES))
+        data = self._given(X, y)
+        if loss == ZERO_ONE:
+            return (self.predict(X) != data.classes[data.codes]).astype(np.float64)
+        if loss == "logistic":
+            return -self.predict_log_proba(X)[np.arange(data.n_rows), data.codes]
+        self._refuse_many(f"The {loss} loss")
+        margins = (2.0 * data.codes - 1.0) * self.decision_function(X)
+        return np.asarray(MARGIN_LOSSES[loss].value_and_slope(margins)[0])
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The log-likelihood of the labels at these weights, of a logistic regression.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            ``sum_i log P(y_i | x_i)``.
+        """
+        weight = self._given(X, y, sample_weight).weight
+        return -float(self.losses(X, y).sum() if weight is None else self.losses(X, y) @ weight)
+
+    @property
+    def _length(self) -> float:
+        """|w|."""
+        self._refuse_many("A distance from the hyperplane")
+        length = float(np.linalg.norm(self.coef_))
+        if length == 0:
+            raise ParameterError(Setting("coef"), " is 0: there is no hyperplane to be at a distance from.")
+        return length
+
+    def _refuse_many(self, what: str) -> None:
+        if len(self.classes_) > 2:
+            raise LabelError(f"{what} is one of two classes, and there are {len(self.classes_)}.")
+
+    def _given(self, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+        """The rows with labels coded in the order of the scores."""
+        rows = as_rows(X)
+        self._check_columns(X, reset=False)
+        data = labelled_rows(rows, y, sample_weight, np.sort(self.classes_))
+        order = np.argsort(self.classes_)
+        return LabelledRows(rows, self.classes_, order[data.codes], data.weight)
+
+    def _ready(self) -> None:
+        """Given weights need no fit."""
+
+    def _check_columns(self, X: Any, reset: bool) -> None:  # noqa: ARG002
+        found = as_rows(X).n_columns
+        if found != self.n_features_in_:
+            raise ColumnError(f"X has {found} columns, and there are weights for {self.n_features_in_}.")
