@@ -1,5 +1,6 @@
 """The objective: derivatives are those of the values; rows count as their weights say, in whatever form they come."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from discriminant.data import Block, labelled_rows
+from discriminant.data import Block, labelled_rows, with_offset
 from discriminant.errors import ParameterError
 from discriminant.objective import ElasticNet, Logistic, Objective, SmoothedHinge, Softmax, SquaredHinge
 
@@ -37,7 +38,7 @@ def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_interc
     weight = rng.uniform(0.1, 3, 200)
     offset = rng.normal(size=200 if K == 2 else (200, K))
     data = labelled_rows(X, y, weight)
-    objective = Objective(data, loss, ElasticNet(0.1), fit_intercept, offset=offset)
+    objective = Objective(with_offset(data, offset), loss, ElasticNet(0.1), fit_intercept)
     theta, direction = rng.normal(size=(2, *objective.shape))
     _, gradient, hessian = objective.value_gradient_hessian(theta)
     assert_allclose(objective.value_and_gradient(theta)[1], gradient, rtol=1e-12, atol=1e-14)
@@ -107,10 +108,10 @@ def test_an_offset_common_to_all_columns_costs_no_digits(loss, K):
 def test_the_gradients_of_batches_average_to_that_of_all_rows(loss, K):
     X, y, weight, rng = rows_of(K)
     offset = rng.normal(size=len(X) if K == 2 else (len(X), K))
-    objective = Objective(labelled_rows(X, y, weight), loss, ElasticNet(0.1), offset=offset)
+    objective = Objective(with_offset(labelled_rows(X, y, weight), offset), loss, ElasticNet(0.1))
     theta = rng.normal(size=objective.shape)
     parts = [
-        objective.gradient_of(Block(X[part], y[part], weight[part]), offset[part], theta)
+        objective.gradient_of(Block(X[part], y[part], weight[part], offset=offset[part]), theta)
         for part in (slice(0, 70), slice(70, None))
     ]
     shares = [weight[:70].sum() / weight.sum(), weight[70:].sum() / weight.sum()]
@@ -120,13 +121,27 @@ def test_the_gradients_of_batches_average_to_that_of_all_rows(loss, K):
 
 def test_a_sample_of_the_rows_is_on_the_same_scale():
     X, y, weight, rng = rows_of(2)
-    objective = Objective(labelled_rows(X, y, weight), Logistic(), offset=rng.normal(size=len(X)))
+    data = with_offset(labelled_rows(X, y, weight), rng.normal(size=len(X)))
+    objective = Objective(data, Logistic())
     part = objective.every(4)
     theta = rng.normal(size=objective.shape)
-    alone = Objective(labelled_rows(X[::4], y[::4], weight[::4]), Logistic(), offset=objective.offset[::4])
-    alone = replace(alone, standard=objective.standardised)
+    alone = Objective(data.take(np.arange(0, len(X), 4)), Logistic(), standard=objective.standardised)
     assert_allclose(part.value_and_gradient(theta)[1], alone.value_and_gradient(theta)[1], rtol=1e-12)
     assert objective.passes == [0.25]  # a quarter of the rows, on the common account
+
+
+@each_loss
+def test_statistics_of_rows_take_no_rows_along(loss, K):
+    X, y, weight, rng = rows_of(K, n=20_000)
+    objective = Objective(with_offset(labelled_rows(X, y, weight), rng.normal(size=(len(X), K)[: 1 + (K > 2)])), loss)
+    statistics = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discriminant.objective.reduce_rows", lambda _, statistic, n_jobs: statistics.append(statistic))
+        for ask in (objective.value_and_gradient, objective.value_gradient_hessian, objective.largest_score):
+            with pytest.raises((AttributeError, TypeError)):
+                ask(np.zeros(objective.shape))
+    assert len(statistics) == 3
+    assert max(len(pickle.dumps(statistic)) for statistic in statistics) < 5_000
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from .evaluation.probabilities import CalibrationBins, calibration_line, risk_co
 from .evaluation.streaming import Evaluator, ScoreHistogram
 from .inference.linear_separability import linear_separability
 from .multiclass import Codebook
+from .partitions.dataset import open_dataset
 from .report.table_report import write_report
 from .storage.export import export
 from .storage.model_file import load, read_model_file, save
@@ -95,6 +96,7 @@ __all__ = [
     "mcnemar",
     "member_coefficients",
     "nomogram",
+    "open_dataset",
     "open_table",
     "posterior",
     "precision_recall",

@@ -16,12 +16,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -293,19 +293,6 @@ def position_of(labels: list[Any]) -> dict[Any, int]:
     return {label: place for place, label in enumerate(labels)}
 
 
-def check_offset(offset: Any, n_rows: int, n_classes: int) -> Array | None:
-    """Known parts of the scores as float64: one for each row, or one for each row and class."""
-    if offset is None:
-        return None
-    values = np.array(offset, dtype=np.float64)
-    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
-    if values.shape != shape:
-        raise InputError(f"offset must have shape {shape}, got {values.shape}.")
-    if not np.isfinite(values).all():
-        raise InputError(f"offset contains NaN or infinity: row {int(np.argwhere(~np.isfinite(values))[0][0])}.")
-    return values
-
-
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """The weights as float64, or None where every row counts once."""
     if sample_weight is None:
@@ -489,19 +476,23 @@ class Rows(ABC):
         for start in starts:
             yield start, min(start + self.block_rows, self.n_rows)
 
+    def blocks(self, span: Any) -> Iterator[tuple[Any, slice]]:
+        """The blocks of a span, and the numbers of their rows."""
+        for start, stop in self.edges(span):
+            yield self.block(start, stop), slice(start, stop)
+
     def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
         """Raise an `InputError` that names the first NaN or infinity, if there is one, and its column by ``label``."""
         for span in self.spans:
-            for start, stop in self.edges(span):
-                block = self.block(start, stop)
+            for block, where in self.blocks(span):
                 bad = ~np.isfinite(block)
                 if bad.any():
                     i, j = np.argwhere(bad)[0]
-                    _raise_nonfinite(block[i, j], start + int(i), (label or self.column_label)(int(j)))
+                    _raise_nonfinite(block[i, j], where.start + int(i), (label or self.column_label)(int(j)))
 
     def largest_values(self) -> Array:
         """The largest absolute value of each column of numbers."""
-        blocks = (self.block(start, stop) for span in self.spans for start, stop in self.edges(span))
+        blocks = (block for span in self.spans for block, _ in self.blocks(span))
         return np.max([_largest_of_columns(block) for block in blocks], axis=0)
 
 
@@ -516,6 +507,32 @@ def _raise_nonfinite(value: float, row: int, column: str) -> None:
         f"Input X contains {what}: {column}, row {row}. Every value must be a finite number: "
         "drop such rows, or fill them in first (for example with sklearn.impute.SimpleImputer)."
     )
+
+
+class Source(Rows):
+    """Rows that are read anew in every pass, with labels beside them: they stand in files, or on other machines."""
+
+    @abstractmethod
+    def labelled(self, classes: Array | None = None) -> Any:
+        """The rows with their labels: what `LabelledRows` is to rows in memory."""
+
+    @abstractmethod
+    def gathered(self, *who: Part) -> LabelledRows:
+        """All rows, at hand, for those who cannot do without; refuses before reading what would not fit."""
+
+    def block(self, start: int, stop: int) -> Any:
+        raise self._far(f"rows {start} to {stop}")
+
+    def every(self, step: int) -> Rows:
+        raise self._far(f"every {step}-th row")
+
+    def take(self, chosen: Array) -> Any:
+        raise self._far(f"{len(chosen)} rows")
+
+    def _far(self, wanted: str) -> InputError:
+        return InputError(
+            f"This needs {wanted} at hand, and a dataset is read from the beginning to the end. Give it rows in memory."
+        )
 
 
 class MatrixRows(Rows):
@@ -656,8 +673,8 @@ def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
 
 def _dense_blocks(rows: Rows) -> Iterator[Array]:
     for span in rows.spans:
-        for start, stop in rows.edges(span):
-            yield from (X for X, _ in dense_parts(rows.block(start, stop)))
+        for block, _ in rows.blocks(span):
+            yield from (X for X, _ in dense_parts(block))
 
 
 def as_frame(X: Any) -> Any:
@@ -962,12 +979,17 @@ def _by_type(table: Any) -> Iterator[Distribution]:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows with their class codes and weights; ``start`` is the number of the first one."""
+    """Some consecutive rows with their class codes and weights; ``start`` is the number of the first one.
+
+    Where they are known, ``offset`` is a part of each row's scores, ``cluster`` the number of the cluster it is of.
+    """
 
     X: Any
     codes: Array
     weight: Array
     start: int = 0
+    offset: Array | None = None
+    cluster: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -980,17 +1002,26 @@ class Block:
     def dense_parts(self) -> Iterator[Block]:
         """The same rows as dense blocks."""
         for part, where in dense_parts(self.X):
-            yield Block(part, self.codes[where], self.weight[where], self.start + where.start)
+            yield self.part(where, part)
+
+    def part(self, where: slice, X: Any) -> Block:
+        """Some of the rows, whose columns are ``X``."""
+        offset, cluster = (None if own is None else own[where] for own in (self.offset, self.cluster))
+        return Block(X, self.codes[where], self.weight[where], self.start + where.start, offset, cluster)
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with a class code and a weight each."""
+    """Rows with a class code and a weight each, perhaps with an offset of their scores and a cluster."""
 
     rows: Rows
     classes: Array
     codes: Array
     weight: Array | None = None
+    offset: Array | None = None
+    cluster: Array | None = None
+    #: Who computes what is asked of all rows: threads here.
+    executor: ClassVar[Any] = None
 
     @property
     def n_rows(self) -> int:
@@ -1002,13 +1033,40 @@ class LabelledRows:
 
     def every(self, step: int) -> LabelledRows:
         """Every ``step``-th row with its label and weight."""
-        weight = None if self.weight is None else self.weight[::step]
-        return LabelledRows(self.rows.every(step), self.classes, np.ascontiguousarray(self.codes[::step]), weight)
+        return self._with_rows(self.rows.every(step), slice(None, None, step))
 
     def take(self, chosen: Array) -> LabelledRows:
         """The chosen rows, copied."""
-        weight = None if self.weight is None else self.weight[chosen]
-        return LabelledRows(self.rows[chosen], self.classes, self.codes[chosen], weight)
+        return self._with_rows(self.rows[chosen], chosen)
+
+    def _with_rows(self, rows: Rows, chosen: Any) -> LabelledRows:
+        own = (self.weight, self.offset, self.cluster)
+        known = (None if values is None else values[chosen] for values in own)
+        return LabelledRows(rows, self.classes, np.ascontiguousarray(self.codes[chosen]), *known)
+
+    @property
+    def class_weights(self) -> Array:
+        """Total weight of each class, its number of rows where there are no weights."""
+        return np.bincount(self.codes, weights=self.weight, minlength=len(self.classes)).astype(np.float64)
+
+    @property
+    def total_weight(self) -> float:
+        """That of all rows."""
+        return float(self.n_rows if self.weight is None else self.weight.sum())
+
+    @property
+    def least_weight(self) -> float:
+        """That of the lightest row which counts at all."""
+        return 1.0 if self.weight is None else float(self.weight[self.weight > 0].min())
+
+    @property
+    def largest_weight(self) -> float:
+        """That of the heaviest row."""
+        return 1.0 if self.weight is None else float(self.weight.max())
+
+    def times(self, factors: Array) -> LabelledRows:
+        """The rows with their weights multiplied by a factor of their class."""
+        return replace(self, weight=self.weight_of(slice(None)) * factors[self.codes])
 
     @property
     def spans(self) -> list[range]:
@@ -1019,12 +1077,30 @@ class LabelledRows:
         ones = np.ones(min(self.rows.block_rows, self.n_rows))
         for start, stop in self.rows.edges(span):
             weight = ones[: stop - start] if self.weight is None else self.weight[start:stop]
-            yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start)
+            known = (None if own is None else own[start:stop] for own in (self.offset, self.cluster))
+            yield Block(self.rows.block(start, stop), self.codes[start:stop], weight, start, *known)
+
+
+def with_offset(data: LabelledRows, offset: Any) -> LabelledRows:
+    """The rows with known parts of their scores: one for each row, or one for each row and class."""
+    if offset is None:
+        return data
+    values, n_classes = np.array(offset, dtype=np.float64), len(data.classes)
+    shape = (data.n_rows,) if n_classes == 2 else (data.n_rows, n_classes)
+    if values.shape != shape:
+        raise InputError(f"offset must have shape {shape}, got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise InputError(f"offset contains NaN or infinity: row {int(np.argwhere(~np.isfinite(values))[0][0])}.")
+    return replace(data, offset=values)
 
 
 def labelled_rows(X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> LabelledRows:
     """``X``, ``y`` and ``sample_weight`` checked and brought together, without copying ``X``."""
     rows = as_rows(X)
+    if isinstance(rows, Source):
+        if y is not None or sample_weight is not None:
+            raise InputError("A dataset has its labels and weights in columns: leave y and sample_weight out.")
+        return rows.labelled(classes)
     found, codes = encode_labels(y, rows.n_rows, classes)
     if classes is None and found.size < 2:
         raise LabelError(

@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar
 
@@ -47,6 +48,13 @@ class Statistic(Protocol):
         """Add what another one has seen."""
 
 
+class Executor(Protocol):
+    """Who runs a task over parts of the rows: threads, or other processes, which the task is sent to."""
+
+    def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:
+        """The results of all parts, in their order, computed side by side."""
+
+
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,15 +62,7 @@ R = TypeVar("R")
 
 def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
     """The statistic of all rows. ``statistic`` says what kind; it is not changed."""
-
-    def of_span(span: range) -> S:
-        partial = statistic.fresh()
-        with _quiet_numbers():
-            for block in data.blocks(span):
-                partial.update(block)
-        return partial
-
-    parts = in_order(of_span, data.spans, n_jobs)
+    parts = (data.executor or Threads()).in_order(_Reduction(data.blocks, statistic), data.spans, n_jobs)
     total = next(parts)
     with _quiet_numbers():
         for part in parts:
@@ -70,13 +70,28 @@ def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
     return total
 
 
+@dataclass(frozen=True)
+class _Reduction:
+    """From a span to its statistic, by what reads its blocks."""
+
+    blocks: Callable[[Any], Iterator[Block]]
+    statistic: Any
+
+    def __call__(self, span: Any) -> Any:
+        partial = self.statistic.fresh()
+        with _quiet_numbers():
+            for block in self.blocks(span):
+                partial.update(block)
+        return partial
+
+
 def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None = None) -> None:
     """Call ``write(block, where)`` for every block of rows; each call owns its own slice of the result."""
 
-    def over_span(span: range) -> None:
+    def over_span(span: Any) -> None:
         with _quiet_numbers():
-            for start, stop in rows.edges(span):
-                write(rows.block(start, stop), slice(start, stop))
+            for block, where in rows.blocks(span):
+                write(block, where)
 
     for _ in in_order(over_span, rows.spans, n_jobs):
         pass
@@ -112,6 +127,14 @@ def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> 
     alone = len(tasks) == 1 or workers == 1 or getattr(_in_worker, "value", False)
     with one_blas_thread():
         yield from map(function, tasks) if alone else _pooled(function, tasks, workers)
+
+
+class Threads:
+    """Threads of this process."""
+
+    def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:
+        """The results of all parts, in their order, computed side by side."""
+        return in_order(task, list(parts), n_jobs)
 
 
 def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:

@@ -229,7 +229,7 @@ class Standardisation:
 
 def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
     """Centre and scale of the columns, from evenly spaced rows: the optimum does not depend on them."""
-    rows = data.rows.every(max(1, data.n_rows // most))
+    rows = data.every(max(1, data.n_rows // most)).rows
     sample = rows.block(0, rows.n_rows)
     if sp.issparse(sample):
         mean_square = np.asarray(sample.multiply(sample).mean(axis=0), dtype=np.float64).ravel()
@@ -267,7 +267,6 @@ class Objective:
     standard: Standardisation | None = None
     #: Standard deviation of each column, by which the penalty measures its coefficients; None: in the columns' units.
     spread: Array | None = None
-    offset: Array | None = None
     n_jobs: int | None = None
     #: Softmax in its K scores themselves, not in contrasts: an L1 penalty depends on the basis.
     symmetric: bool = False
@@ -285,37 +284,42 @@ class Objective:
         return Standardisation(np.zeros_like(found.centre), np.hypot(found.centre, found.scale))
 
     @cached_property
+    def form(self) -> Form:
+        """The form of its parameters."""
+        n_classes, contrasts = len(self.data.classes), np.ones((1, 1))
+        if isinstance(self.loss, Softmax):
+            contrasts = np.eye(n_classes) if self.symmetric else np.asarray(helmert(n_classes))
+        return Form(contrasts, self.data.rows.n_columns, bool(self.fit_intercept))
+
+    @property
     def contrasts(self) -> Array:
         """(C, number of scores): what each free function adds to each score."""
-        if not isinstance(self.loss, Softmax):
-            return np.ones((1, 1))
-        n_classes = len(self.data.classes)
-        return np.eye(n_classes) if self.symmetric else np.asarray(helmert(n_classes))
+        return self.form.contrasts
 
-    @cached_property
+    @property
     def n_functions(self) -> int:
-        return int(self.contrasts.shape[0])
+        return self.form.n_functions
 
-    @cached_property
+    @property
     def n_columns(self) -> int:
-        return self.data.rows.n_columns
+        return self.form.n_columns
 
-    @cached_property
+    @property
     def shape(self) -> tuple[int, int]:
-        return self.n_functions, self.n_columns + self.fit_intercept
+        return self.form.shape
 
     @property
     def n_parameters(self) -> int:
-        return self.shape[0] * self.shape[1]
+        return self.form.n_parameters
 
     @cached_property
     def total_weight(self) -> float:
-        return float(self.data.n_rows if self.data.weight is None else self.data.weight.sum())
+        return self.data.total_weight
 
-    @property
+    @cached_property
     def class_weights(self) -> Array:
         """Total weight of each class."""
-        return np.bincount(self.data.codes, weights=self.data.weight, minlength=len(self.data.classes))
+        return self.data.class_weights
 
     @cached_property
     def penalised(self) -> Array:
@@ -341,10 +345,8 @@ class Objective:
 
     def every(self, step: int) -> Objective:
         """The objective of every ``step``-th row, on the same scale."""
-        offset = None if self.offset is None else self.offset[::step]
-        return replace(
-            self, data=self.data.every(step), offset=offset, standard=self.standardised, share=self.share / step
-        )
+        some = self.data.every(step)
+        return replace(self, data=some, standard=self.standardised, share=self.share * some.n_rows / self.data.n_rows)
 
     def part(self, rows: Array) -> Objective:
         """The objective of the chosen rows: the others have weight 0. One thread of its own, to run beside others."""
@@ -363,10 +365,9 @@ class Objective:
         """f and its gradient (of the smooth part: an L1 penalty is left to the solver)."""
         return self._penalised(self.reduce(_Gradient(self, *self.linear(theta))), theta)
 
-    def gradient_of(self, block: Block, offset: Array | None, theta: Array) -> Array:
+    def gradient_of(self, block: Block, theta: Array) -> Array:
         """The gradient estimated from the rows of one block (their mean loss; the penalty in full)."""
         total = _Gradient(self, *self.linear(theta))
-        total.offset = offset
         Pass.update(total, block)
         share = self.total_weight / max(float(block.weight.sum()), 1e-300)
         return self.to_parameters(share * total.products, share * total.sums) + self.ridge * theta
@@ -385,19 +386,7 @@ class Objective:
 
         def product(direction: Array) -> Array:
             # Scores are linear in the coefficients: those of the direction are how the scores change along it.
-            coef, intercept = (np.concatenate(pair) for pair in zip(here, self.linear(direction), strict=True))
-
-            def add(total: Pass, part: Block) -> None:
-                scores, change = np.split(total.linear_scores(part.X, coef, intercept), 2, axis=1)
-                total.plus_offset(scores, part)
-                if isinstance(self.loss, Softmax):
-                    probability = self.loss.probabilities(np.ascontiguousarray(scores))
-                    change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
-                else:
-                    change = change * self.loss.curvature(scores, part.codes)[:, None]
-                total.add_products(part.X, change * part.weight[:, None])
-
-            total = self.reduce(Pass(self, *here, add))
+            total = self.reduce(_HessianProduct(self, *here, self.linear(direction)))
             return self.to_parameters(total.products, total.sums) + self.ridge * direction
 
         return product
@@ -425,14 +414,7 @@ class Objective:
 
     def largest_score(self, theta: Array) -> float:
         """The largest distance of a row's scores from each other (from 0, if it has one)."""
-        widths: list[float] = []
-
-        def note(total: Pass, part: Block) -> None:
-            scores = total.scores(part)
-            widths.append(float((np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)).max()))
-
-        self.reduce(Pass(self, *self.linear(theta), note))
-        return max(widths)
+        return float(self.reduce(_LargestScore(self, *self.linear(theta))).value)
 
     def products(self, slopes: Array) -> Array:
         """The gradient in ``theta`` of a mean loss with these (weighted) derivatives in the scores, (n, scores)."""
@@ -459,6 +441,27 @@ class Objective:
         return reduce_rows(self.data, statistic, self.n_jobs)
 
 
+@dataclass(frozen=True)
+class Form:
+    """What statistics of rows know of an objective: they are sent to the rows, and take none along."""
+
+    contrasts: Array
+    n_columns: int
+    fit_intercept: bool
+
+    @property
+    def n_functions(self) -> int:
+        return int(self.contrasts.shape[0])
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return self.n_functions, self.n_columns + self.fit_intercept
+
+    @property
+    def n_parameters(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+
 class Pass:
     """A statistic of the rows at given coefficients, fed with parts of blocks that stay in a core's cache.
 
@@ -472,8 +475,8 @@ class Pass:
     def __init__(
         self, objective: Objective, coef: Array, intercept: Array, each: Callable[[Any, Block], None] | None = None
     ) -> None:
-        self.objective, self.coef, self.intercept, self.each = objective, coef, intercept, each
-        self.loss, self.standard, self.offset = objective.loss, objective.standardised, objective.offset
+        self.form, self.coef, self.intercept, self.each = objective.form, coef, intercept, each
+        self.loss, self.standard = objective.loss, objective.standardised
         self.reset()
 
     def reset(self) -> None:
@@ -511,7 +514,7 @@ class Pass:
             if self.standard.far:
                 X = X - self.standard.centre
             X = X if X.dtype == np.float64 else X.astype(np.float64)
-            yield Block(X, block.codes[where], block.weight[where], block.start + start)
+            yield block.part(where, X)
 
     def scores(self, part: Block) -> Array:
         """The scores of some rows, known offsets included."""
@@ -530,8 +533,8 @@ class Pass:
 
     def plus_offset(self, scores: Array, part: Block) -> Array:
         """The scores with known offsets added in place; those of several points stand side by side."""
-        if self.offset is not None:
-            offset = self.offset[part.start : part.start + part.n_rows]
+        offset = part.offset
+        if offset is not None:
             scores += offset[:, None] if offset.ndim == 1 else np.tile(offset, scores.shape[1] // offset.shape[1])
         return scores
 
@@ -582,17 +585,17 @@ class _Hessian(_Gradient):
 
     def reset(self) -> None:
         super().reset()
-        self.hessian = np.zeros((self.objective.n_parameters, self.objective.n_parameters))
+        self.hessian = np.zeros((self.form.n_parameters, self.form.n_parameters))
 
     def read_once(self, *inputs: Any) -> tuple[float, float]:
-        scaled = workspace((len(inputs[2]), self.objective.shape[1]))
+        scaled = workspace((len(inputs[2]), self.form.shape[1]))
         value, slopes, kept = loss_kernels.add_newton(*inputs, self.products[0], self.loss.flat, scaled)
         self.hessian += scaled[:kept].T @ scaled[:kept]
         return value, slopes
 
     def add(self, part: Block) -> None:
         super().add(part)
-        scores, (p, width) = self.scores(part), (part.X.shape[1], self.objective.shape[1])
+        scores, (p, width) = self.scores(part), (part.X.shape[1], self.form.shape[1])
         rows, scaled = workspace((2, part.n_rows, width))
         np.subtract(part.X, 0.0 if self.standard.far else self.standard.centre, out=rows[:, :p])
         rows[:, p:] = 1.0
@@ -601,7 +604,7 @@ class _Hessian(_Gradient):
             self.hessian += scaled.T @ scaled
             return
         # Blocks (a, b): columns weighted by ``q_a' (diag(p) - p p') q_b``, q the contrasts.
-        contrasts, probability = self.objective.contrasts, self.loss.probabilities(scores)
+        contrasts, probability = self.form.contrasts, self.loss.probabilities(scores)
         if len(contrasts) >= _MANY_CLASSES:
             self._add_many_classes(rows, probability, part.weight)
             return
@@ -618,7 +621,7 @@ class _Hessian(_Gradient):
 
     def _add_many_classes(self, rows: Array, probability: Array, weight: Array) -> None:
         """The same in few large products: of each class's columns, mixed afterwards, less the square of a matrix."""
-        contrasts, (n, width), n_classes = self.objective.contrasts, rows.shape, probability.shape[1]
+        contrasts, (n, width), n_classes = self.form.contrasts, rows.shape, probability.shape[1]
         of_class = np.zeros((width, n_classes * width))
         step = max(64, _PART_BYTES // (8 * n_classes * width))
         for start in range(0, n, step):
@@ -633,17 +636,47 @@ class _Hessian(_Gradient):
         self.hessian += mixed.reshape(shape).transpose(0, 2, 1, 3).reshape(self.hessian.shape)
 
 
+class _HessianProduct(Pass):
+    """The Hessian at some coefficients times a direction, given as coefficients and intercepts."""
+
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, direction: tuple[Array, Array]) -> None:
+        self.both = np.concatenate((coef, direction[0])), np.concatenate((intercept, direction[1]))
+        super().__init__(objective, coef, intercept)
+
+    def add(self, part: Block) -> None:
+        scores, change = np.split(self.linear_scores(part.X, *self.both), 2, axis=1)
+        self.plus_offset(scores, part)
+        if isinstance(self.loss, Softmax):
+            probability = self.loss.probabilities(np.ascontiguousarray(scores))
+            change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
+        else:
+            change = change * self.loss.curvature(scores, part.codes)[:, None]
+        self.add_products(part.X, change * part.weight[:, None])
+
+
+class _LargestScore(Pass):
+    """The largest distance of a row's scores from each other (from 0, if it has one)."""
+
+    def add(self, part: Block) -> None:
+        scores = self.scores(part)
+        widths = np.abs(scores) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
+        self.value = max(self.value, float(widths.max()))
+
+    def merge(self, other: Self) -> None:
+        self.value = max(self.value, other.value)
+
+
 class _Curvature(Pass):
     """The diagonal of the Hessian."""
 
     summed = ("squares", "sums")
 
     def reset(self) -> None:
-        self.squares = np.zeros((self.objective.n_columns, self.objective.n_functions))
-        self.sums = np.zeros(self.objective.n_functions)
+        self.squares = np.zeros((self.form.n_columns, self.form.n_functions))
+        self.sums = np.zeros(self.form.n_functions)
 
     def add(self, part: Block) -> None:
-        X, scores, contrasts = part.X, self.scores(part), self.objective.contrasts
+        X, scores, contrasts = part.X, self.scores(part), self.form.contrasts
         if isinstance(self.loss, Softmax):
             probability = self.loss.probabilities(scores)
             factor = probability @ (contrasts**2).T - (probability @ contrasts.T) ** 2

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from discriminant.data import labelled_rows
+from discriminant.data import labelled_rows, with_offset
 from discriminant.errors import ParameterError
 from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge
 from discriminant.solvers import coordinate
@@ -27,9 +27,10 @@ def table(n=300, p=12, n_classes=2, seed=0):
     return X, np.argmax(scores, axis=1)
 
 
-def objective_of(X, y, alpha, l1_ratio=1.0, loss=None, weight=None, **options):
+def objective_of(X, y, alpha, l1_ratio=1.0, loss=None, weight=None, offset=None, **options):
     loss = loss or (Logistic() if len(np.unique(y)) == 2 else Softmax())
-    return Objective(labelled_rows(X, y, weight), loss, ElasticNet(alpha, l1_ratio), **options)
+    data = with_offset(labelled_rows(X, y, weight), offset)
+    return Objective(data, loss, ElasticNet(alpha, l1_ratio), **options)
 
 
 def solve(objective, tol=TIGHT):

@@ -26,7 +26,7 @@ from ..rules import ExpandedRule, LinearRule, PoolRule
 from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.smooth import HeldOut, RidgeChoice, TunedRule, named_solver
 from ..tables.encoder import TableEncoder
-from .base import PosteriorClassifier, by_class_or_difference, class_weights, refuse_weightless
+from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
 from .logistic import strengths
 from .naive_bayes import naive_bayes_rule
 from .regularised import ALL, Frame, class_moments, fitted_rule, regularised_rule
@@ -250,7 +250,7 @@ _FOR_SPARSE = ("ridge", "svm")
 
 def baseline(training: Training) -> TunedRule:
     """The shares of the classes, whatever the row."""
-    weight = class_weights(training.whole)
+    weight = training.whole.class_weights
     shares = (1 - _EQUAL) * weight / weight.sum() + _EQUAL / len(weight)
     p = training.data.rows.n_columns
     posteriors = np.tile(np.log(shares), (len(training.codes), 1))
@@ -453,7 +453,7 @@ class AutoClassifier(PosteriorClassifier):
         return data
 
     def _learn(self, data: LabelledRows) -> None:
-        refuse_weightless(class_weights(data), data.classes)
+        refuse_weightless(data.class_weights, data.classes)
         training = self._training(data)
         if not len(training.codes):
             raise DegenerateDataError("Every class has one row: none can be held out to choose by.")

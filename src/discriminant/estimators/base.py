@@ -17,6 +17,7 @@ from ..basis import Basis
 from ..data import (
     LabelledRows,
     Rows,
+    Source,
     as_frame,
     as_rows,
     check_choice,
@@ -38,6 +39,7 @@ from ..errors import (
     DtypeError,
     InputError,
     LabelError,
+    Model,
     NotReadyError,
     ParameterError,
     Part,
@@ -84,15 +86,15 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             setattr(tags.input_tags, kind, True)
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model, from nothing; what was fitted before is forgotten.
 
         Parameters
         ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Numbers; float32, float64 and CSR are read where they stand.
-        y : array-like of shape (n_rows,)
-            Class labels: strings, integers or booleans.
+        X : array-like, frame, CSR matrix of shape (n_rows, n_columns), or rows of `open_dataset`
+            Numbers; float32, float64 and CSR are read where they stand. See `open_dataset` for rows in files.
+        y : array-like of shape (n_rows,), default=None
+            Class labels: strings, integers or booleans. A dataset has its own.
         sample_weight : array-like of shape (n_rows,), default=None
             Frequencies: weight 3 counts like three such rows.
 
@@ -188,7 +190,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         """The rows of a fit that begins anew."""
         self._forget()
         self._check_parameters()
-        return self._labelled(X, y, sample_weight)
+        if not isinstance(X, Source) or self._takes_passes:
+            return self._labelled(X, y, sample_weight)
+        whole = X.gathered(Model(type(self).__name__))
+        data = self._labelled(whole.rows, whole.classes[whole.codes], whole.weight)
+        return replace(data, offset=whole.offset, cluster=whole.cluster)
 
     def decision_function(self, X: Any) -> Array:
         """The score of each class; for two classes, the second's minus the first's.
@@ -324,6 +330,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         data = labelled_rows(self._readable(X if first else self._as_fitted(X), first), y, sample_weight, declared)
         self._accept(data)
         return data if self.class_weight is None else _with_class_weights(data, self.class_weight)
+
+    @property
+    def _takes_passes(self) -> bool:
+        """Whether a fit asks for statistics of all rows and a sample of them alone; otherwise they must be at hand."""
+        return False
 
     def _accept(self, data: LabelledRows) -> None:
         """Take over the classes of rows that are about to be learned from."""
@@ -666,6 +677,10 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         """Whether a fit is read from class moments alone: not, where columns need statistics of their own."""
         return True
 
+    @property
+    def _takes_passes(self) -> bool:
+        return True
+
     def _learn(self, data: LabelledRows) -> None:
         self._adopt(self._pass_over(data))
         self._refine(data)
@@ -793,15 +808,10 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-def class_weights(data: LabelledRows) -> Array:
-    """The weight of each class, its number of rows where there are no weights."""
-    return np.bincount(data.codes, weights=data.weight, minlength=len(data.classes)).astype(np.float64)
-
-
 def _with_class_weights(data: LabelledRows, given: Any) -> LabelledRows:
     """The rows with their weights multiplied by those of their classes: "balanced", or by label."""
     if isinstance(given, str) and given == "balanced":
-        weight = class_weights(data)
+        weight = data.class_weights
         factors = weight.sum() / len(weight) / np.maximum(weight, np.finfo(float).tiny)
     elif isinstance(given, Mapping):
         factors = one_for_each_class("class_weight", given, data.classes, default=1.0)
@@ -814,7 +824,7 @@ def _with_class_weights(data: LabelledRows, given: Any) -> LabelledRows:
         raise ParameterError(
             Setting("class_weight"), f" must be None, 'balanced' or a dict from class to weight, got {given!r}."
         )
-    return replace(data, weight=data.weight_of(slice(None)) * factors[data.codes])
+    return data.times(factors)
 
 
 def refuse_weightless(weight: Array, classes: Array) -> None:
@@ -846,7 +856,7 @@ def computable(data: LabelledRows) -> Iterator[None]:
 
 def extreme_values(data: LabelledRows) -> InputError | None:
     """The error that names values or weights too large or too small to be multiplied, if there are any."""
-    largest, weight = data.rows.largest_values(), data.weight
+    largest, least, most = data.rows.largest_values(), data.least_weight, data.largest_weight
     j, faint = int(np.argmax(largest)), np.flatnonzero((largest > 0) & (largest < 1 / _LARGE))
     if largest[j] > _LARGE:
         label = data.rows.number_label(j)
@@ -854,9 +864,9 @@ def extreme_values(data: LabelledRows) -> InputError | None:
             f"Values of {label} are too large, up to {largest[j]:.1g}: they overflow when multiplied. Use larger units "
             "(divide it)."
         )
-    if weight is not None and (weight.max() > _LARGE or weight[weight > 0].min() < 1 / _LARGE):
+    if most > _LARGE or least < 1 / _LARGE:
         return WeightError(
-            f"Weights from {weight[weight > 0].min():.1g} to {weight.max():.1g} are too far from 1 to be multiplied. "
+            f"Weights from {least:.1g} to {most:.1g} are too far from 1 to be multiplied. "
             "They are read as row counts: scale them so that they sum to the number of rows."
         )
     if faint.size:

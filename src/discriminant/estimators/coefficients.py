@@ -984,7 +984,7 @@ def _profile_end(
 
 def firth_data(objective: Objective) -> dict[str, Any]:
     """The rows as `inference.firth` takes them."""
-    data, offset = objective.data, objective.offset
+    data, offset = objective.data, objective.data.offset
     if offset is not None and len(data.classes) > 2:
         offset = offset[:, :-1] - offset[:, -1:]
     X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
@@ -997,7 +997,7 @@ def null_log_likelihood(objective: Objective) -> float:
     start = np.zeros(objective.shape)
     if not objective.fit_intercept:
         return -objective.total_weight * plain.value_and_gradient(start)[0]
-    if objective.offset is None:
+    if objective.data.offset is None:
         weight = objective.class_weights
         return float(weight @ np.log(weight / weight.sum()))
     is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns

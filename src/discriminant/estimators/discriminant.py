@@ -46,7 +46,6 @@ from .base import (
     MomentClassifier,
     PosteriorClassifier,
     Reading,
-    class_weights,
     collected,
     constant_columns,
     refuse_weightless,
@@ -584,7 +583,7 @@ class QuadraticDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
 
     def _learn(self, data: LabelledRows) -> None:
         if self.shrinkage == "cv":
-            refuse_weightless(class_weights(data), data.classes)
+            refuse_weightless(data.class_weights, data.classes)
             some = data.every(-(-data.n_rows // ENOUGH_ROWS))
             self.shrinkage_losses_, self.temperature_ = _held_out_choice(some, self.folds, self.n_jobs)
         super()._learn(data)

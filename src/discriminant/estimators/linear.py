@@ -119,6 +119,10 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
             cut = float(reading.priors @ means if self.threshold == "prior-weighted" else means.mean())
         self._cut_at(cut, centre, direction)
 
+    @property
+    def _takes_passes(self) -> bool:
+        return self.threshold != "cv"
+
     def _refine(self, data: LabelledRows) -> None:
         if self.threshold == "cv":
             centre, direction = self.rule_.centre, self.rule_.coef[1]
@@ -257,6 +261,10 @@ class LeastSquaresClassifier(CalibratedMixin, MomentClassifier):
     calibration: Literal["sigmoid", "isotonic"] | None = None
     class_weight: Any = None
     n_jobs: int | None = None
+
+    @property
+    def _takes_passes(self) -> bool:
+        return self.calibration is None
 
     def _refine(self, data: LabelledRows) -> None:
         self._calibrate(data)

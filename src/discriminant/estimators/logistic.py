@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..data import LabelledRows, check_choice, check_integer, check_number, check_offset, dense_rows
+from ..data import LabelledRows, check_choice, check_integer, check_number, dense_rows, with_offset
 from ..engine import side_by_side
 from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
 from ..inference.firth import firth_binary, firth_multinomial
@@ -67,15 +67,16 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     _stream_state = "stream_"
     _own_state = ("_training", "_remaining")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
-            Numbers, a column for each term; float32, float64 and CSR are read where they stand.
-        y : array-like of shape (n_rows,)
-            Class labels.
+        X : array-like, frame, CSR matrix of shape (n_rows, n_columns), or rows of `open_dataset`
+            Numbers, a column for each term; float32, float64 and CSR are read where they stand. See `open_dataset` for
+            rows in files.
+        y : array-like of shape (n_rows,), default=None
+            Class labels. A dataset has its own, and weights and offsets, too.
         sample_weight : array-like of shape (n_rows,), optional
             Weight 3 counts like three such rows. `summary` tells frequencies and importances apart.
         offset : array-like of shape (n_rows,) or (n_rows, K), optional
@@ -88,7 +89,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         return self._fit(X, y, sample_weight, offset)
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        objective = self._training = self._objective(data, check_offset(offset, data.n_rows, len(data.classes)))
+        objective = self._training = self._objective(with_offset(data, offset))
         refuse_weightless(objective.class_weights, data.classes)
         self.aliased_, self.separation_ = (), None
         if self.firth:
@@ -97,7 +98,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             self._keep(objective, self._solved(objective))
 
     def _learn_more(self, data: LabelledRows, first: bool) -> None:
-        stream = Stream.start(self._objective(data, None)) if first else self.stream_
+        stream = Stream.start(self._objective(data)) if first else self.stream_
         self.stream_: Stream = stream.after(data, self.random_state)
         check_finite(self.stream_.theta, data)
         self._set_rule(self.stream_.objective.standardised.centre, *self.stream_.objective.linear(self.stream_.average))
@@ -118,15 +119,19 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     def _penalty(self) -> ElasticNet:
         return ElasticNet(self.alpha, self.l1_ratio)
 
-    def _objective(self, data: LabelledRows, offset: Array | None) -> Objective:
+    def _objective(self, data: LabelledRows) -> Objective:
         loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
         spread = self._units(data, penalty) if self.alpha > 0 else None
         # A solver as it is taught goes through the units of the data; all others through standardised columns.
         standard = None if getattr(self.solver, "standardised", True) else Standardisation.none(data.rows.n_columns)
-        return Objective(data, loss, penalty, self.fit_intercept, standard, spread, offset, self.n_jobs)
+        return Objective(data, loss, penalty, self.fit_intercept, standard, spread, self.n_jobs)
 
     def _units(self, data: LabelledRows, penalty: ElasticNet) -> Array | None:
         return penalty_units(data, penalty, self.n_jobs) if self.standardize else None
+
+    @property
+    def _takes_passes(self) -> bool:
+        return not self.firth and self.solver in ("auto", "newton", "lbfgs", "newton-cg", "coordinate", "gradient")
 
     def _solved(self, objective: Objective) -> Solution:
         data, options = objective.data, dict[str, Any](trace=self.trace)
@@ -149,13 +154,12 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         if self.trace:
             self.trace_ = Trace.of(objective, solution.trace)
         self._set_rule(objective.standardised.centre, *objective.linear(solution.theta))
-        weight = objective.data.weight
-        least = 1.0 if weight is None else float(weight[weight > 0].min())
+        least = objective.data.least_weight
         # A row whose own class has more than half of the probability adds less than log 2 to the loss.
         separated = solution.objective * objective.total_weight < np.log(2) * least
         if self.separation_ is not None:
             return
-        if self.alpha == 0 and objective.offset is None and separated:
+        if self.alpha == 0 and objective.data.offset is None and separated:
             told = (
                 "The classes are separated (complete): the model puts every row on its own side, and the larger its "
                 "coefficients, the better it fits. It classifies, but they have no meaning. What works: "
@@ -200,15 +204,16 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
 
     def _separation(self, objective: Objective) -> LogisticSeparation | None:
         """Whether maximum likelihood has no finite solution, decided by a linear programme."""
-        data = objective.data
+        data = objective.data.every(1)  # of a dataset its sample: where that is not separated, the rows are not
         counted = slice(None) if data.weight is None else data.weight > 0
         X = dense_rows(data.rows.block(0, data.n_rows))[counted]
         found = detect_separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
         if found.kind == "none":
             return None
+        where = "" if data.n_rows == objective.data.n_rows else f" in a sample of {data.n_rows:,} rows"
         told = (
-            f"The classes are separated ({found.kind}): no finite maximum-likelihood estimate exists. Columns with "
-            f"infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
+            f"The classes are separated ({found.kind}){where}: no finite maximum-likelihood estimate exists. Columns "
+            f"with infinite coefficients: {self._columns(found.columns)}. The model classifies, but these coefficients "
             "have no meaning. What works: "
         )
         works = (Setting("firth", True), ", ", Setting("alpha"), " > 0, or, to predict, ", Model("AutoClassifier"), ".")
@@ -506,7 +511,7 @@ class LogisticRegressionPath(PathParameters, BaseEstimator):
             model = LogisticRegression(1.0, **given)
             model._check_parameters()
             data = model._labelled(X, y, sample_weight)
-            objective = model._objective(data, None)
+            objective = model._objective(data)
             refuse_weightless(objective.class_weights, data.classes)
             with computable(data):
                 self.alphas_ = self._strengths(objective)
@@ -599,6 +604,8 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     reference: Any = None
     random_state: Any = None
 
+    _takes_passes = False
+
     @property
     def alpha(self) -> float:  # type: ignore[override]
         """The strength chosen (1 before there is one)."""
@@ -608,10 +615,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         return ElasticNet(self.alpha, getattr(self, "l1_ratio_", 0.0))
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        known = check_offset(offset, data.n_rows, len(data.classes))
         for name in ("alpha_", "l1_ratio_"):  # an earlier fit's
             self.__dict__.pop(name, None)
-        objective = self._objective(data, known)
+        objective = self._objective(with_offset(data, offset))
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
         splits = self._splits(data)

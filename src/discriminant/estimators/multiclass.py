@@ -30,7 +30,7 @@ from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss
 from ..results import shown
 from ..rules import LinearRule
-from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, class_weights, computable, refuse_weightless
+from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, computable, refuse_weightless
 
 Array = np.ndarray[Any, Any]
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
@@ -211,7 +211,7 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one binary classifier for each column of the code.
 
         Parameters
@@ -289,7 +289,7 @@ class CodebookMetaClassifier(MetaClassifierMixin, CodebookClassifier):
         if first:
             self.codebook_ = self._make_codebook(len(self.classes_))
             self.sides_ = self._side_labels()
-        self.class_count_ = (0 if first else self.class_count_) + class_weights(training)
+        self.class_count_ = (0 if first else self.class_count_) + training.class_weights
         return training, routed
 
     def _learn_columns(

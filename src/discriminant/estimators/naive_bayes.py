@@ -178,6 +178,7 @@ class NaiveBayes(GenerativeClassifier):
 
     _reads = ("sparse", "categorical", "string")
     _reads_class_moments = False
+    _takes_passes = False
     _lasting = (*GenerativeClassifier._lasting, "distributions_")
 
     def _check_parameters(self) -> None:

@@ -21,14 +21,7 @@ from ..moments.covariance import ClassSpectra, row_span, standard_deviations
 from ..moments.statistic import ClassMoments
 from ..rules import LinearRule, QuadraticRule
 from ..solvers.smooth import HeldOut, TunedRule
-from .base import (
-    PosteriorClassifier,
-    by_class_or_difference,
-    class_weights,
-    collected,
-    constant_columns,
-    refuse_weightless,
-)
+from .base import PosteriorClassifier, by_class_or_difference, collected, constant_columns, refuse_weightless
 
 Array = np.ndarray[Any, Any]
 
@@ -348,7 +341,7 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
                 check_number(name, getattr(self, name), 0, 1, open_below=name == "temperature")
 
     def _learn(self, data: LabelledRows) -> None:
-        weight = class_weights(data)
+        weight = data.class_weights
         refuse_weightless(weight, data.classes)
         shares = weight / weight.sum()
         self.priors_ = shares if self.priors is None else check_priors(self.priors, data.classes)

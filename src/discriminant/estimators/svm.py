@@ -23,7 +23,7 @@ from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
 from ..rules import LinearRule
 from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, is_wide, ridge_paths, rotated
-from .base import CalibratedMixin, all_or_nothing, class_weights, extreme_values, refuse_weightless
+from .base import CalibratedMixin, all_or_nothing, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
 Array = np.ndarray[Any, Any]
@@ -129,7 +129,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     n_jobs: int | None = None
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the hyperplane of each binary problem, and learn the calibration if there is to be one.
 
         Parameters
@@ -228,7 +228,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         check_integer("max_iter", self.max_iter, 1)
 
     def _solutions(self, data: LabelledRows) -> list[MarginFit]:
-        refuse_weightless(class_weights(data), data.classes)
+        refuse_weightless(data.class_weights, data.classes)
         columns, spread = list(range(self.codebook_.n_columns)), None
         measured = data
         if self.standardize:

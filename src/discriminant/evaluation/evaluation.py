@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
+from ..data import Source, codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
@@ -353,7 +353,7 @@ def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: floa
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     costs: Any = None,
     actions: Any = None,
@@ -370,10 +370,10 @@ def evaluate(
     model : fitted classifier
         One of this package, or any of scikit-learn's. Probabilities are used where it has ``predict_proba``; with only
         ``decision_function`` the curves are made of its margins.
-    X : array-like or frame of shape (n_rows, n_columns)
-        Rows as the model takes them.
-    y : array-like of shape (n_rows,)
-        True labels.
+    X : array-like or frame of shape (n_rows, n_columns), or rows of `open_dataset`
+        Rows as the model takes them. Those of a dataset are evaluated in one pass, as by `Evaluator`.
+    y : array-like of shape (n_rows,), optional
+        True labels; a dataset has its own, and its weights.
     costs : array, dict or frame, optional
         Rows true classes, columns actions, as for `Decision`. A model with probabilities then decides by least
         expected cost, and it is these decisions that are evaluated; any other, and one that decides itself such as
@@ -420,6 +420,14 @@ def evaluate(
     check_is_fitted(model)
     if not hasattr(model, "predict"):
         raise ParameterError(f"{type(model).__name__} cannot predict. Give a fitted classifier, or use evaluation_of.")
+    if isinstance(X, Source):
+        from .streaming import evaluated  # which needs this module
+
+        more = {"y": y, "costs": costs, "actions": actions, "sample_weight": sample_weight, "groups": groups}
+        for name, value in {**more, "positive": positive}.items():
+            if value is not None:
+                raise ParameterError(Setting(name), " is for rows in memory: leave it out, or read the rows.")
+        return evaluated(model, X, level, random_state)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     with_margins = probabilities is None and hasattr(model, "decision_function")
     return evaluation_of(

@@ -8,7 +8,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from ..data import check_integer, check_number, check_weights, codes_among, label_column, same_length, sorted_classes
+from ..data import (
+    Block,
+    Source,
+    as_rows,
+    check_integer,
+    check_number,
+    check_weights,
+    codes_among,
+    label_column,
+    same_length,
+    sorted_classes,
+)
+from ..engine import reduce
 from ..errors import InputError, ParameterError
 from ..results import plain
 from .confusion import ConfusionMatrix, Mergeable
@@ -196,6 +208,35 @@ class Evaluator(Mergeable):
             "precision_recall": precision_recall,
             "notes": [note],
         }
+
+
+def evaluated(model: Any, source: Source, level: float = 0.95, random_state: Any = 0) -> Evaluation:
+    """The evaluation of a fitted classifier on the rows of a dataset, in one pass over them."""
+    data = source.labelled(model.classes_)
+    return reduce(data, _Answers(model, data.classes, source.names)).evaluator.result(level, random_state)
+
+
+class _Answers:
+    """What a classifier says of rows, as a statistic of them."""
+
+    def __init__(self, model: Any, classes: Array, names: Any) -> None:
+        self.model, self.classes, self.names, self.evaluator = model, classes, names, Evaluator(classes)
+
+    def fresh(self) -> Self:
+        return type(self)(self.model, self.classes, self.names)
+
+    def update(self, block: Block) -> None:
+        rows, posterior = as_rows(block.X, self.names), None
+        if hasattr(self.model, "predict_proba"):
+            posterior = self.model.predict_proba(rows)
+        self.evaluator.update(self.classes[block.codes], posterior, self.model.predict(rows), block.weight)
+
+    def merge(self, other: Self) -> None:
+        self.evaluator.merge(other.evaluator)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the model, once rows have been seen: it has been where the answers come from."""
+        return vars(self) | ({"model": None} if self.evaluator.n_rows else {})
 
 
 def _one_or_many(curves: dict[Any, Roc]) -> tuple[Roc | Rocs, PrecisionRecall | PrecisionRecalls]:

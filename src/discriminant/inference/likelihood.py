@@ -7,7 +7,7 @@ linear function of ``theta``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,9 @@ def sandwich_covariance(
     hessian = objective.total_weight * objective.value_gradient_hessian(theta)[2]
     bread = inverse(hessian)
     groups = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    statistic = _ScoreProducts(objective, *objective.linear(theta), groups, importance)
-    total = reduce(objective.data, statistic, objective.n_jobs)
+    n_groups = 0 if groups is None else int(groups.max()) + 1
+    statistic = _ScoreProducts(objective, *objective.linear(theta), n_groups, importance)
+    total = reduce(replace(objective.data, cluster=groups), statistic, objective.n_jobs)
     scale = objective.parameter_scale
     if groups is None:
         meat = total.outer / np.outer(scale, scale)
@@ -72,25 +73,22 @@ class _ScoreProducts(Pass):
     densify = True
     summed = ("outer", "by_group")
 
-    def __init__(
-        self, objective: Objective, coef: Array, intercept: Array, groups: Array | None, importance: bool
-    ) -> None:
-        self.groups, self.importance = groups, importance
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, n_groups: int, importance: bool) -> None:
+        self.n_groups, self.importance = n_groups, importance
         super().__init__(objective, coef, intercept)
 
     def reset(self) -> None:
-        size, n_groups = self.objective.n_parameters, 0 if self.groups is None else int(self.groups.max()) + 1
-        self.outer, self.by_group = np.zeros((size, size)), np.zeros((n_groups, size))
+        size = self.form.n_parameters
+        self.outer, self.by_group = np.zeros((size, size)), np.zeros((self.n_groups, size))
 
     def add(self, part: Block) -> None:
-        slopes = self.loss.evaluate(self.scores(part), part.codes)[1] @ self.objective.contrasts.T
+        slopes = self.loss.evaluate(self.scores(part), part.codes)[1] @ self.form.contrasts.T
         rows = part.X if self.standard.far else part.X - self.standard.centre
-        if self.objective.fit_intercept:
+        if self.form.fit_intercept:
             rows = np.concatenate((rows, np.ones((len(rows), 1))), axis=1)
         scores = (slopes[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
-        if self.groups is not None:
-            groups = self.groups[part.start : part.start + part.n_rows]
-            np.add.at(self.by_group, groups, part.weight[:, None] * scores)
+        if part.cluster is not None:
+            np.add.at(self.by_group, part.cluster, part.weight[:, None] * scores)
         else:
             scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]
             self.outer += scores.T @ scores

@@ -66,7 +66,7 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
     n_scores = objective.contrasts.shape[1]
     theta = objective.contrasts.T @ theta if len(theta) < n_scores else np.array(theta, dtype=float)
     objective = symmetric(objective)
-    if not theta.any() and objective.fit_intercept and objective.offset is None:
+    if not theta.any() and objective.fit_intercept and objective.data.offset is None:
         theta[:, -1] = null_intercepts(objective)
     start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
     descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
@@ -105,7 +105,7 @@ class _Points(Pass):
 
     def reset(self) -> None:
         super().reset()
-        self.n_scores = self.objective.contrasts.shape[1]
+        self.n_scores = self.form.contrasts.shape[1]
         self.value = np.zeros(len(self.coef) // self.n_scores)
 
     def add(self, part: Block) -> None:
@@ -556,7 +556,7 @@ class _Gram(Pass):
         factor = np.concatenate(self.factors)
         if block.sparse:
             self._add_sparse(block.X, factor)
-        elif self.objective.n_functions == 1:
+        elif self.form.n_functions == 1:
             gathered = self._gathered(block.X, np.sqrt(factor[:, 0, 0]))
             square = len(self.matrix) == len(self.columns)
             self.matrix += (gathered if square else gathered[:, self.rows[self.columns]]).T @ gathered

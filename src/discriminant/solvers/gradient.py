@@ -64,33 +64,30 @@ def minimise_sgd(
                 return replace(best, reason="early stopping", iterations=run.iterations, passes=objective.passes[0])
         theta = run.theta
         for batch in batches(objective, _BATCH, rng):
-            difference = objective.gradient_of(*batch, theta) - objective.gradient_of(*batch, run.theta)
+            difference = objective.gradient_of(batch, theta) - objective.gradient_of(batch, run.theta)
             theta = theta - _RATE * precondition(difference + run.gradient)
         run.jump(theta)
     return run.solution()
 
 
-def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterator[tuple[Block, Array | None]]:
-    """The rows in random order, ``size`` at a time, with their offsets."""
+def batches(objective: Objective, size: int, rng: np.random.Generator) -> Iterator[Block]:
+    """The rows in random order, ``size`` at a time."""
     data = objective.data
     order = rng.permutation(data.n_rows)
     for start in range(0, data.n_rows, size):
         chosen = np.sort(order[start : start + size])
         weight = np.ones(len(chosen)) if data.weight is None else data.weight[chosen]
-        offset = None if objective.offset is None else objective.offset[chosen]
-        yield Block(data.rows.take(chosen), data.codes[chosen], weight), offset
+        offset = None if data.offset is None else data.offset[chosen]
+        yield Block(data.rows.take(chosen), data.codes[chosen], weight, offset=offset)
 
 
 def split_rows(objective: Objective, share: float, rng: Any) -> tuple[Objective, Objective]:
     """The objective of most rows, and that of a ``share`` of them held out at random (without the penalty)."""
     order = np.random.default_rng(rng).permutation(objective.data.n_rows)
     held = max(1, round(share * len(order)))
-    parts = []
-    for chosen in (np.sort(order[held:]), np.sort(order[:held])):
-        offset = None if objective.offset is None else objective.offset[chosen]
-        data = objective.data.take(chosen)
-        parts.append(replace(objective, data=data, offset=offset, standard=objective.standardised))
-    return parts[0], replace(parts[1], penalty=NO_PENALTY)
+    chosen, standard = (np.sort(order[held:]), np.sort(order[:held])), objective.standardised
+    most, few = (replace(objective, data=objective.data.take(rows), standard=standard) for rows in chosen)
+    return most, replace(few, penalty=NO_PENALTY)
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ class Stream:
         precondition = moment_preconditioner(objective, theta) if data.n_rows > 2 * data.rows.n_columns else lambda g: g
         for batch in batches(objective, self.batch, np.random.default_rng(rng)):
             steps += 1
-            theta = theta - self.rate / np.sqrt(1 + steps / 10) * precondition(objective.gradient_of(*batch, theta))
+            theta = theta - self.rate / np.sqrt(1 + steps / 10) * precondition(objective.gradient_of(batch, theta))
             average = average + (theta - average) * max(1 / steps, 1e-3)
         return replace(
             self, objective=replace(objective, data=data.take(np.arange(1))), theta=theta, average=average, steps=steps

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, logsumexp
 
-from ..data import Block, LabelledRows, as_rows, dense_rows
+from ..data import Block, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
 from ..moments.covariance import factorised, row_span
@@ -62,6 +62,8 @@ _SAMPLE_ROWS = 20_000
 VANISHING = 1e-9
 #: Where no step descends, a relative excess up to this is due to rounding, and the point as good as optimal.
 _AS_GOOD_AS_OPTIMAL = 1e-7
+#: A step that gains less than this is not seen in the value, which is a sum over the rows, only in the gradient.
+_BELOW_ROUNDING = 1e-13
 #: Up to this many values all the digits there are cost next to nothing. Beyond, a pass only to look at the last step is
 #: not worth its time (a fifth of a fit's).
 _LARGE = 2_000_000
@@ -296,6 +298,8 @@ class Descent(Run):
         """Go along ``-direction``; the step and the change of the gradient, None where no step descends."""
         decrement = float(np.vdot(self.gradient, direction))
         found = line_search(self.objective.value_and_gradient, self.theta, self.value, direction, decrement)
+        if found is None and self.excess <= _BELOW_ROUNDING:
+            found = self._polished(self.theta - direction)
         if found is None:
             self.reason = "optimal" if self.excess <= _AS_GOOD_AS_OPTIMAL else "no further descent"
             return None
@@ -303,6 +307,12 @@ class Descent(Run):
         self.iterations += 1
         self.stand_at(new, value, gradient)
         return new - before, gradient - slope
+
+    def _polished(self, theta: Array) -> tuple[Array, Any] | None:
+        """The point, if its gradient is smaller: values differ by the rounding of their sums alone."""
+        value, gradient = self.objective.value_and_gradient(theta)
+        smaller = np.abs(gradient).max() < 0.5 * np.abs(self.gradient).max()
+        return (theta, (value, gradient)) if smaller and np.isfinite(value) else None
 
     def jump(self, theta: Array, steps: int = 1) -> None:
         """Go to a point, whether it descends or not."""
@@ -321,7 +331,7 @@ class Descent(Run):
             gradient = np.sqrt(max(share, 0.0)) * self.gradient
         else:
             value, gradient = self.objective.value_and_gradient(new)
-            if not value <= self.value * (1 + 1e-15):
+            if not value <= self.value * (1 + 1e-15) and np.abs(gradient).max() >= np.abs(self.gradient).max():
                 return
         self.excess *= share
         self.iterations += 1
@@ -502,7 +512,7 @@ def rotated(objective: Objective) -> Rotation:
     r = rows.shape[1]
     own = replace(
         objective,
-        data=LabelledRows(as_rows(rows), data.classes, data.codes, data.weight),
+        data=replace(data, rows=as_rows(rows)),
         standard=Standardisation(np.zeros(r), np.ones(r)),
         spread=None,
     )

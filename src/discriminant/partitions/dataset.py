@@ -1,0 +1,525 @@
+"""Rows in files, read anew in every pass: what every fit by reductions takes in the place of rows in memory.
+
+`PartitionedRows` are a list of pieces (`pieces`) and the parts that columns play; they hold no row. Consecutive pieces
+make a *span*, as blocks in memory do: a worker reads a span, its statistic is small, and statistics are merged in the
+order of the spans. Spans depend on the files alone, hence so does every bit of a result, whoever read which of them.
+
+Labels become codes where they are read, so their classes have to be known first. A *survey* reads the columns of
+labels, weights and clusters alone. What solvers want to see of the rows beforehand (their scale, a Hessian to start
+from, signs of separation) comes from a *sample* of rows with evenly spaced numbers, at most 64 MB, read when it is
+first asked for.
+
+A pass costs decoding and turning columns to rows, about a microsecond for 50 numbers, whatever is computed of them.
+"""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, label_array, ordered, rows_of_width
+from ..engine import Executor, Threads
+from ..errors import ColumnError, InputError, LabelError, Model, Part, WeightError
+from ..kernels.transpose import turn
+from ..results import suggestion
+from .pieces import Piece, kind_of, row_groups
+
+Array = np.ndarray[Any, Any]
+
+#: As many statistics are merged at most: a run of pieces has one, however many pieces there are.
+_MOST_SPANS = 1024
+#: Labels, weights and clusters are narrow: so many rows of them at a time.
+_SURVEY_ROWS = 1 << 17
+#: What a sample may hold. Of 50 columns it has 160,000 rows: their Hessian is within a hundredth or two of the whole's.
+_SAMPLE_BYTES = 1 << 26
+#: Rows that a model needs at hand are gathered up to this size.
+_GATHERED_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The parts that columns play."""
+
+    features: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+    offset: tuple[str, ...] = ()
+    cluster: str | None = None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that the survey reads."""
+        return tuple(name for name in (self.target, self.weight, self.cluster) if name is not None)
+
+
+@dataclass(frozen=True)
+class PartitionedRows(Source):
+    """Rows in files that are read anew in every pass; `open_dataset` makes one, and estimators take it like an array.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that models learn from.
+    n_rows, n_columns : int
+    n_partitions : int
+        How many parts are read side by side. Results depend on them, in their last digits, and not on who reads them.
+
+    See Also
+    --------
+    open_dataset : Opens files.
+
+    """
+
+    roles: Roles
+    pieces: tuple[Piece, ...]
+    executor: Executor = field(default_factory=Threads)
+
+    def __post_init__(self) -> None:
+        if not self.roles.features:
+            raise ColumnError("There is no column to learn from besides those that were named. Give at least one more.")
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns that models learn from."""
+        return self.roles.features
+
+    @cached_property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """How many rows there are."""
+        return sum(piece.n_rows for piece in self.pieces)
+
+    @property
+    def n_columns(self) -> int:  # type: ignore[override]
+        """How many columns models learn from."""
+        return len(self.roles.features)
+
+    @property
+    def n_partitions(self) -> int:
+        """How many parts are read side by side."""
+        return len(self.spans)
+
+    @cached_property
+    def spans(self) -> list[tuple[Piece, ...]]:  # type: ignore[override]
+        """Runs of consecutive pieces."""
+        runs = consecutive_runs(range(len(self.pieces)), _MOST_SPANS)
+        return [self.pieces[run.start : run.stop] for run in runs]
+
+    def on(self, executor: Any) -> PartitionedRows:
+        """The same rows, read by others.
+
+        Parameters
+        ----------
+        executor : Executor
+            Who reads them.
+
+        Returns
+        -------
+        PartitionedRows
+        """
+        return replace(self, executor=executor)
+
+    @property
+    def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[tuple[Array, slice]]]:
+        """From a span to its rows, without labels, and their numbers; may be sent anywhere."""
+        return _Reading(replace(self.roles, target=None, weight=None, offset=(), cluster=None)).blocks
+
+    def labelled(self, classes: Array | None = None) -> LabelledPartitions:
+        """The rows with their labels.
+
+        Parameters
+        ----------
+        classes : array, optional
+            Those that may occur, where they are known.
+
+        Returns
+        -------
+        LabelledPartitions
+        """
+        if self.roles.target is None:
+            raise LabelError("This dataset has no column of labels. Name it: open_dataset(..., target='column').")
+        survey = self._survey()
+        found = label_array(ordered(list(survey.classes))) if classes is None else classes
+        if len(found) < 2:
+            raise LabelError(f"Column {self.roles.target!r} has only one class: {found.tolist()}. Two are needed.")
+        unknown = [label for label in survey.classes if label not in found.tolist()]
+        if unknown:
+            raise LabelError(f"Label {unknown[0]!r} is not among the classes of this model, {found.tolist()[:8]}.")
+        return LabelledPartitions(self, found, survey)
+
+    def gathered(self, *who: Part) -> LabelledRows:
+        """All rows with their labels in memory, for those who cannot do without.
+
+        Parameters
+        ----------
+        *who : parts of a message
+            Who wants them: what would not fit is refused before anything is read.
+
+        Returns
+        -------
+        LabelledRows
+        """
+        n_bytes = 8 * self.n_rows * self.n_columns
+        if n_bytes > _GATHERED_BYTES:
+            needs = f" needs all rows in memory, where these would take {n_bytes / 1e9:.1f} GB. Use "
+            by_passes = (Model("LogisticRegression"), ", ", Model("LinearDiscriminantAnalysis"), " or another model ")
+            raise InputError(*(who or ("This",)), needs, *by_passes, "that is fitted by passes over the rows.")
+        return self.labelled().at_hand(1)
+
+    def _survey(self) -> Survey:
+        survey = Survey()
+        for part in self.executor.in_order(_Surveying(self.roles), self.spans):
+            survey.merge(part)
+        if not survey.classes:
+            raise InputError("The files have no rows: there is nothing to learn from.")
+        return survey
+
+
+def open_dataset(
+    source: str | os.PathLike[str] | Sequence[str],
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    offset: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+) -> PartitionedRows:
+    """Open Parquet files as rows that are read anew in every pass, so that they need not fit into memory.
+
+    Parameters
+    ----------
+    source : str, path or list of them
+        A file, a pattern such as ``"data/*.parquet"``, a folder, or a list of files. Files are read in the order of
+        their names.
+    target : str, optional
+        The column of labels.
+    weight : str, optional
+        The column of weights: weight 3 counts like three such rows.
+    offset : str or list of str, optional
+        The column of known parts of the scores; for more than two classes one for each, in their order.
+    cluster : str, optional
+        The column that says which rows belong together, for clustered standard errors.
+    columns : list of str, optional
+        The columns to learn from. Default: all others, which must be numbers.
+    drop : list of str, default=()
+        Columns to leave out.
+
+    Returns
+    -------
+    PartitionedRows
+        Estimators take it in the place of ``X``, and their ``y`` is left out.
+
+    See Also
+    --------
+    open_table : Opens a table that fits into memory, of any format.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> table = pa.Table.from_pandas(load_iris(as_frame=True).frame)
+    >>> pq.write_table(table, folder.name + "/iris.parquet", row_group_size=50)
+    >>> dataset = open_dataset(folder.name + "/*.parquet", target="target")
+    >>> dataset.shape, dataset.n_partitions
+    ((150, 4), 3)
+    >>> LinearDiscriminantAnalysis().fit(dataset).predict(dataset)[:3]
+    array([0, 0, 0])
+    >>> folder.cleanup()
+    """
+    offsets = (offset,) if isinstance(offset, str) else tuple(offset or ())
+    types, pieces = row_groups(_paths(source))
+    named = [name for name in (target, weight, *offsets, cluster, *drop, *(columns or ())) if name is not None]
+    for name in named:
+        if name not in types:
+            raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
+    apart = {target, weight, *offsets, cluster, *drop}
+    features = tuple(columns) if columns is not None else tuple(name for name in types if name not in apart)
+    _refuse_text({name: types[name] for name in (*features, *offsets, *([weight] if weight else []))})
+    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces)
+
+
+def _paths(source: Any) -> list[str]:
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    found = list[str]()
+    for one in (str(os.fspath(path)) for path in given):
+        pattern = os.path.join(glob.escape(one), "*") if os.path.isdir(one) else one
+        matches = [one] if os.path.isfile(one) else sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
+        if not matches:
+            raise InputError(f"No file matches {one!r}. Check the path and its letters.")
+        found += matches
+    return found
+
+
+def _refuse_text(types: Mapping[str, Any]) -> None:
+    wrong = [f"{name!r} ({kind})" for name, kind in types.items() if kind_of(kind) not in ("number", "boolean")]
+    if wrong:
+        listed = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        raise ColumnError(f"Expected columns of numbers, got {listed}. Leave them out: open_dataset(..., drop=[...]).")
+
+
+class Survey:
+    """What is known of all rows before any pass over their columns: classes with their weights, and clusters.
+
+    ``classes`` has, by label, the number of its rows, their weight, and the least and the largest weight of one.
+    """
+
+    def __init__(self) -> None:
+        self.classes: dict[Any, tuple[int, float, float, float]] = {}
+        self.clusters: dict[Any, None] = {}
+
+    def add(self, labels: list[Any], codes: Array, weight: Array) -> None:
+        """Add rows with these ``labels``, numbered by ``codes``."""
+        for code, label in enumerate(labels):
+            own = weight[codes == code]
+            if own.size:
+                positive = own[own > 0]
+                least = float(positive.min()) if positive.size else math.inf
+                self._put(label, (own.size, float(own.sum()), least, float(own.max())))
+
+    def merge(self, other: Survey) -> None:
+        """Add what another survey has seen; labels and clusters are told apart by their value."""
+        for label, found in other.classes.items():
+            self._put(label, found)
+        self.clusters.update(other.clusters)
+
+    def _put(self, label: Any, found: tuple[int, float, float, float]) -> None:
+        rows, weight, least, most = self.classes.get(label, (0, 0.0, math.inf, 0.0))
+        self.classes[label] = rows + found[0], weight + found[1], min(least, found[2]), max(most, found[3])
+
+
+@dataclass(frozen=True)
+class _Surveying:
+    """From a span to its survey."""
+
+    roles: Roles
+
+    def __call__(self, span: tuple[Piece, ...]) -> Survey:
+        survey, roles = Survey(), self.roles
+        for piece, start, batch in _batches(span, roles.beside, _SURVEY_ROWS):
+            labels, codes = _encoded(batch, roles.target or "", _row_of(piece, start))
+            survey.add(labels, codes, _weights(batch, roles.weight, _row_of(piece, start)))
+            if roles.cluster is not None:
+                survey.clusters.update(dict.fromkeys(_encoded(batch, roles.cluster, _row_of(piece, start))[0]))
+        return survey
+
+
+def _batches(span: Sequence[Piece], columns: Sequence[str], rows: int) -> Iterator[tuple[Piece, int, Any]]:
+    """The pieces of a span batch by batch, each with the number of its first row."""
+    for piece in span:
+        start = piece.start
+        for batch in piece.batches(columns, rows):
+            if batch.num_rows:
+                yield piece, start, batch
+            start += batch.num_rows
+
+
+def _row_of(piece: Piece, start: int) -> Callable[[int], str]:
+    """How messages call a row of a batch."""
+    return lambda row: f"row {start + row - piece.start} of a part of {piece.path!r} (row {start + row} of all)"
+
+
+def _encoded(batch: Any, name: str, called: Callable[[int], str]) -> tuple[list[Any], Array]:
+    """The different values of a column, and the number of each row's value among them."""
+    column = batch.column(name)
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise LabelError(f"Column {name!r} has no value in {called(row)}. Leave such rows out.")
+    coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    values, places = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+    missing = [place for place, value in enumerate(values) if value != value]
+    if missing:
+        raise LabelError(f"Column {name!r} is NaN in {called(int(np.argmax(places == missing[0])))}. Leave it out.")
+    return values, places
+
+
+def _numbers(column: Any) -> Array:
+    """A column of numbers as an array, NaN where nothing stands."""
+    if str(column.type).startswith("decimal"):
+        column = column.cast("float64")
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _weights(batch: Any, name: str | None, called: Callable[[int], str]) -> Array:
+    if name is None:
+        return np.ones(batch.num_rows)
+    weight = _numbers(batch.column(name)).astype(np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise WeightError(
+            f"Column {name!r} of weights has {weight[row]:g} in {called(row)}. Weights are finite, 0 or above."
+        )
+    return weight
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """From a span to blocks of rows: small, and may be sent to whoever reads."""
+
+    roles: Roles
+    classes: tuple[Any, ...] = ()
+    #: What the weights of each class are multiplied by.
+    factors: Array | None = None
+    clusters: Mapping[Any, int] = field(default_factory=dict)
+
+    def blocks(self, span: tuple[Piece, ...]) -> Iterator[tuple[Array, slice]]:
+        """Rows, and their numbers; they stand in their place until the next are asked for."""
+        for X, start, _, _ in self._read(span, self.roles.features):
+            yield X, slice(start, start + len(X))
+
+    def labelled(self, span: tuple[Piece, ...]) -> Iterator[Block]:
+        """The same with codes, weights, offsets and clusters."""
+        roles, position = self.roles, {label: code for code, label in enumerate(self.classes)}
+        for X, start, batch, called in self._read(span, (*roles.features, *roles.offset, *roles.beside)):
+            labels, places = _encoded(batch, roles.target or "", called)
+            codes = np.array([position[label] for label in labels], dtype=np.int32)[places]
+            weight = _weights(batch, roles.weight, called)
+            weight = weight if self.factors is None else weight * self.factors[codes]
+            yield Block(X, codes, weight, start, self._offset(batch, called), self._cluster(batch, called))
+
+    def _read(self, span: tuple[Piece, ...], columns: Sequence[str]) -> Iterator[tuple[Array, int, Any, Any]]:
+        features = self.roles.features
+        rows = rows_of_width(len(features))
+        # Pages that are used again and again: new ones for every block took half as long as decoding.
+        standing, lying = np.empty((rows, len(features))), np.empty((len(features), rows))
+        for piece, start, batch in _batches(span, columns, rows):
+            for place, name in enumerate(features):
+                lying[place, : batch.num_rows] = _numbers(batch.column(name))
+            X = standing[: batch.num_rows]
+            turn(lying, X)
+            yield X, start, batch, _row_of(piece, start)
+
+    def _offset(self, batch: Any, called: Callable[[int], str]) -> Array | None:
+        if not self.roles.offset:
+            return None
+        known = np.stack([_numbers(batch.column(name)) for name in self.roles.offset], axis=1).astype(np.float64)
+        wrong = ~np.isfinite(known).all(axis=1)
+        if wrong.any():
+            raise InputError(f"The offset is NaN or infinity in {called(int(np.argmax(wrong)))}.")
+        return known[:, 0] if known.shape[1] == 1 else known
+
+    def _cluster(self, batch: Any, called: Callable[[int], str]) -> Array | None:
+        if self.roles.cluster is None:
+            return None
+        labels, places = _encoded(batch, self.roles.cluster, called)
+        return np.array([self.clusters[label] for label in labels], dtype=np.int64)[places]
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """From a span to every ``step``-th row of all, with what stands beside it."""
+
+    reading: _Reading
+    step: int
+
+    def __call__(self, span: tuple[Piece, ...]) -> list[tuple[Array, ...]]:
+        found = []
+        for block in self.reading.labelled(span):
+            chosen = slice(-block.start % self.step, None, self.step)
+            beside = (own for own in (block.offset, block.cluster) if own is not None)
+            found.append(tuple(own[chosen].copy() for own in (block.X, block.codes, block.weight, *beside)))
+        return found
+
+
+@dataclass(frozen=True)
+class LabelledPartitions:
+    """The rows of a dataset with a class code and a weight each: `LabelledRows` that are read anew in every pass."""
+
+    rows: PartitionedRows
+    classes: Array
+    survey: Survey
+    factors: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def spans(self) -> list[tuple[Piece, ...]]:
+        return self.rows.spans
+
+    @property
+    def executor(self) -> Executor:
+        return self.rows.executor
+
+    @property
+    def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[Block]]:
+        """From a span to its blocks; may be sent anywhere."""
+        return self._reading.labelled
+
+    @property
+    def _reading(self) -> _Reading:
+        clusters = {label: number for number, label in enumerate(self.survey.clusters)}
+        return _Reading(self.rows.roles, tuple(self.classes.tolist()), self.factors, clusters)
+
+    @property
+    def offset(self) -> tuple[str, ...] | None:
+        """The columns of known parts of the scores, None where there are none."""
+        return self.rows.roles.offset or None
+
+    def _of_classes(self, place: int) -> Array:
+        absent = (0, 0.0, math.inf, 0.0)
+        found = [self.survey.classes.get(label, absent)[place] for label in self.classes.tolist()]
+        return np.array(found, dtype=np.float64) * (1.0 if self.factors is None or place == 0 else self.factors)
+
+    @property
+    def class_weights(self) -> Array:
+        """Total weight of each class."""
+        return self._of_classes(1)
+
+    @property
+    def total_weight(self) -> float:
+        """That of all rows."""
+        return float(self.class_weights.sum())
+
+    @property
+    def least_weight(self) -> float:
+        """That of the lightest row which counts at all."""
+        return float(self._of_classes(2).min())
+
+    @property
+    def largest_weight(self) -> float:
+        """That of the heaviest row."""
+        return float(self._of_classes(3).max())
+
+    def times(self, factors: Array) -> LabelledPartitions:
+        """The rows with their weights multiplied by a factor of their class."""
+        return replace(self, factors=factors if self.factors is None else self.factors * factors)
+
+    def every(self, step: int) -> LabelledRows:
+        """About every ``step``-th row, at hand: no more of them than the sample has."""
+        return self.sample.every(max(1, step // self._sample_step))
+
+    @property
+    def _sample_step(self) -> int:
+        return max(1, -(-8 * self.n_rows * self.rows.n_columns // _SAMPLE_BYTES))
+
+    @cached_property
+    def sample(self) -> LabelledRows:
+        """Rows with evenly spaced numbers."""
+        return self.at_hand(self._sample_step)
+
+    def at_hand(self, step: int) -> LabelledRows:
+        """Every ``step``-th row in memory."""
+        spans = self.executor.in_order(_Sampling(self._reading, step), self.spans)
+        X, beside, place = np.empty((-(-self.n_rows // step), self.rows.n_columns)), [], 0
+        for part, *others in (part for found in spans for part in found):
+            X[place : place + len(part)] = part
+            place += len(part)
+            beside.append(others)
+        codes, weight, *known = (np.concatenate(own) for own in zip(*beside, strict=True))
+        roles = self.rows.roles
+        plain = roles.weight is None and self.factors is None
+        offset, cluster = known.pop(0) if roles.offset else None, known.pop() if roles.cluster else None
+        return LabelledRows(
+            as_rows(X, self.rows.names), self.classes, codes, None if plain else weight, offset, cluster
+        )
