@@ -214,7 +214,7 @@ class StochasticGradient(_GradientSteps):
         while not run.ends(promise(run.gradient)):
             theta, first, step = run.theta, run.iterations, run.iterations
             for step, batch in enumerate(islice(batches(objective, self.batch, rng), max_iter - first), first + 1):
-                theta = theta - rates(step - 1) * objective.total_weight * objective.gradient_of(*batch, theta)
+                theta = theta - rates(step - 1) * objective.total_weight * objective.gradient_of(batch, theta)
                 if trace:
                     run.jump(theta)
             if not trace:
