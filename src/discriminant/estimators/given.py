@@ -122,12 +122,12 @@ class LinearClassifier(PosteriorClassifier):
         return labels
 
     @property
-    def n_features_in_(self) -> int:
+    def n_features_in_(self) -> int:  # type: ignore[override]
         """The number of columns."""
         return int(self.coef_.shape[1])
 
     @property
-    def rule_(self) -> LinearRule:  # type: ignore[override]
+    def rule_(self) -> LinearRule:
         """The scores of the classes: 0 for the first of two."""
         coef, intercept = self.coef_, self.intercept_
         if len(coef) == 1:
