@@ -3,6 +3,7 @@
 #   make test      all checks and tests but the slow ones
 #   make test-all  the slow ones too, random examples, the lowest versions of all packages and the newest Python
 #   make bench     our times against the rivals', written to docs/benchmarks.md
+#   make docs      the site, written to docs/_build/html; warnings are errors
 #   make quality   how well defaults predict, ours and the rivals', written to docs/quality.md
 
 SHELL := /bin/bash
@@ -17,7 +18,7 @@ ifeq ($(NEWEST),)
 NEWEST := $(shell command -v python3.14 || command -v python3.13)
 endif
 
-.PHONY: demo test test-all test-lowest test-newest bench quality format clean
+.PHONY: demo docs test test-all test-lowest test-newest bench quality format clean
 
 demo: .venv/.ready
 	$(BIN)/discriminant demo
@@ -36,6 +37,10 @@ test-lowest: .venv-lowest/.ready-test
 test-newest: .venv-newest/.ready-test
 	.venv-newest/bin/python -m pytest -n auto -m "not slow and not tools"
 
+docs: .venv/.ready-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench: .venv/.ready-bench
 	$(BIN)/python -m benchmarks
 
@@ -47,7 +52,7 @@ format: .venv/.ready-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-lowest .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf docs/_build docs/gallery docs/reference/generated .venv .venv-lowest .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 .venv/.ready: $(INPUTS)
 	scripts/environment.sh demo
@@ -55,6 +60,10 @@ clean:
 
 .venv/.ready-test: $(INPUTS)
 	scripts/environment.sh demo test
+	touch $@ .venv/.ready
+
+.venv/.ready-docs: $(INPUTS)
+	scripts/environment.sh demo docs
 	touch $@ .venv/.ready
 
 .venv/.ready-bench: $(INPUTS)

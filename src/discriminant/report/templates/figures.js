@@ -54,7 +54,9 @@
   places().forEach(function (place) {
     const figure = figures[place.id];
     place.style.minHeight = (figure.layout.height || usual) + "px";
-    Plotly.newPlot(place, figure.data, fitted(figure, place.clientWidth), settings);
+    Plotly.newPlot(place, {
+      data: figure.data, layout: fitted(figure, place.clientWidth), frames: figure.frames || [], config: settings,
+    });
   });
 
   window.addEventListener("beforeprint", function () {

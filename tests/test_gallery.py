@@ -1,0 +1,59 @@
+"""The gallery and the site: every example runs, shows a figure and says what it replays; no public name is left out."""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import plotly.io as pio
+import pytest
+from plotly.io.base_renderers import ExternalRenderer
+
+import discriminant
+from discriminant import datasets, figures, raster, solvers, theory
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
+
+
+class Kept(ExternalRenderer):
+    """A renderer that keeps what an example shows."""
+
+    def __init__(self):
+        self.shown = []
+
+    def render(self, figure):
+        self.shown.append(figure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_shows_a_figure(path, monkeypatch, tmp_path):
+    kept = Kept()
+    monkeypatch.setitem(pio.renderers._renderers, "kept", kept)
+    monkeypatch.setattr(pio.renderers, "default", "kept")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert kept.shown
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_says_what_it_replays(path):
+    words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert words.splitlines()[1].startswith("===")
+    assert re.search(r"\*(Replays (?:[DGLCEI]\d+|geometry)\b|Our own)", words), words
+
+
+def test_every_section_of_the_gallery_has_a_heading():
+    assert {path.parent for path in EXAMPLES} == {
+        path.parent for path in (ROOT / "examples").rglob("GALLERY_HEADER.rst")
+    } - {ROOT / "examples"}
+
+
+@pytest.mark.parametrize(
+    "module", [discriminant, figures, theory, datasets, raster, solvers], ids=lambda module: module.__name__
+)
+def test_the_reference_lists_every_public_name(module):
+    listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs" / "reference" / "index.md").read_text(), re.MULTILINE))
+    modules = {"datasets", "errors", "figures", "raster", "solvers", "theory"}
+    assert set(module.__all__) - modules - {"__version__"} <= listed
