@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from discriminant.data import Block, labelled_rows, with_offset
+from discriminant.data import Block, drawn, labelled_rows, with_offset
 from discriminant.errors import ParameterError
 from discriminant.objective import ElasticNet, Logistic, Objective, SmoothedHinge, Softmax, SquaredHinge
 
@@ -27,7 +27,7 @@ def rows_of(K, n=200, p=4, seed=0):
 def everything(objective, theta):
     """All there is to know at a point, in the units of the columns as they are."""
     value, gradient, hessian = objective.value_gradient_hessian(theta)
-    return value, gradient, hessian, objective.hessian_product(theta)(theta), objective.column_curvatures(theta)
+    return value, gradient, hessian, objective.hessian_product(theta)(theta), *objective.column_curvatures(theta)
 
 
 @every_loss
@@ -44,11 +44,28 @@ def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_interc
     assert_allclose(objective.value_and_gradient(theta)[1], gradient, rtol=1e-12, atol=1e-14)
     ends = [objective.value_and_gradient(theta + s * direction) for s in (STEP, -STEP)]
     assert np.vdot(gradient, direction) == pytest.approx((ends[0][0] - ends[1][0]) / (2 * STEP), rel=1e-5)
-    product = objective.hessian_product(theta)(direction)
+    multiply = objective.hessian_product(theta)
+    product = multiply(direction)
     assert_allclose(product.ravel(), hessian @ direction.ravel(), rtol=1e-10, atol=1e-12)
+    assert_allclose(multiply(theta).ravel(), hessian @ theta.ravel(), rtol=1e-10, atol=1e-12)
     if not isinstance(loss, SquaredHinge):  # whose slope has kinks between the two points
         assert_allclose(product, (ends[0][1] - ends[1][1]) / (2 * STEP), rtol=1e-5, atol=1e-7)
-    assert_allclose(objective.column_curvatures(theta).ravel(), np.diagonal(hessian), rtol=1e-10)
+    diagonal, crossed = objective.column_curvatures(theta)
+    assert_allclose(diagonal.ravel(), np.diagonal(hessian), rtol=1e-10)
+    if fit_intercept:
+        cells = hessian.reshape(*objective.shape, *objective.shape)
+        expected = [cells[a, :, a, -1] for a in range(objective.n_functions)]
+        assert_allclose(crossed, expected, rtol=1e-10, atol=1e-12)
+
+
+@every_loss
+def test_blocks_of_the_scores_are_those_of_the_hessian(loss, K):
+    X, y, weight, rng = rows_of(K)
+    objective = Objective(labelled_rows(X, y, weight), loss, symmetric=True)
+    theta = rng.normal(size=objective.shape)
+    hessian = objective.value_gradient_hessian(theta)[2].reshape(*objective.shape, *objective.shape)
+    expected = [hessian[a, :, a] for a in range(objective.n_functions)]
+    assert_allclose(objective.class_hessians(theta), expected, rtol=1e-9, atol=1e-12)
 
 
 @each_loss
@@ -125,7 +142,7 @@ def test_a_sample_of_the_rows_is_on_the_same_scale():
     objective = Objective(data, Logistic())
     part = objective.every(4)
     theta = rng.normal(size=objective.shape)
-    alone = Objective(data.take(np.arange(0, len(X), 4)), Logistic(), standard=objective.standardised)
+    alone = Objective(data.take(drawn(len(X), 4)), Logistic(), standard=objective.standardised)
     assert_allclose(part.value_and_gradient(theta)[1], alone.value_and_gradient(theta)[1], rtol=1e-12)
     assert objective.passes == [0.25]  # a quarter of the rows, on the common account
 

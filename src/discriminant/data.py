@@ -427,9 +427,9 @@ class Rows(ABC):
     def block(self, start: int, stop: int) -> Any:
         """Rows ``start`` to ``stop``: a C-contiguous float32 or float64 array, or a CSR matrix."""
 
-    @abstractmethod
     def every(self, step: int) -> Rows:
-        """Every ``step``-th row."""
+        """One row of every ``step``, by `drawn`."""
+        return self if step == 1 else self[drawn(self.n_rows, step)]
 
     @abstractmethod
     def take(self, chosen: Array) -> Any:
@@ -550,9 +550,6 @@ class MatrixRows(Rows):
         self.names = None if names is None else tuple(names)
         self.marks, self.redundant = marks, redundant
 
-    def every(self, step: int) -> Self:
-        return self[::step]
-
     def __getitem__(self, chosen: Any) -> Self:
         """Some rows with the names: by a slice, their numbers or a mask. scikit-learn writes ``rows[index, ...]``."""
         values = self.values[chosen[0] if isinstance(chosen, tuple) else chosen]
@@ -594,9 +591,6 @@ class FrameRows(Rows):
             values = _floats([[np.nan if is_missing(v) else v for v in row] for row in values])
         return np.ascontiguousarray(values, dtype=self.dtype)
 
-    def every(self, step: int) -> FrameRows:
-        return FrameRows(self.frame.gather_every(step))
-
     def take(self, chosen: Array) -> Array:
         return FrameRows(self.frame[chosen.tolist(), :]).block(0, len(chosen))
 
@@ -627,6 +621,15 @@ class SparseRows(MatrixRows):
             row = int(np.searchsorted(self.values.indptr, bad[0], side="right")) - 1
             column = (label or self.column_label)(int(self.values.indices[bad[0]]))
             _raise_nonfinite(self.values.data[bad[0]], row, column)
+
+
+def drawn(n_rows: int, step: int) -> Array:
+    """The numbers of a sample: one row of each run of ``step``, drawn by a generator of fixed seed.
+
+    Sorted rows have all their parts in it, and rows with a period cannot fool it, as they would every ``step``-th row.
+    """
+    starts = np.arange(0, n_rows, step)
+    return np.minimum(starts + np.random.default_rng(step).integers(0, step, len(starts)), n_rows - 1)
 
 
 def rows_of_width(n_columns: int) -> int:
@@ -831,9 +834,6 @@ class MixedRows(Rows):
         self._check_values(numbers, start)
         return MixedBlock(numbers, [self._levels(j, start, stop) for j in self.level_columns])
 
-    def every(self, step: int) -> MixedRows:
-        return self[np.arange(0, self.n_rows, step)]
-
     def take(self, chosen: Array) -> MixedBlock:
         return self[chosen].block(0, len(chosen))
 
@@ -1032,8 +1032,8 @@ class LabelledRows:
         return np.ones(self.n_rows)[chosen] if self.weight is None else self.weight[chosen]
 
     def every(self, step: int) -> LabelledRows:
-        """Every ``step``-th row with its label and weight."""
-        return self._with_rows(self.rows.every(step), slice(None, None, step))
+        """One row of every ``step`` with its label and weight."""
+        return self if step == 1 else self._with_rows(self.rows.every(step), drawn(self.n_rows, step))
 
     def take(self, chosen: Array) -> LabelledRows:
         """The chosen rows, copied."""

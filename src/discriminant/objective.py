@@ -42,7 +42,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
-from .data import Block, LabelledRows, check_number, check_shapes
+from .data import Block, LabelledRows, SparseRows, check_number, check_shapes
 from .engine import reduce as reduce_rows
 from .engine import workspace
 from .kernels import losses as loss_kernels
@@ -157,14 +157,10 @@ class Softmax:
 
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
         """The loss of each row, and its gradient in the scores (rows, K); overwrites ``scores``."""
-        rows = np.arange(len(codes))
-        kernels.subtract_row_maximum(scores)
-        value = -scores[rows, codes]
+        value = np.empty(len(codes))
+        kernels.softmax_shortfalls(scores, codes, value)
         np.exp(scores, out=scores)
-        total = scores.sum(axis=1)
-        value += np.log(total)
-        scores /= total[:, None]
-        scores[rows, codes] -= 1.0
+        kernels.softmax_slopes(scores, codes, value)
         return value, scores
 
     def probabilities(self, scores: Array) -> Array:
@@ -228,7 +224,7 @@ class Standardisation:
 
 
 def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
-    """Centre and scale of the columns, from evenly spaced rows: the optimum does not depend on them."""
+    """Centre and scale of the columns, from a sample of the rows: the optimum does not depend on them."""
     rows = data.every(max(1, data.n_rows // most)).rows
     sample = rows.block(0, rows.n_rows)
     if sp.issparse(sample):
@@ -344,7 +340,7 @@ class Objective:
         return np.tile(np.append(self.standardised.scale, 1.0)[: self.shape[1]], self.n_functions)
 
     def every(self, step: int) -> Objective:
-        """The objective of every ``step``-th row, on the same scale."""
+        """The objective of one row of every ``step``, on the same scale."""
         some = self.data.every(step)
         return replace(self, data=some, standard=self.standardised, share=self.share * some.n_rows / self.data.n_rows)
 
@@ -381,22 +377,37 @@ class Objective:
         return *self._penalised(total, theta), hessian
 
     def hessian_product(self, theta: Array) -> Callable[[Array], Array]:
-        """The map from a direction to Hessian times direction, at ``theta``."""
-        here = self.linear(theta)
+        """The map from a direction to Hessian times direction, at ``theta``.
+
+        Where rows are at hand, the first product finds what the loss of each one bends there, and keeps it.
+        """
+        at_hand, known = isinstance(self.data, LabelledRows), False
+        bend = np.empty((self.data.n_rows, self.contrasts.shape[1])) if at_hand else None
 
         def product(direction: Array) -> Array:
-            # Scores are linear in the coefficients: those of the direction are how the scores change along it.
-            total = self.reduce(_HessianProduct(self, *here, self.linear(direction)))
+            nonlocal known
+            here = None if known else Pass(self, *self.linear(theta))
+            total = self.reduce(_Product(self, *self.linear(direction), bend, here))
+            known = bend is not None
             return self.to_parameters(total.products, total.sums) + self.ridge * direction
 
         return product
 
-    def column_curvatures(self, theta: Array) -> Array:
-        """The diagonal of the Hessian, shape of ``theta``; cheap for sparse rows."""
+    def class_hessians(self, theta: Array) -> Array:
+        """The blocks on the Hessian's diagonal in the scores themselves, (scores, p + 1, p + 1), without penalty."""
+        total = self.reduce(_ClassHessians(self, *self.linear(theta)))
+        scale = self.parameter_scale[: self.shape[1]]
+        return np.asarray(total.hessians / self.total_weight / np.outer(scale, scale))
+
+    def column_curvatures(self, theta: Array) -> tuple[Array, Array]:
+        """The diagonal of the Hessian and its columns of the intercepts, each in the shape of ``theta``.
+
+        Cheap for sparse rows. Without intercepts the second are 0.
+        """
         total = self.reduce(_Curvature(self, *self.linear(theta)))
-        squares = total.squares.T / self.standardised.scale**2
-        diagonal = np.concatenate((squares, total.sums[:, None]), axis=1)[:, : self.shape[1]]
-        return diagonal / self.total_weight + self.ridge
+        squares, crossed = total.squares.T / self.standardised.scale**2, total.crossed.T / self.standardised.scale
+        found = [np.concatenate((part, total.sums[:, None]), axis=1)[:, : self.shape[1]] for part in (squares, crossed)]
+        return found[0] / self.total_weight + self.ridge, self.fit_intercept * found[1] / self.total_weight
 
     def mean_loss(self, theta: Array) -> float:
         """The loss alone, without the penalty."""
@@ -476,13 +487,16 @@ class Pass:
         self, objective: Objective, coef: Array, intercept: Array, each: Callable[[Any, Block], None] | None = None
     ) -> None:
         self.form, self.coef, self.intercept, self.each = objective.form, coef, intercept, each
+        self.by_column = np.ascontiguousarray(coef.T)
+        #: Products of sparse rows are added up column by column.
+        self.order: Any = "F" if isinstance(objective.data.rows, SparseRows) else "C"
         self.loss, self.standard = objective.loss, objective.standardised
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows."""
         self.value: Any = 0.0
-        self.products, self.sums = np.zeros(self.coef.shape), np.zeros(len(self.coef))
+        self.products, self.sums = np.zeros(self.coef.shape, order=self.order), np.zeros(len(self.coef))
 
     def fresh(self) -> Self:
         empty = object.__new__(type(self))
@@ -518,12 +532,13 @@ class Pass:
 
     def scores(self, part: Block) -> Array:
         """The scores of some rows, known offsets included."""
-        return self.plus_offset(self.linear_scores(part.X, self.coef, self.intercept), part)
+        return self.plus_offset(self.linear_scores(part.X), part)
 
-    def linear_scores(self, X: Any, coef: Array, intercept: Array) -> Array:
+    def linear_scores(self, X: Any) -> Array:
+        coef, intercept = self.coef, self.intercept
         if sp.issparse(X):
             scores = np.empty((X.shape[0], len(coef)))
-            kernels.csr_scores(X.data, X.indices, X.indptr, np.ascontiguousarray(coef.T), scores)
+            kernels.csr_scores(X.data, X.indices, X.indptr, self.by_column, scores)
             scores += intercept
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
@@ -543,8 +558,7 @@ class Pass:
         sums = slopes.sum(axis=0)
         self.sums += sums
         if sp.issparse(X):
-            if not self.products.flags.f_contiguous:
-                self.products = np.asfortranarray(self.products)
+            self.products = np.asfortranarray(self.products)
             kernels.csr_add_products(X.data, X.indices, X.indptr, slopes, self.products.T)
             return
         self.products += slopes[:, 0] @ X if slopes.shape[1] == 1 else slopes.T @ X
@@ -636,24 +650,6 @@ class _Hessian(_Gradient):
         self.hessian += mixed.reshape(shape).transpose(0, 2, 1, 3).reshape(self.hessian.shape)
 
 
-class _HessianProduct(Pass):
-    """The Hessian at some coefficients times a direction, given as coefficients and intercepts."""
-
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, direction: tuple[Array, Array]) -> None:
-        self.both = np.concatenate((coef, direction[0])), np.concatenate((intercept, direction[1]))
-        super().__init__(objective, coef, intercept)
-
-    def add(self, part: Block) -> None:
-        scores, change = np.split(self.linear_scores(part.X, *self.both), 2, axis=1)
-        self.plus_offset(scores, part)
-        if isinstance(self.loss, Softmax):
-            probability = self.loss.probabilities(np.ascontiguousarray(scores))
-            change = probability * (change - np.einsum("ik,ik->i", probability, change)[:, None])
-        else:
-            change = change * self.loss.curvature(scores, part.codes)[:, None]
-        self.add_products(part.X, change * part.weight[:, None])
-
-
 class _LargestScore(Pass):
     """The largest distance of a row's scores from each other (from 0, if it has one)."""
 
@@ -666,13 +662,78 @@ class _LargestScore(Pass):
         self.value = max(self.value, other.value)
 
 
-class _Curvature(Pass):
-    """The diagonal of the Hessian."""
+class _Product(Pass):
+    """The Hessian of the mean loss times a direction, whose scores are how the scores change along it."""
 
-    summed = ("squares", "sums")
+    def __init__(
+        self, objective: Objective, coef: Array, intercept: Array, bend: Array | None, here: Pass | None
+    ) -> None:
+        super().__init__(objective, coef, intercept)
+        #: What the loss of each row bends, kept in ``bend``; where ``here`` is given, it is found (again).
+        self.bend, self.here = bend, here
+
+    def update(self, block: Block) -> None:
+        if block.sparse or self.bend is None or self.here is not None or not isinstance(self.loss, MarginLoss):
+            super().update(block)
+            return
+        bend, coef = self.bend[block.start : block.start + block.n_rows, 0], np.ascontiguousarray(self.coef[0])
+        inputs = block.X, self.standard.centre, coef, float(self.intercept[0]), bend
+        self.sums += loss_kernels.add_hessian_product(*inputs, self.products[0])
+
+    def add(self, part: Block) -> None:
+        change, bend = self.linear_scores(part.X), self._bend_of(part)
+        if isinstance(self.loss, Softmax):
+            kernels.softmax_curvature_products(bend, part.weight, change)
+        else:
+            change *= bend
+        self.add_products(part.X, change)
+
+    def _bend_of(self, part: Block) -> Array:
+        """Probabilities (rows, K) for softmax, else weighted second derivatives (rows, 1)."""
+        where = slice(part.start, part.start + part.n_rows)
+        if self.here is None:
+            return self.bend[where]  # type: ignore[index]
+        bend = self.here.scores(part)
+        if isinstance(self.loss, Softmax):
+            self.loss.probabilities(bend)
+        else:
+            bend = (part.weight * self.loss.curvature(bend, part.codes))[:, None]
+        if self.bend is not None:
+            self.bend[where] = bend
+        return bend
+
+
+class _ClassHessians(Pass):
+    """The blocks on the Hessian's diagonal, one for each score."""
+
+    densify = True
+    summed = ("hessians",)
 
     def reset(self) -> None:
-        self.squares = np.zeros((self.form.n_columns, self.form.n_functions))
+        self.hessians = np.zeros((len(self.coef), self.form.shape[1], self.form.shape[1]))
+
+    def add(self, part: Block) -> None:
+        scores, (p, width) = self.scores(part), (part.X.shape[1], self.form.shape[1])
+        rows, scaled = workspace((2, part.n_rows, width))
+        np.subtract(part.X, 0.0 if self.standard.far else self.standard.centre, out=rows[:, :p])
+        rows[:, p:] = 1.0
+        if isinstance(self.loss, Softmax):
+            factors = self.loss.probabilities(scores)
+            factors *= 1.0 - factors
+        else:
+            factors = self.loss.curvature(scores, part.codes)[:, None]
+        for hessian, factor in zip(self.hessians, factors.T, strict=True):
+            np.multiply(rows, np.sqrt(part.weight * factor)[:, None], out=scaled)
+            hessian += scaled.T @ scaled
+
+
+class _Curvature(Pass):
+    """The diagonal of the Hessian, and what couples the columns with the intercepts."""
+
+    summed = ("squares", "crossed", "sums")
+
+    def reset(self) -> None:
+        self.squares, self.crossed = np.zeros((2, self.form.n_columns, self.form.n_functions))
         self.sums = np.zeros(self.form.n_functions)
 
     def add(self, part: Block) -> None:
@@ -686,6 +747,8 @@ class _Curvature(Pass):
         self.sums += factor.sum(axis=0)
         if part.sparse:
             kernels.csr_add_squares(X.data, X.indices, X.indptr, factor, self.squares)
+            kernels.csr_add_products(X.data, X.indices, X.indptr, factor, self.crossed)
         else:
             centred = X if self.standard.far else X - self.standard.centre
             self.squares += (centred**2).T @ factor
+            self.crossed += centred.T @ factor

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import discriminant
@@ -13,6 +14,7 @@ from discriminant.solvers.gradient import minimise_sgd, split_rows
 from discriminant.solvers.smooth import (
     LBFGSMemory,
     conjugate_gradients,
+    diagonal_preconditioner,
     line_search,
     moment_preconditioner,
     named_solver,
@@ -151,9 +153,26 @@ def test_conjugate_gradients_solve_newtons_system():
     objective = objective_of(K=3)
     theta = np.random.default_rng(0).normal(size=objective.shape)
     _, gradient, hessian = objective.value_gradient_hessian(theta)
-    precondition = moment_preconditioner(objective, theta)
-    found = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 1e-10)
-    assert_allclose(found.ravel(), np.linalg.solve(hessian, gradient.ravel()), rtol=1e-6, atol=1e-9)
+    precondition, exact = moment_preconditioner(objective, theta), np.linalg.solve(hessian, gradient.ravel())
+    found = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 1e-20)
+    assert_allclose(found.direction.ravel(), exact, rtol=1e-6, atol=1e-9)
+    rough = conjugate_gradients(objective.hessian_product(theta), gradient, precondition, 0.1)
+    left = gradient.ravel() @ exact - rough.decrement
+    assert 0 < left < 0.1 * rough.decrement
+    assert left / 3 < rough.left < 30 * left
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_eliminating_intercepts_makes_sparse_columns_independent(fit_intercept):
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix((rng.random((3_000, 8)) < 0.5) * 1.0)
+    objective = Objective(labelled_rows(X, rng.integers(0, 2, 3_000)), Logistic(), fit_intercept=fit_intercept)
+    theta = np.zeros(objective.shape)
+    hessian = objective.value_gradient_hessian(theta)[2]
+    precondition = diagonal_preconditioner(objective, theta)
+    both = np.array([precondition(column[None])[0] for column in hessian])
+    values = np.linalg.eigvals(both).real
+    assert (values.max() / values.min() < 1.4) == fit_intercept  # columns that are not centred share their mean
 
 
 def test_the_preconditioner_is_the_inverse_hessian_of_the_model_without_coefficients():
@@ -173,8 +192,10 @@ class TestChoice:
         [
             ({}, "newton"),
             ({"l1_ratio": 0.5}, "coordinate"),
-            ({"n": 2_100, "p": 610}, "lbfgs"),
-            ({"n": 2_100, "p": 2_101}, "lbfgs"),
+            ({"n": 2_100, "p": 610}, "newton-cg"),
+            ({"n": 2_100, "p": 2_101}, "newton-cg"),
+            ({"n": 300, "p": 5, "K": 12}, "newton"),
+            ({"n": 3_000, "p": 10, "K": 50}, "newton-cg"),
         ],
     )
     def test_auto(self, given, chosen):

@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from .. import multiclass as codebooks
-from ..data import LabelledRows, Rows, array_from, as_frame, as_rows, check_choice, csr_of_floats, require
+from ..data import LabelledRows, Rows, array_from, as_frame, as_rows, check_choice, csr_of_floats, drawn, require
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss
@@ -651,7 +651,7 @@ class TableRows(Rows):
         return self.table if stop - start == self.n_rows else _safe_indexing(self.table, slice(start, stop))
 
     def every(self, step: int) -> TableRows:
-        return TableRows(self.take(np.arange(0, self.n_rows, step)))
+        return TableRows(self.take(drawn(self.n_rows, step)))
 
     def take(self, chosen: Array) -> Any:
         return self.table[chosen] if type(self.table) is np.ndarray else _safe_indexing(self.table, chosen)

@@ -89,6 +89,21 @@ def add_gradient(loss, width, X, centre, coef, intercept, codes, weight, offset,
 
 
 @summing_kernel
+def add_hessian_product(X, centre, coef, intercept, bend, product):  # type: ignore[no-untyped-def]
+    """Add the sum over rows of ``bend * score * (x - centre)`` to ``product``; return that of ``bend * score``."""
+    pulls = 0.0
+    for i in range(X.shape[0]):
+        score = intercept
+        for j in range(X.shape[1]):
+            score += (X[i, j] - centre[j]) * coef[j]
+        pull = bend[i] * score
+        pulls += pull
+        for j in range(X.shape[1]):
+            product[j] += pull * (X[i, j] - centre[j])
+    return pulls
+
+
+@summing_kernel
 def add_newton(loss, width, X, centre, coef, intercept, codes, weight, offset, gradient, flat, scaled):  # type: ignore[no-untyped-def]
     """The same, and the centred rows times the square root of their curvature (and that root last) in ``scaled``.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernel, summing_kernel
+from .rows import add, dot
 
 
 @summing_kernel
@@ -78,22 +79,20 @@ def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
             values[i, k] /= total
 
 
-@kernel
+@summing_kernel
 def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def]
     """Write ``rows @ coef`` (p, C) to ``out`` (rows, C)."""
+    rows = (data, indices, indptr)
     if coef.shape[1] == 1:  # the usual case, without a loop over one column
+        column = coef[:, 0]
         for i in range(indptr.size - 1):
-            total = 0.0
-            for e in range(indptr[i], indptr[i + 1]):
-                total += data[e] * coef[indices[e], 0]
-            out[i, 0] = total
+            out[i, 0] = dot(rows, i, column)
         return
     for i in range(indptr.size - 1):
         for c in range(coef.shape[1]):
             out[i, c] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            value = data[e]
-            j = indices[e]
+        for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, j = data[e], np.uint64(indices[e])
             for c in range(coef.shape[1]):
                 out[i, c] += value * coef[j, c]
 
@@ -101,18 +100,54 @@ def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def
 @kernel
 def csr_add_products(data, indices, indptr, residual, out):  # type: ignore[no-untyped-def]
     """Add ``rows' @ residual`` (rows, C) to ``out`` (p, C)."""
+    rows = (data, indices, indptr)
     if residual.shape[1] == 1:
+        column = out[:, 0]
         for i in range(indptr.size - 1):
-            pull = residual[i, 0]
-            for e in range(indptr[i], indptr[i + 1]):
-                out[indices[e], 0] += data[e] * pull
+            add(rows, i, residual[i, 0], column)
         return
     for i in range(indptr.size - 1):
-        for e in range(indptr[i], indptr[i + 1]):
-            value = data[e]
-            j = indices[e]
+        for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, j = data[e], np.uint64(indices[e])
             for c in range(residual.shape[1]):
                 out[j, c] += value * residual[i, c]
+
+
+@summing_kernel
+def softmax_curvature_products(probability, weight, change):  # type: ignore[no-untyped-def]
+    """Multiply each row's ``change`` (K,) by ``weight (diag(p) - p p')``, in place."""
+    for i in range(change.shape[0]):
+        mean = 0.0
+        for k in range(change.shape[1]):
+            mean += probability[i, k] * change[i, k]
+        for k in range(change.shape[1]):
+            change[i, k] = weight[i] * probability[i, k] * (change[i, k] - mean)
+
+
+@kernel
+def softmax_shortfalls(scores, codes, values):  # type: ignore[no-untyped-def]
+    """Shift each row so that its largest score is 0; write by how much its own class's score falls short of that."""
+    for i in range(scores.shape[0]):
+        top = scores[i, 0]
+        for k in range(1, scores.shape[1]):
+            top = max(top, scores[i, k])
+        for k in range(scores.shape[1]):
+            scores[i, k] -= top
+        values[i] = -scores[i, codes[i]]
+
+
+@summing_kernel
+def softmax_slopes(scores, codes, values):  # type: ignore[no-untyped-def]
+    """Turn exponentials of shifted scores into ``p - e_y``, and add the logarithm of each row's sum to its value."""
+    for i in range(scores.shape[0]):
+        total = 0.0
+        for k in range(scores.shape[1]):
+            total += scores[i, k]
+        values[i] += np.log(total)
+        share = 1.0 / total
+        for k in range(scores.shape[1]):
+            scores[i, k] *= share
+        scores[i, codes[i]] -= 1.0
 
 
 @kernel

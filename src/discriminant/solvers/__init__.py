@@ -4,8 +4,8 @@
 problem                                                 ``"auto"``
 ======================================================  ===========
 an L1 part in the penalty                               coordinate
-up to 600 parameters ((K - 1) (p + 1))                  newton
-more parameters                                         lbfgs
+up to 600 parameters ((K - 1) (p + 1)), cheap Hessian   newton
+more parameters, or many classes on few rows            newton-cg
 early stopping asked for                                sgd
 ======================================================  ===========
 
@@ -14,7 +14,7 @@ solver            none  L2  L1  elastic net  an iteration costs
 ================  ====  ==  ==  ===========  ======================================================
 newton            yes   yes no  no           a pass; a Hessian of a sample first
 lbfgs             yes   yes no  no           a pass
-newton-cg         yes   yes no  no           a pass for each product with the Hessian
+newton-cg         yes   yes no  no           a pass (L-BFGS), later one for each product with the Hessian
 coordinate        yes   yes yes yes          a pass; weighted products of the active columns
 gradient          yes   yes no  no           a pass
 sgd               yes   yes no  no           a pass, and two over the mini-batches

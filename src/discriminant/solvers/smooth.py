@@ -11,8 +11,11 @@ rows computed, which costs up to as many gradients as there are parameters.
 `minimise_lbfgs` (Nocedal 1980) starts from a preconditioner that costs next to nothing and corrects it by what the last
 gradients have shown. Newton's method uses the same correction, to learn the difference between sample and whole.
 
-`minimise_newton_cg`: the Newton system of all rows is solved by conjugate gradients, as precisely as the distance from
-the optimum deserves (Dembo, Eisenstat & Steihaug 1982); each product with the Hessian costs a pass.
+`minimise_newton_cg` begins in the same way, for a step of L-BFGS costs one pass. Near the end, or where these steps
+gain too little, the Newton system of all rows is solved by conjugate gradients, as precisely as the quadratic model
+deserves (Dembo, Eisenstat & Steihaug 1982); each product with the Hessian costs a pass. So ends L-BFGS, too: what its
+last steps promise is a guess, but the decrement of a Newton step (and what conjugate gradients leave of it, by the
+least eigenvalue they have met) is the excess of the objective over its minimum.
 
 `minimise_in_row_span`: a ridge penalty leaves no coefficients outside the span of the (centred, scaled) rows
 ``Z = U S V'``: with ``v = V u`` the scores are those of the rows ``U S`` and the penalty that of u (Hastie & Tibshirani
@@ -34,6 +37,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal
 from scipy.special import log_expit, logsumexp
 
 from ..data import Block, as_rows, dense_rows
@@ -72,12 +76,26 @@ _STEPS = (64, 8)
 #: A sample must have this many rows for each parameter, and this many at all: a smaller one is no guide to the whole.
 _ROWS_PER_PARAMETER = 20
 _LEAST_ROWS = 4_000
+#: The same of the rarest class, for each parameter of a score.
+_ROWS_OF_A_CLASS = 3
 #: With more rows the decomposition of ``Z Z'`` costs more than passes over the columns.
 _MOST_WIDE_ROWS = 2_000
+#: Steps of L-BFGS, a pass each, before Newton systems are solved: where more are needed, these are better.
+_MOST_LBFGS = 40
+#: L-BFGS goes on until its steps promise so many tolerances: its own estimate of the excess is a guess.
+_NEAR = 10.0
 #: Products with the Hessian in one solution by conjugate gradients.
-_MOST_PRODUCTS = 200
-#: Beyond this many parameters a Hessian costs more than the passes it saves.
-_MOST_NEWTON_PARAMETERS = 600
+_MOST_PRODUCTS = 1000
+#: What may be left of a Newton step's decrement: with less known of the step, more would be wasted.
+_LEAST_ACCURATE = 0.1
+#: A preconditioner is made anew where the objective has changed by this share.
+_STALE = 0.3
+#: Rows for each column, from which the blocks of the preconditioner are taken, where these cost no more than so many
+#: passes (in multiplications, of which matrix products make more in the same time) or have no more multiplications.
+_ROWS_PER_COLUMN, _MOST_BLOCK_PASSES, _CHEAP_BLOCKS = 20, 80, 2e9
+#: Beyond this many parameters a Hessian costs more than the passes it saves; so it does beyond this many
+#: multiplications, if it is that of a softmax.
+_MOST_NEWTON_PARAMETERS, _CHEAP_HESSIAN = 600, 1e8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,6 +291,9 @@ class Run:
 class Descent(Run):
     """The minimisation of a smooth objective, step by step."""
 
+    #: The square of what a quadratic function would not have gained of the last step's gain, relative to it.
+    missed = np.inf
+
     def __init__(self, objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool, solver: str) -> None:
         super().__init__(objective, tol, max_iter, trace, solver)
         self.jump(theta, steps=0)
@@ -303,10 +324,14 @@ class Descent(Run):
         if found is None:
             self.reason = "optimal" if self.excess <= _AS_GOOD_AS_OPTIMAL else "no further descent"
             return None
-        (new, (value, gradient)), before, slope = found, self.theta, self.gradient
+        new, (value, gradient) = found
+        step, change = new - self.theta, gradient - self.gradient
+        # A quadratic function gains the mean of the slopes at both ends, and bends by their difference.
+        missed = self.value - value + 0.5 * float(np.vdot(step, gradient + self.gradient))
+        self.missed = (4 * missed / max(float(np.vdot(step, change)), 1e-300)) ** 2
         self.iterations += 1
         self.stand_at(new, value, gradient)
-        return new - before, gradient - slope
+        return step, change
 
     def _polished(self, theta: Array) -> tuple[Array, Any] | None:
         """The point, if its gradient is smaller: values differ by the rounding of their sums alone."""
@@ -340,16 +365,53 @@ class Descent(Run):
 
 def minimise_lbfgs(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
     """Minimise a smooth objective of any size by L-BFGS."""
-    run, memory = Descent(objective, theta, tol, max_iter, trace, "lbfgs"), LBFGSMemory()
-    precondition = moment_preconditioner(objective, theta)
+    run = Descent(objective, theta, tol, max_iter, trace, "lbfgs")
+    return _descended_to_the_end(run, max_iter)
+
+
+def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
+    """Minimise a smooth objective of any size."""
+    run = Descent(objective, theta, tol, max_iter, trace, "newton-cg")
+    return _descended_to_the_end(run, min(max_iter, _MOST_LBFGS))
+
+
+def _descended_to_the_end(run: Descent, most: int) -> Solution:
+    """At most so many steps of L-BFGS, then Newton's method by conjugate gradients until the excess is sure."""
+    metric = _Metric(run)
+    if _descend_by_lbfgs(run, metric.precondition, most):
+        _descend_by_newton_cg(run, metric)
+    return run.solution()
+
+
+def _descend_by_lbfgs(run: Descent, precondition: Preconditioner, most: int) -> bool:
+    """Steps of L-BFGS until they promise little more than the tolerance; whether it is worth going on."""
+    memory = LBFGSMemory()
     while True:
         direction = memory.direction(run.gradient, precondition)
-        if run.ends(float(np.vdot(run.gradient, direction))):
-            return run.solution()
+        if run.is_hopeless(float(np.vdot(run.gradient, direction))):
+            return False
+        if run.excess <= _NEAR * run.tol or run.iterations >= most:
+            return True
         moved = run.move(direction)
         if moved is None:
-            return run.solution()
+            run.reason = ""
+            return True
         memory.learn(*moved)
+
+
+def _descend_by_newton_cg(run: Descent, metric: _Metric) -> None:
+    """Newton steps until the excess that is left is sure to be within the tolerance."""
+    while True:
+        step = metric.newton_step()
+        if run.ends(step.decrement + step.left):
+            return
+        # Newton's error squares: what the quadratic model missed of the last gain, it misses of the next slope.
+        share = step.left / step.decrement + run.missed
+        if run.excess * share <= 0.5 * run.tol:
+            run.finish(step.direction, share)
+            return
+        if run.move(step.direction) is None:
+            return
 
 
 def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
@@ -359,9 +421,7 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     """
     p = objective.n_columns
     if p > _MOST_COLUMNS:
-        diagonal = objective.column_curvatures(theta)
-        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
-        return lambda gradient: gradient / diagonal
+        return diagonal_preconditioner(objective, theta)
     # 1. The loss's second derivatives where every row has the probabilities of the class shares.
     shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
     curvature = np.array([[shares.prod()]])
@@ -422,8 +482,7 @@ def _start(objective: Objective, theta: Array, max_iter: int, trace: bool) -> tu
     if trace:  # nothing is to be seen but steps on all rows
         return theta, inverse_hessian(objective.value_gradient_hessian(theta)[2]), 0
     precondition, iterations = None, 0
-    needed = max(_LEAST_ROWS, _ROWS_PER_PARAMETER * objective.n_parameters)
-    for part in [objective.every(step) for step in _STEPS if objective.data.n_rows // step >= needed]:
+    for part in map(objective.every, _samples(objective)):
         # Closer than the sample is to the whole would be wasted.
         enough = 0.01 * part.n_parameters / part.data.n_rows
         theta, precondition, more = _damped_newton(part, theta, enough, max_iter - iterations)
@@ -431,6 +490,18 @@ def _start(objective: Objective, theta: Array, max_iter: int, trace: bool) -> tu
     if precondition is None:
         return _damped_newton(objective, theta, 1e-12, max_iter)
     return theta, precondition, iterations
+
+
+def _samples(objective: Objective) -> list[int]:
+    """The steps whose samples are a guide to the whole: enough rows for the parameters, also of the rarest class."""
+    needed = max(_telling_rows(objective), _ROWS_PER_PARAMETER * objective.n_parameters)
+    return [step for step in _STEPS if objective.data.n_rows // step >= needed]
+
+
+def _telling_rows(objective: Objective) -> float:
+    """The least rows of a sample that tells of all classes."""
+    rarest = max(objective.class_weights.min() / objective.total_weight, 1e-300)
+    return max(_LEAST_ROWS, float(_ROWS_OF_A_CLASS * objective.shape[1] / rarest))
 
 
 def _damped_newton(
@@ -459,17 +530,70 @@ def inverse_hessian(hessian: Array) -> Preconditioner:
     return lambda gradient: factors.solve(gradient.reshape(-1, len(hessian))).reshape(gradient.shape)
 
 
-def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False) -> Solution:
-    """Minimise a smooth objective of any size."""
-    run = Descent(objective, theta, tol, max_iter, trace, "newton-cg")
-    precondition = moment_preconditioner(objective, theta)
-    while True:
-        size = float(np.vdot(run.gradient, precondition(run.gradient)))
-        accuracy = min(0.3, np.sqrt(size / max(abs(run.value), 1e-300)))
-        product = objective.hessian_product(run.theta)
-        direction = conjugate_gradients(product, run.gradient, precondition, accuracy)
-        if run.ends(float(np.vdot(run.gradient, direction))) or run.move(direction) is None:
-            return run.solution()
+class _Metric:
+    """A preconditioner of the Newton systems, made anew where the loss has changed so much that rows bend otherwise."""
+
+    def __init__(self, run: Descent) -> None:
+        self.run = run
+        self._renew()
+
+    def _renew(self) -> None:
+        #: The least eigenvalue met of the preconditioned Hessians.
+        self.value, self.least = self.run.value, np.inf
+        self.precondition = newton_preconditioner(self.run.objective, self.run.theta)
+
+    def newton_step(self) -> NewtonStep:
+        """The next step, as precise as the run has shown its quadratic model to be."""
+        run = self.run
+        if not abs(run.value - self.value) <= _STALE * self.value:
+            self._renew()
+        share, enough = float(np.clip(run.missed, 0.01, _LEAST_ACCURATE)), 0.2 * run.tol * abs(run.value)
+        product = run.objective.hessian_product(run.theta)
+        step = conjugate_gradients(product, run.gradient, self.precondition, share, enough, self.least)
+        self.least = step.least
+        return step
+
+
+def newton_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """The inverse of the Hessian's blocks for each score, from a sample of the rows.
+
+    Where these would take as long as many passes, one block serves all scores; with very many columns, the diagonal.
+    """
+    (n, p), n_scores = objective.data.rows.shape, objective.contrasts.shape[1]
+    rows = int(min(n, max(_telling_rows(objective), _ROWS_PER_COLUMN * p)))
+    if p > _MOST_COLUMNS:
+        return diagonal_preconditioner(objective, theta)
+    if rows * p > _MOST_BLOCK_PASSES * n and n_scores * rows * p**2 > _CHEAP_BLOCKS:
+        return moment_preconditioner(objective, theta)
+    blocks, ridge = objective.every(n // rows).class_hessians(theta), np.diag(objective.ridge[0])
+    factors, contrasts = [factorised(block + ridge) for block in blocks], objective.contrasts
+
+    def precondition(gradient: Array) -> Array:
+        of_scores = contrasts.T @ gradient
+        return contrasts @ np.concatenate([f.solve(row[None]) for f, row in zip(factors, of_scores, strict=True)])
+
+    return precondition
+
+
+def diagonal_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
+    """The inverse of the Hessian's diagonal after the intercepts are eliminated.
+
+    Columns that are not centred (sparse ones) all have to do with the intercept, and by it with each other.
+    """
+    p, (diagonal, crossed) = objective.n_columns, objective.column_curvatures(theta)
+    if objective.fit_intercept:
+        shift = crossed[:, :p] / np.maximum(crossed[:, p:], 1e-300)
+        diagonal[:, :p] = np.maximum(diagonal[:, :p] - shift * crossed[:, :p], objective.ridge[:, :p])
+    diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
+
+    def precondition(gradient: Array) -> Array:
+        solved = gradient / diagonal
+        if objective.fit_intercept:
+            solved[:, :p] -= shift * gradient[:, p:] / diagonal[:, :p]
+            solved[:, p] -= np.einsum("ij,ij->i", shift, solved[:, :p])
+        return solved
+
+    return precondition
 
 
 @dataclass(frozen=True)
@@ -530,28 +654,66 @@ def minimise_in_row_span(
     return replace(found, theta=rotation.to_columns(found.theta), trace=points)
 
 
+@dataclass(frozen=True)
+class NewtonStep:
+    """An approximate solution of ``hessian direction = gradient``, and how much of the decrement it has found."""
+
+    direction: Array
+    decrement: float  #: ``gradient' direction``
+    left: float  #: estimate of what the exact solution's decrement has more
+    least: float  #: estimate of the least eigenvalue of the preconditioned Hessian
+
+
 def conjugate_gradients(
-    product: Callable[[Array], Array], target: Array, precondition: Preconditioner, accuracy: float
-) -> Array:
-    """``hessian^-1 target`` until the preconditioned residual has shrunk by ``accuracy``."""
+    product: Callable[[Array], Array],
+    target: Array,
+    precondition: Preconditioner,
+    share: float,
+    enough: float = 0.0,
+    least: float = np.inf,
+) -> NewtonStep:
+    """``hessian^-1 target`` until what is left of its decrement is a ``share`` of what was found, or ``enough``.
+
+    What is left is the squared residual in the inverse Hessian's norm. In the preconditioner's it is known, and the
+    least eigenvalue of the one in the other is that of the tridiagonal matrix that the iterations build up (Lanczos),
+    or the ``least`` that was met before.
+    """
     solution, residual = np.zeros_like(target), target.copy()
     sphered = precondition(residual)
     towards, size = sphered.copy(), float(np.vdot(residual, sphered))
-    enough = accuracy**2 * size
-    for _ in range(_MOST_PRODUCTS):
-        if size <= enough or size <= 0:
-            break
+    found, left, diagonal, beside, carried = 0.0, np.inf, list[float](), list[float](), 0.0
+    while len(diagonal) < _MOST_PRODUCTS and size > 0:
         image = product(towards)
         curvature = float(np.vdot(towards, image))
-        if curvature <= 0:
+        if not curvature > 0:
             break
         length = size / curvature
         solution += length * towards
         residual -= length * image
+        found += length * size
         sphered = precondition(residual)
         size, before = float(np.vdot(residual, sphered)), size
-        towards = sphered + (size / before) * towards
-    return solution if solution.any() else precondition(target)
+        diagonal.append(1 / length + carried)
+        ritz = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside), select="i", select_range=(0, 0))
+        least = min(least, float(ritz[0]))
+        left = size / least
+        if left <= max(share * found, enough):
+            break
+        ratio = size / before
+        carried = ratio / length
+        beside.append(np.sqrt(carried / length))
+        towards = sphered + ratio * towards
+    return NewtonStep(solution, found, left, least)
+
+
+def has_cheap_hessian(objective: Objective) -> bool:
+    """Whether Hessians cost less than the passes they save.
+
+    That of a softmax takes as many multiplications as a pass for each of its parameters; samples make it cheap.
+    """
+    P = objective.n_parameters
+    cheap = objective.n_functions == 1 or objective.data.n_rows * P**2 <= _CHEAP_HESSIAN or bool(_samples(objective))
+    return P <= _MOST_NEWTON_PARAMETERS and cheap
 
 
 def named_solver(solver: Any, objective: Objective) -> Minimise:
@@ -574,7 +736,7 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
     if solver == "auto" and is_wide(objective):
         return minimise_in_row_span
     if solver == "auto":
-        auto = "newton" if objective.n_parameters <= _MOST_NEWTON_PARAMETERS else "lbfgs"
+        auto = "newton" if has_cheap_hessian(objective) else "newton-cg"
         name = "coordinate" if objective.penalty.l1 > 0 else auto
     if name not in solvers:
         raise ParameterError(f"Unknown solver {solver!r}. Solvers: 'auto', {', '.join(map(repr, solvers))}.")
