@@ -26,7 +26,7 @@ demo: .venv/.ready
 test: .venv/.ready-test
 	$(PYTEST) -m "not slow"
 
-test-all: .venv/.ready-test
+test-all: .venv/.ready-docs
 	$(PYTEST) --hypothesis-profile=random
 	$(MAKE) test-lowest
 	$(MAKE) test-newest
@@ -38,6 +38,7 @@ test-newest: .venv-newest/.ready-test
 	.venv-newest/bin/python -m pytest -n auto -m "not slow and not tools"
 
 docs: .venv/.ready-docs
+	$(BIN)/python -m pytest -n auto -q tests/test_pages.py
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
@@ -63,8 +64,8 @@ clean:
 	touch $@ .venv/.ready
 
 .venv/.ready-docs: $(INPUTS)
-	scripts/environment.sh demo docs
-	touch $@ .venv/.ready
+	scripts/environment.sh demo test docs
+	touch $@ .venv/.ready .venv/.ready-test
 
 .venv/.ready-bench: $(INPUTS)
 	scripts/environment.sh demo test bench
