@@ -165,6 +165,7 @@ THREADED = {
     "svm": SupportVectorClassifier(),
     "svm, squared": SupportVectorClassifier(loss="squared_hinge"),
     "svm, dual": SupportVectorClassifier(solver="dual", tol=1e-3),
+    "svm, active set": SupportVectorClassifier(solver="active-set"),
     "logistic": LogisticRegression(alpha=1e-3),
     "lasso": LogisticRegression(alpha=0.01, l1_ratio=1.0),
     "lbfgs": LogisticRegression(alpha=0.01, solver="lbfgs"),

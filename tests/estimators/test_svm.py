@@ -43,7 +43,7 @@ from helpers import REFERENCE, assert_reference, fitted_state, normal_classes, r
 from margin_problems import assert_optimal, problem
 
 SCHEMES = ["one-vs-rest", "one-vs-one"]
-every_solver = pytest.mark.parametrize("solver", ["newton", "dual"])
+every_solver = pytest.mark.parametrize("solver", ["newton", "dual", "active-set"])
 every_loss = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 every_scheme = pytest.mark.parametrize("multiclass", SCHEMES)
 
@@ -549,6 +549,8 @@ SETTINGS = {
     "squared": {"loss": "squared_hinge"},
     "dual": {"solver": "dual"},
     "squared-dual": {"solver": "dual", "loss": "squared_hinge"},
+    "active-set": {"solver": "active-set"},
+    "squared-active-set": {"solver": "active-set", "loss": "squared_hinge"},
 }
 every_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 

@@ -15,12 +15,12 @@ from sklearn.svm import SVC
 
 from discriminant.data import labelled_rows
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.margins import dual_coordinate, interior_point, soft_margin
-from discriminant.margins.problem import MarginProblem, Stop
+from discriminant.margins import active_set, dual_coordinate, interior_point, soft_margin
+from discriminant.margins.problem import MarginProblem, Stop, inner_products
 from margin_problems import KINDS, assert_optimal, problem
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6)
-every_solver = pytest.mark.parametrize("solver", ["newton", "dual"])
+every_solver = pytest.mark.parametrize("solver", ["newton", "dual", "active-set"])
 every_loss = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 both_losses = pytest.mark.parametrize("squared", [False, True], ids=["hinge", "squared_hinge"])
 
@@ -102,6 +102,35 @@ def test_wide_tables(C, loss, container, solver):
 
 
 @every_loss
+@pytest.mark.parametrize("multiclass", ["one-vs-rest", "one-vs-one"])
+def test_machines_of_wide_rows_share_their_inner_products(multiclass, loss, monkeypatch):
+    """They are computed once, and every machine is optimal for the rows themselves."""
+    rng = np.random.default_rng(1)
+    X, y, weight = 5 + rng.normal(size=(50, 3_000)), np.arange(50) % 3, rng.choice([0.0, 1.0, 2.0], 50)
+    calls = []
+    monkeypatch.setattr(active_set, "inner_products", lambda given: calls.append(given) or inner_products(given))
+    models = [
+        SupportVectorClassifier(loss=loss, multiclass=multiclass, n_jobs=jobs).fit(X, y, weight) for jobs in (1, 2)
+    ]
+    assert len(calls) == 2
+    assert_array_equal(models[0].coef_, models[1].coef_)
+    for column in range(3):
+        assert models[0].solution_[column].solver == "active-set"
+        assert_optimal(models[0], X, y, weight, column, tol=1e-9)
+
+
+def test_equal_rows_and_balanced_classes_leave_the_intercept_between_bounds():
+    """All multipliers at their bounds leave no face to solve; rows that are equal, one that is singular."""
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.normal(size=(20, 90)), 2, axis=0)
+    y = np.arange(40) // 2 % 2
+    for C in (1e-6, 1e-2, 1e3):
+        model = SupportVectorClassifier(C=C).fit(X, y)
+        assert model.solution_.solver == "active-set"
+        assert_optimal(model, X, y, tol=1e-9)
+
+
+@every_loss
 def test_the_ascent_alone_is_as_good_as_it_says(loss, monkeypatch):
     """Without settling: what is not reached is told, and is not worse than told."""
     monkeypatch.setattr(interior_point, "_MOST_WORK", 0)
@@ -169,10 +198,13 @@ def test_rows_of_zeros_have_their_full_multiplier_without_an_intercept():
     [
         ((30, 2), np.asarray, "newton"),
         ((30, 2), sp.csr_array, "newton"),
-        ((30, 200), np.asarray, "newton"),
-        ((30, 201), np.asarray, "dual"),
-        ((1_100, 201), np.asarray, "newton"),
-        ((1_100, 201), sp.csr_array, "dual"),
+        ((30, 62), np.asarray, "newton"),
+        ((30, 64), np.asarray, "active-set"),
+        ((30, 201), sp.csr_array, "active-set"),
+        ((7_000, 60), np.asarray, "newton"),
+        ((900, 500), np.asarray, "dual"),
+        ((200, 2_001), np.asarray, "active-set"),
+        ((200, 2_001), sp.csr_array, "dual"),
     ],
 )
 def test_auto_chooses_by_shape(shape, container, expected):

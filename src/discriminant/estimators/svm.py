@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, check_number, require
 from ..decision.posteriors import TemperedLosses
-from ..engine import side_by_side
+from ..engine import one_blas_thread, side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
+from ..margins.active_set import is_wide, row_span
 from ..margins.convex_hulls import CommonPoint
 from ..margins.hard_margin import maximum_margin
 from ..margins.problem import MarginFit, MarginProblem
@@ -22,7 +23,8 @@ from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
 from ..rules import LinearRule
-from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, is_wide, ridge_paths, rotated
+from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, ridge_paths, rotated
+from ..solvers.smooth import is_wide as is_smooth_and_wide
 from .base import CalibratedMixin, all_or_nothing, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
 
@@ -55,9 +57,10 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     multiclass : {"one-vs-rest", "one-vs-one"}, default="one-vs-rest"
         For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
         and the scores decide among equals.
-    solver : {"auto", "newton", "dual"}, default="auto"
+    solver : {"auto", "newton", "dual", "active-set"}, default="auto"
         "newton" for up to some hundred columns, exact and with few passes over the rows whatever C; "dual", coordinate
-        ascent in the dual, for more columns and for sparse rows. "auto" chooses by shape.
+        ascent in the dual, for more columns and for sparse rows; "active-set", exact, for up to a thousand rows of many
+        columns. "auto" chooses by shape.
     tol : float, default=1e-06
         Duality gap, relative to the objective, to stop at: a proven bound on the distance from the minimum.
     max_iter : int, default=5000
@@ -121,7 +124,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     loss: Literal["hinge", "squared_hinge"] = "hinge"
     fit_intercept: bool = True
     multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest"
-    solver: Literal["auto", "newton", "dual"] = "auto"
+    solver: Literal["auto", "newton", "dual", "active-set"] = "auto"
     tol: float = 1e-6
     max_iter: int = 5000
     calibration: Literal["sigmoid", "isotonic"] | None = None
@@ -222,7 +225,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         super()._check_parameters()
         check_choice("margin", self.margin, ("soft", "hard"))
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-        check_choice("solver", self.solver, ("auto", "newton", "dual"))
+        check_choice("solver", self.solver, ("auto", "newton", "dual", "active-set"))
         check_number("C", self.C, 0, open_below=True)
         check_number("tol", self.tol, 0, 1, open_below=True)
         check_integer("max_iter", self.max_iter, 1)
@@ -234,8 +237,9 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         if self.standardize:
             spread = column_spread(data, self.n_jobs)
             measured = replace(data, rows=_in_units(data.rows, spread))
+        span = self._span(measured) if len(columns) > 1 else None
         try:
-            fits = side_by_side(lambda column: self._solved(measured, column), columns, self.n_jobs)
+            fits = side_by_side(lambda column: self._solved(measured, column, span), columns, self.n_jobs)
             sound = all(np.isfinite([*fit.coef, fit.solution.objective, fit.solution.excess]).all() for fit in fits)
         except NotSeparableError as error:
             if spread is not None:
@@ -250,22 +254,30 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
             )
         return fits if spread is None else [fit.in_units_of_data(spread) for fit in fits]
 
-    def _solved(self, data: LabelledRows, column: int) -> MarginFit:
+    def _span(self, data: LabelledRows) -> Array | None:
+        """Few rows of many columns in fewer, for all binary problems."""
+        problem = MarginProblem(data, float(self.C), fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
+        wanted = self.margin == "soft" and self.solver in ("auto", "active-set") and is_wide(problem)
+        with one_blas_thread(), np.errstate(all="ignore"):
+            return row_span(problem) if wanted else None
+
+    def _solved(self, data: LabelledRows, column: int, span: Array | None) -> MarginFit:
         """The solution of a binary problem; rows of weight 0 take no part in finding it."""
         chosen, side = self.codebook_.targets(data.codes, column)
         rows, part = (np.arange(data.n_rows), data) if chosen is None else (chosen, data.take(chosen))
         part = replace(part, classes=data.classes[:2], codes=(side > 0).astype(part.codes.dtype))
         counted = np.flatnonzero(np.ones(len(rows)) if part.weight is None else part.weight)
         if len(counted) == len(rows):
-            return self._fitted(part, rows, column)
-        return _with_idle_rows(self._fitted(part.take(counted), rows[counted], column), part, counted)
+            return self._fitted(part, rows, column, span)
+        return _with_idle_rows(self._fitted(part.take(counted), rows[counted], column, span), part, counted)
 
-    def _fitted(self, data: LabelledRows, rows: Array, column: int) -> MarginFit:
+    def _fitted(self, data: LabelledRows, rows: Array, column: int, span: Array | None) -> MarginFit:
         """The solution of a binary problem with these ``rows`` of the table."""
         if self.margin == "hard":
             return self._hard(data, rows, column)
         squared, seed = self.loss == "squared_hinge", 0 if self.random_state is None else self._seed()
-        problem = MarginProblem(data, float(self.C), squared, bool(self.fit_intercept), self.n_jobs)
+        own = None if span is None else span[rows]
+        problem = MarginProblem(data, float(self.C), squared, bool(self.fit_intercept), self.n_jobs, own)
         with np.errstate(all="ignore"):  # what overflows shows in the result
             return soft_margin(problem, self.solver, self.tol, self.max_iter, seed)
 
@@ -371,7 +383,7 @@ def support_vector_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = 
     n_classes, spread = len(data.classes), column_spread(data, n_jobs)
     whole = Objective(data, SquaredHinge(), ElasticNet(1.0), spread=spread, n_jobs=1)
     whole = replace(whole, standard=whole.standardised)
-    rotation = rotated(whole) if is_wide(whole) else None
+    rotation = rotated(whole) if is_smooth_and_wide(whole) else None
     own = whole if rotation is None else rotation.objective
     costs = _COSTS / whole.n_columns
     alphas = 1 / (costs * whole.total_weight)

@@ -35,14 +35,14 @@ Array = np.ndarray[Any, Any]
 
 #: The proximal weight of the intercept, relative to the rows' mean square: small enough to change nothing, large enough
 #: to keep the intercept from swinging.
-_PROXIMAL = 0.01
+PROXIMAL = 0.01
 #: A subspace step is tried after so many sweeps, along so many steps, from a certain sweep on.
 _BETWEEN_SUBSPACES, _STEPS, _FIRST_SUBSPACE = 4, 5, 8
 #: It goes at most this many times as far as the steps did.
 _FARTHEST = 1e3
 #: After so many sweeps the coefficients are computed anew.
 _BETWEEN_SUMS = 64
-_SEED = 88172645463325252
+SEED = 88172645463325252
 #: After so many sweeps the ascent is slow: what is left is tried as a working set.
 _PATIENCE = (64, 256, 1024, 4096)
 #: Most working sets, each with the rows that violated their condition after the one before.
@@ -112,10 +112,7 @@ class _Ascent:
 
     def __init__(self, problem: MarginProblem, seed: int) -> None:
         self.problem, n = problem, problem.data.n_rows
-        self.upper = np.full(n, np.inf) if problem.squared else problem.cost
-        with np.errstate(divide="ignore"):
-            # A row of weight 0 is curved so much that its multiplier stays 0.
-            self.diagonal = np.minimum(0.5 / problem.cost, 1e300) if problem.squared else np.zeros(n)
+        self.upper, self.diagonal = problem.upper, problem.diagonal
         rows, standard = problem.data.rows.block(0, n), problem.objective.standardised
         if sp.issparse(rows):
             self.rows, self.squares = (rows.data, rows.indices, rows.indptr), np.empty(n)
@@ -123,11 +120,11 @@ class _Ascent:
         else:  # centred where a far centre would cost digits
             self.rows = rows - standard.centre if standard.far and problem.fit_intercept else rows
             self.squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
-        self.proximal = _PROXIMAL * float(self.squares.mean()) if problem.fit_intercept else 0.0
+        self.proximal = PROXIMAL * float(self.squares.mean()) if problem.fit_intercept else 0.0
         self.alpha, self.coef, self.bias = np.zeros(n), np.zeros(problem.data.rows.n_columns), 0.0
         self.order = np.empty(n, dtype=np.int64)
         self.rest, self.due = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        self.count, self.random = 0, np.uint64(_SEED + seed)
+        self.count, self.random = 0, np.uint64(SEED + seed)
         self.past: deque[tuple[Array, Array]] = deque(maxlen=_STEPS)
 
     def sweep(self) -> tuple[float, float]:

@@ -1,18 +1,21 @@
 """Soft-margin support vector machines: which algorithm, and Newton's method on the smoothed hinge.
 
-==========================================================  =======
+==========================================================  ==========
 problem                                                     solver
-==========================================================  =======
+==========================================================  ==========
+up to 1,000 dense rows, four times as many columns          active-set
+64 columns or more, a table that stays in a core's cache    active-set
 up to 200 columns                                           newton
 up to 1,000 columns, dense, five times as many rows         newton
 all others                                                  dual
-==========================================================  =======
+==========================================================  ==========
 
 "newton" is for many more rows than columns. The hinge is smoothed within a width of its kink, which gives it second
 derivatives (Chapelle 2007), and the width shrinks by a factor of 6 at a time: first on a sample of the rows, then on
 all of them. Near the optimum only rows close to the kink matter; all others are on one side of it for good, where the
 hinge is straight. So the rows near the kink become a working set that is solved exactly (`interior_point`). The number
-of passes does not depend on C. "dual" is `dual_coordinate`.
+of passes does not depend on C. "dual" is `dual_coordinate`. "active-set" is `active_set`; where it comes to no end the
+others follow.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from ..kernels import smoothed_hinge as kernels
 from ..moments.covariance import factorised
 from ..objective import Objective, SmoothedHinge, SquaredHinge
 from ..solvers.smooth import line_search, minimise_newton
-from . import dual_coordinate
+from . import active_set, dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets, standard_rows
 from .problem import MarginFit, MarginProblem, Stop, better, finished
 
@@ -58,12 +61,22 @@ _MOST_STEPS = 60
 
 def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
     """The solution of a soft-margin problem by the named solver, or "auto"."""
-    n, p = problem.data.n_rows, problem.data.rows.n_columns
+    n, p = problem.data.rows.shape
+    if solver == "active-set" or (solver == "auto" and (active_set.is_wide(problem) or _is_small(problem))):
+        found = active_set.maximise(problem, tol, seed)
+        if found is not None:
+            return found
     dense = not isinstance(problem.data.rows, SparseRows)
     tall = p <= _ALWAYS or (dense and p <= _DENSE and n >= _ROWS_PER_COLUMN * p)
     if solver == "newton" or (solver == "auto" and tall):
         return minimise(problem, tol, max_iter)
     return dual_coordinate.maximise(problem, tol, max_iter, seed)
+
+
+def _is_small(problem: MarginProblem) -> bool:
+    """Whether the table stays in a core's cache, and has so many columns that a Hessian of them costs more."""
+    n, p = problem.data.rows.shape
+    return n * p <= _SMALL and p > _FEW_UNKNOWNS - problem.fit_intercept
 
 
 def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
