@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from . import evaluation, logistic, margins, model_files, moments, raster, tables
+from . import evaluation, logistic, margins, model_files, moments, raster, starting, tables
 from .measure import Case, Measured, measure
 
 FAMILIES: dict[str, Any] = {
@@ -23,6 +23,7 @@ FAMILIES: dict[str, Any] = {
     "Images": raster,
     "Tables": tables,
     "Model files": model_files,
+    "Starting up": starting,
 }
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 

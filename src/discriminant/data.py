@@ -23,14 +23,14 @@ from numbers import Integral, Real
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import scipy.sparse as sp
 
+from .dependencies import Deferred
 from .errors import ColumnError, DtypeError, InputError, LabelError, ParameterError, Part, Setting, WeightError
 from .results import plain, shortened, shown
 
 Array = np.ndarray[Any, Any]
+nw: Any = Deferred("narwhals.stable.v2")  # slow to load; a table that was coded from a file is no frame
 
 #: Integer labels are coded by a look-up table while their range is at most this.
 _TABLE_RANGE = 1 << 20
@@ -498,7 +498,7 @@ class Rows(ABC):
 
 def _largest_of_columns(block: Any) -> Array:
     largest = abs(block).max(axis=0)
-    return np.asarray(largest.toarray()[0] if sp.issparse(largest) else largest, dtype=np.float64)
+    return np.asarray(largest.toarray()[0] if is_sparse(largest) else largest, dtype=np.float64)
 
 
 def _raise_nonfinite(value: float, row: int, column: str) -> None:
@@ -603,9 +603,11 @@ class SparseRows(MatrixRows):
         return rows_of_width(1 + self.values.nnz // max(self.n_rows, 1))
 
     def block(self, start: int, stop: int) -> Any:
+        from scipy.sparse import csr_matrix  # slow to load, and loaded where rows are sparse
+
         whole, first, last = self.values, self.values.indptr[start], self.values.indptr[stop]
         part = (whole.data[first:last], whole.indices[first:last], whole.indptr[start : stop + 1] - first)
-        return sp.csr_matrix(part, shape=(stop - start, self.n_columns), copy=False)
+        return csr_matrix(part, shape=(stop - start, self.n_columns), copy=False)
 
     def take(self, chosen: Array) -> Any:
         return self.values[chosen]
@@ -648,18 +650,24 @@ def consecutive_runs(starts: range, most: int) -> list[range]:
 
 def dense_rows(block: Any) -> Array:
     """The block as a C-contiguous array."""
-    return block.toarray(order="C") if sp.issparse(block) else block
+    return block.toarray(order="C") if is_sparse(block) else block
 
 
 def dense_parts(block: Any) -> Iterator[tuple[Array, slice]]:
     """The block as one array, or a sparse one in parts that do not outgrow a dense block."""
-    if not sp.issparse(block):
+    if not is_sparse(block):
         yield block, slice(0, len(block))
         return
     step = rows_of_width(block.shape[1])
     for start in range(0, block.shape[0], step):
         where = slice(start, min(start + step, block.shape[0]))
         yield block[where].toarray(order="C"), where
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether this is a sparse matrix of SciPy; where SciPy was not loaded, nothing is."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
@@ -699,7 +707,7 @@ def as_rows(
     rows: Rows
     if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
         rows = DenseRows(_numeric_table(X), names, marks, redundant)
-    elif sp.issparse(X):
+    elif is_sparse(X):
         rows = SparseRows(csr_of_floats(X), names, marks, redundant)
     elif (frame := as_frame(X)) is not None:
         rows = FrameRows(frame)
@@ -896,10 +904,10 @@ class MixedRows(Rows):
             places = [place for place, j in enumerate(self.numeric_columns) if self.distributions[j] == kind]
             if places:
                 part = numbers if len(places) == numbers.shape[1] else numbers[:, places]
-                wrong = ~allowed(part.data if sp.issparse(part) else part)
+                wrong = ~allowed(part.data if is_sparse(part) else part)
                 if not wrong.any():
                     continue
-                if sp.issparse(part):
+                if is_sparse(part):
                     entries, e = part.tocoo(), int(np.argmax(wrong))
                     row, place, value = entries.row[e], entries.col[e], entries.data[e]
                 else:
@@ -947,12 +955,12 @@ def as_table(X: Any) -> Any:
     """``X`` as a narwhals frame, a CSR matrix or a 2D array of any type."""
     if isinstance(X, MatrixRows):
         return X.values
-    frame = None if sp.issparse(X) or isinstance(X, np.ndarray) else as_frame(X)
+    frame = None if is_sparse(X) or isinstance(X, np.ndarray) else as_frame(X)
     if frame is not None:
         if 0 in frame.shape:
             raise InputError(f"X is empty: {frame.shape[0]} rows, {frame.shape[1]} columns.")
         return frame
-    if not sp.issparse(X):
+    if not is_sparse(X):
         values = array_from(X)
         if values.dtype.kind in "OUS" and values.ndim == 2 and 0 not in values.shape:
             return values
@@ -968,7 +976,7 @@ def _by_type(table: Any) -> Iterator[Distribution]:
                 what = "dates or times" if dtype.is_temporal() else "lists or structures"
                 raise ColumnError(f"Column {name!r} holds {what} ({dtype}). Turn it into numbers or categories first.")
             yield "bernoulli" if dtype == nw.Boolean else "gaussian" if dtype.is_numeric() else "categorical"
-    elif not sp.issparse(table) and table.dtype.kind in "OUS":
+    elif not is_sparse(table) and table.dtype.kind in "OUS":
         for j in range(table.shape[1]):
             kinds = set(map(type, table[:, j].tolist()))
             numbers = all(issubclass(kind, (int, float, np.number)) and kind is not bool for kind in kinds)
@@ -997,7 +1005,7 @@ class Block:
 
     @property
     def sparse(self) -> bool:
-        return bool(sp.issparse(self.X))
+        return is_sparse(self.X)
 
     def dense_parts(self) -> Iterator[Block]:
         """The same rows as dense blocks."""

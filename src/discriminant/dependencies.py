@@ -160,6 +160,16 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
     return attribute, listed, names
 
 
+class Deferred:
+    """A module that is loaded when something of it is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._module), name)
+
+
 @cache
 def _need_of(module: str) -> tuple[Need, str | None]:
     """The distribution that a module belongs to, and what is wrong with it as far as versions tell."""

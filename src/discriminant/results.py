@@ -183,9 +183,16 @@ def _of_one_type(column: Any) -> Any:
 
 
 def _frame_backend() -> Any:
+    return next(name for name in ("pandas", "polars", "pyarrow") if _installed(name))
+
+
+def _installed(name: str) -> bool:
     from importlib.util import find_spec
 
-    return next(name for name in ("pandas", "polars", "pyarrow") if find_spec(name))
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # something keeps it from being found
+        return False
 
 
 def matrix_frame(values: Any, rows: Sequence[Any], columns: Sequence[Any], row_axis: str, column_axis: str) -> Any:

@@ -6,16 +6,17 @@ measured from a centre before they are multiplied, so a large common offset cost
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import log_softmax, logsumexp
 
 from .basis import Basis
-from .data import check_shapes, dense_parts, is_single, require
+from .data import Rows, check_shapes, dense_parts, is_single, is_sparse, require
+from .engine import map_rows
+from .errors import InputError
 from .kernels import scores as kernels
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +70,7 @@ class LinearRule(ClassRule):
     constants: Array
 
     def scores(self, block: Any) -> Array:
-        if sp.issparse(block):
+        if is_sparse(block):
             return np.asarray(block @ self.coef.T) + self.intercept
         scores = (block - self.centre) @ self.coef.T
         scores += self.constants
@@ -249,16 +250,82 @@ class PoolRule:
 
     def scores(self, block: Any) -> Array:
         used = np.flatnonzero(self.weights)
-        logs = [log_softmax(self.rules[m].scores(block), axis=1) for m in used]
+        logs = np.stack([log_softmax(self.rules[m].scores(block)) for m in used])
+        top = logs.max(axis=0)
+        top[np.isneginf(top)] = 0.0  # a class that no member thinks possible
         with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(np.stack(logs), axis=0, b=self.weights[used, None, None]))
+            return np.asarray(np.log(np.tensordot(self.weights[used], np.exp(logs - top), axes=1)) + top)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A rule and the classes that it scores: what a fitted classifier predicts with."""
+
+    rule: Rule
+    classes: Array
+    n_jobs: int | None = None
+
+    def scores(self, rows: Rows) -> Array:
+        """The score of each class for each row."""
+        out = np.empty((rows.n_rows, len(self.classes)))
+
+        def keep(scores: Array, where: slice) -> bool:
+            out[where] = scores
+            return bool(np.isfinite(scores.max(axis=1)).all())
+
+        self._score(rows, keep)
+        return out
+
+    def labels(self, rows: Rows) -> Array:
+        """The class of the highest score of each row, the first of several."""
+        codes = np.empty(rows.n_rows, dtype=np.int32)
+        self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
+        return self.classes[codes]
+
+    def posterior(self, rows: Rows, log: bool = False) -> Array:
+        """The probabilities whose logarithms the scores are, up to a constant for each row; or these logarithms."""
+        out = np.empty((rows.n_rows, len(self.classes)))
+
+        def keep(scores: Array, where: slice) -> bool:
+            sound = kernels.subtract_row_maximum(scores)
+            if log:
+                np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out[where])
+            else:
+                kernels.divide_rows_by_sum(np.exp(scores, out=out[where]))
+            return bool(sound)
+
+        self._score(rows, keep)
+        return out
+
+    def _score(self, rows: Rows, keep: Callable[[Array, slice], bool]) -> None:
+        """Score every block and hand it to ``keep``, which says whether each row has a finite best score."""
+        unsound = []
+
+        def write(block: Any, where: slice) -> None:
+            if not keep(self.rule.scores(block), where):
+                unsound.append(where.start)
+
+        map_rows(rows, write, self.n_jobs)
+        if unsound:
+            rows.refuse_nonfinite()
+            raise InputError(
+                f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
+                "Use the units the model was fitted with."
+            )
+
+
+def log_softmax(scores: Array) -> Array:
+    """The logarithms of the probabilities whose logarithms the scores are, up to a constant for each row."""
+    top = scores.max(axis=1, keepdims=True)
+    shifted = scores - np.where(np.isfinite(top), top, 0.0)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
 def _columns(numbers: Any, chosen: Array) -> Any:
     if len(chosen) == numbers.shape[1]:
         return numbers
     part = numbers[:, chosen]
-    return part if sp.issparse(part) else np.ascontiguousarray(part)
+    return part if is_sparse(part) else np.ascontiguousarray(part)
 
 
 def _spread(present: Array, values: Array, fill: float) -> Array:

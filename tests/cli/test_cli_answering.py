@@ -14,7 +14,7 @@ from discriminant import Decision, load, read_training
 from discriminant.decision import Posterior
 from discriminant.evaluation import evaluate
 from discriminant.report.page import significant
-from discriminant.storage import read_model_file
+from discriminant.storage.model_file import read_model_file
 from discriminant.tables import Schema
 
 #: The module; the package has the command of that name.

@@ -9,7 +9,7 @@ import pytest
 from commands import run_command
 
 from discriminant import LogisticRegression, load
-from discriminant.storage import read_model_file
+from discriminant.storage.model_file import read_model_file
 
 FORMULA = "survived ~ sex * fare + ns(age, df=3) + C(class, Treatment(3))"
 TERMS = ["sex", "fare", "ns(age, df=3)", "C(class, Treatment(3))", "sex:fare"]

@@ -14,7 +14,7 @@ import discriminant
 from discriminant import LogisticRegression, QuadraticDiscriminantAnalysis, load, read_training
 from discriminant.estimators.registry import new_model
 from discriminant.results import number
-from discriminant.storage import read_model_file
+from discriminant.storage.model_file import read_model_file
 
 
 def pooled_covariance(X, y):

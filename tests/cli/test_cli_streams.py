@@ -36,6 +36,22 @@ def test_help_imports_nothing_heavy():
     assert ran.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize("name", ["lda", "qda", "auto", "naive-bayes"])
+def test_a_small_table_is_predicted_without_what_takes_long_to_load(name, titanic, tmp_path):
+    model = tmp_path / "model.dsc"
+    run_command("fit", titanic, "-t", "survived", "--model", name, "-o", model)
+    code = (
+        "import sys\nfrom discriminant.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'sklearn', 'numba', 'scipy', 'pandas', 'polars', 'plotly', 'pyarrow.parquet'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    words = ["predict", str(model), str(titanic), "--proba"]
+    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip().splitlines()[-1] == "[]"
+    assert ran.stdout == run_command(*words).out
+
+
 def test_rows_through_a_pipe(titanic_model, new_passengers):
     ran = process("predict", titanic_model, "-", input=new_passengers.read_bytes())
     expected = run_command("predict", titanic_model, new_passengers)

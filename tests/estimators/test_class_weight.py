@@ -19,7 +19,7 @@ from discriminant import (
     fit_all,
 )
 from discriminant.errors import ParameterError
-from discriminant.storage import load, save
+from discriminant.storage.model_file import load, save
 from helpers import normal_classes
 
 X, numbers = normal_classes(n=150)

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 import discriminant as ours
 from discriminant.errors import ModelFileError
 from discriminant.estimators.multiclass import copies_of
-from discriminant.storage import load, save
+from discriminant.storage.model_file import load, save
 
 
 class WithList(ClassifierMixin, BaseEstimator):

@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from discriminant.storage import ModelFileError, read_model_file
+from discriminant.errors import ModelFileError
+from discriminant.storage.model_file import read_model_file
 from discriminant.storage.registry import FORMS
 
 

@@ -25,9 +25,9 @@ from stored_models import STORED, answers, training
 from typer.testing import CliRunner
 
 from discriminant.cli import app
-from discriminant.errors import DiscriminantError
-from discriminant.storage import ModelFileError, read_model_file
+from discriminant.errors import DiscriminantError, ModelFileError
 from discriminant.storage.archive import CHECKSUM, DOCUMENT, digest
+from discriminant.storage.model_file import read_model_file
 
 #: Of one file: seconds of work, and megabytes above the imports.
 SECONDS, MEGABYTES = 10, 1000

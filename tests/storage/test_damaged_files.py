@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 import discriminant
 from discriminant import LogisticRegression
 from discriminant.cli import app
-from discriminant.storage import ModelFileError, load, save
+from discriminant.errors import ModelFileError
 from discriminant.storage.archive import CHECKSUM, DOCUMENT, array_bytes, digest
+from discriminant.storage.model_file import load, save
 
 DATA = Path(__file__).parent / "data"
 

@@ -31,7 +31,7 @@ from discriminant.estimators.base import PosteriorClassifier
 from discriminant.estimators.multiclass import OneVsOne, OneVsRest
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.storage import export
+from discriminant.storage.export import export
 from discriminant.tables.training import read_training
 from helpers import MODELS
 

@@ -14,7 +14,7 @@ from discriminant.basis import Basis, b_splines, clipped, powers
 from discriminant.errors import DiscriminantWarning, InputError
 from discriminant.estimators.base import PosteriorClassifier
 from discriminant.rules import DiagonalRule, ExpandedRule, LinearRule, PoolRule, QuadraticRule
-from discriminant.storage import export
+from discriminant.storage.export import export
 from discriminant.tables.encoder import TableEncoder
 
 TOLERANCE = 1e-9

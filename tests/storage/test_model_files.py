@@ -28,14 +28,15 @@ from discriminant import (
     NaiveBayes,
     estimators,
 )
-from discriminant.errors import InputError, NotReadyError, SeparationWarning
+from discriminant.errors import InputError, ModelFileError, NotReadyError, SeparationWarning
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.estimators.multiclass import OneVsRest
 from discriminant.estimators.perceptron import Perceptron
 from discriminant.estimators.svm import SupportVectorClassifier
-from discriminant.storage import ModelFileError, archive, load, read_model_file, save
+from discriminant.storage import archive
 from discriminant.storage.archive import NUMBERS
 from discriminant.storage.encoding import Decoder, Encoder
+from discriminant.storage.model_file import load, read_model_file, save
 from discriminant.storage.registry import FORMS
 from helpers import collinearity_allowed, fitted_state
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from discriminant import LogisticRegression, NaiveBayes
-from discriminant.storage import export
+from discriminant.storage.export import export
 from discriminant.tables import open_table, read_training
 
 REFERENCE = Path(__file__).parent.parent / "reference"

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discriminant.storage import read_model_file
-from discriminant.storage.model_file import VERSION
+from discriminant.storage.model_file import VERSION, read_model_file
 
 DATA = Path(__file__).parent / "data"
 CASES = [

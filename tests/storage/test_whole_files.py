@@ -18,7 +18,8 @@ from stored_models import fitted, training
 from discriminant import files
 from discriminant.errors import InputError
 from discriminant.files import check_target, whole_file, whole_files, write_whole
-from discriminant.storage import export, load, save
+from discriminant.storage.export import export
+from discriminant.storage.model_file import load, save
 
 
 def no_space(*arguments):

@@ -12,8 +12,7 @@ import pandas as pd
 from stored_models import fitted, training
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, NaiveBayes
-from discriminant.storage import save
-from discriminant.storage.model_file import VERSION
+from discriminant.storage.model_file import VERSION, save
 
 NAMES = (
     "lda",

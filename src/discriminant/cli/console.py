@@ -435,14 +435,19 @@ def _writers() -> dict[str, Callable[[Any, Any], Any]]:
     """By the ending of a file what opens it for tables of a form."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
-    import pyarrow.parquet as parquet
 
     quoting = arrow_csv.WriteOptions(quoting_style="needed")
-    arrow, columns = pa.ipc.new_file, parquet.ParquetWriter
+    arrow = pa.ipc.new_file
     return {
         ".csv": lambda sink, schema: arrow_csv.CSVWriter(sink, schema, write_options=quoting),
-        ".parquet": columns,
-        ".pq": columns,
+        ".parquet": _parquet_writer,
+        ".pq": _parquet_writer,
         ".feather": arrow,
         ".arrow": arrow,
     }
+
+
+def _parquet_writer(sink: Any, schema: Any) -> Any:
+    from pyarrow.parquet import ParquetWriter  # slow to load
+
+    return ParquetWriter(sink, schema)

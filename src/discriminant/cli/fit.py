@@ -83,7 +83,7 @@ def read_settings(given: list[str]) -> dict[str, str]:
 def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
     from ..estimators.base import fit_formula
-    from ..storage import save
+    from ..storage.model_file import save
     from .explain import learned
 
     training = labelled.training

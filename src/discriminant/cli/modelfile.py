@@ -50,7 +50,7 @@ class StoredModel:
 
     @property
     def name(self) -> str:
-        return str(self.metadata.get("name") or type(self.model).__name__)
+        return str(self.metadata.get("name") or self.metadata["class"])
 
     def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
         """A table of rows, its columns read as those of the training were."""
@@ -82,11 +82,11 @@ class StoredModel:
 
     def decision(self, costs: str | None, reject_cost: float | None, priors: str | None) -> Decision | None:
         """The rule that decides, or None where the model's own answer is taken."""
+        if costs is None and reject_cost is None and priors is None:
+            return None
         from ..decision import Decision
         from ..decision.posteriors import refuse_margins
 
-        if costs is None and reject_cost is None and priors is None:
-            return None
         refuse_margins(self.model)
         read = options.read_costs(costs, self.classes)
         return Decision(read, reject_cost=reject_cost, priors=read_priors(priors, self.classes))
@@ -106,18 +106,22 @@ class StoredModel:
             say(f"{self.left_out:,} incomplete rows have no answer.")
 
 
-def opened(path: str) -> StoredModel:
-    """A model file with all a command needs to answer rows."""
-    from ..storage import read_model_file
-    from ..tables import Schema
+def opened(path: str, to_predict: bool = False) -> StoredModel:
+    """A model file with all a command needs to answer rows; ``to_predict``: and to do nothing else with its model."""
+    from ..storage.model_file import read_model_file, read_to_predict
+    from ..storage.stored_rule import StoredRule
+    from ..tables.schema import Schema
 
-    file = read_model_file(path)
+    file = read_to_predict(path) if to_predict else read_model_file(path)
     if file.schema is None:
         raise InputError(
             f"{path} was saved without a schema, so it is not known which columns it takes. Write it with discriminant "
             "fit, or give save(..., schema=...)."
         )
-    return StoredModel(path, file.model, Schema.from_dict(file.schema), file.metadata)
+    schema = Schema.from_dict(file.schema)
+    if isinstance(file.model, StoredRule) and schema.names != tuple(file.model.feature_names_in_):
+        return opened(path)  # the model itself looks at columns that are not its own
+    return StoredModel(path, file.model, schema, file.metadata)
 
 
 @contextmanager
@@ -169,8 +173,8 @@ def export(
       discriminant export model.dsc --to python -o model.py
       discriminant export model.dsc --to onnx -o model.onnx
     """
-    from ..storage import export as exported
-    from ..storage import read_model_file
+    from ..storage.export import export as exported
+    from ..storage.model_file import read_model_file
 
     output = file_or_none(output)
     check_output(output, overwrite, model)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _UsageError: Any = typer.BadParameter.__base__
 #: Large blocks: between two of them a thread has to wait for its turn.
 _HASHED_BYTES = 1 << 24
+#: Smaller files hold tables that are fitted before compiled kernels would be loaded.
+_LARGE_FILE = 1 << 20
 
 Data = Annotated[
     str,
@@ -281,7 +283,7 @@ class TrainingOptions(TableOptions):
             from ..tables import read_training
 
             table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes)
-            beside.begin(_load, model)
+            beside.begin(_load, model, data)
             drop, shared = list(self.drop or ()), self._treatment(formula is not None)
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
             read = None
@@ -331,8 +333,8 @@ class _Beside:
         self._threads = ThreadPoolExecutor(2)
         self._unwanted = Event()
 
-    def begin(self, work: Callable[[Any, Event], Any], about: Any) -> Future[Any]:
-        return self._threads.submit(work, about, self._unwanted)
+    def begin(self, work: Callable[..., Any], *about: Any) -> Future[Any]:
+        return self._threads.submit(work, *about, self._unwanted)
 
     def __enter__(self) -> Self:
         return self
@@ -423,13 +425,16 @@ def _file_hash(data: str, unwanted: Event) -> str | None:
     return digest.hexdigest()
 
 
-def _load(model: str | None, unwanted: Event) -> None:
-    """Load what fitting takes, down to the compiled kernels, by a fit to a table that is next to nothing."""
+def _load(model: str | None, data: str, unwanted: Event) -> None:
+    """Load what fitting takes, by a fit to a table that is next to nothing; for large files with compiled kernels."""
     if model is None or unwanted.is_set():
         return
     import numpy as np
 
-    import discriminant.storage  # noqa: F401
+    if not os.path.isfile(data) or os.path.getsize(data) > _LARGE_FILE:
+        import numba  # noqa: F401
+
+    import discriminant.storage.model_file  # noqa: F401
 
     from ..estimators.registry import new_model
 

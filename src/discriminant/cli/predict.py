@@ -75,7 +75,7 @@ def predict(
     check_output(output, overwrite, model, data, costs)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
-    stored = opened(model)
+    stored = opened(model, to_predict=True)
     decision = stored.decision(costs, reject_cost, priors)
     table = stored.table(reading, data, absent)
     kept = _kept_columns(table, keep or [], keep_all)

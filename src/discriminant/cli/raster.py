@@ -169,7 +169,7 @@ class TrainingSource(AreaOptions):
 
     def _from_file(self, path: str) -> TrainedModel:
         from ..raster.image import stored_bands
-        from ..storage import read_model_file
+        from ..storage.model_file import read_model_file
 
         if self.given or self.priors is not None or self.settings:
             raise ParameterError(
@@ -221,7 +221,7 @@ class TrainedModel:
     def save(self, path: str) -> None:
         """Write the model with the bands it is for."""
         from ..results import jsonable
-        from ..storage import save
+        from ..storage.model_file import save
 
         save(self.model, path, training=self.training, bands=jsonable(self.bands), name=self.name)
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_softmax
 
 from ..basis import Basis, b_splines, clipped
 from ..data import LabelledRows, Rows, SparseRows, as_frame, as_rows, check_choice, check_integer, dense_rows
@@ -22,7 +21,7 @@ from ..errors import DegenerateDataError, ParameterError, Setting
 from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..results import Result, aligned, decimal, listed
-from ..rules import ExpandedRule, LinearRule, PoolRule
+from ..rules import ExpandedRule, LinearRule, PoolRule, log_softmax
 from ..solvers.coordinate import alpha_grid, regularisation_path
 from ..solvers.smooth import HeldOut, RidgeChoice, TunedRule, named_solver
 from ..tables.encoder import TableEncoder
@@ -152,7 +151,7 @@ def ridge_rule(training: Training, basis: Basis | None = None) -> TunedRule:
     rule: Any = _linear_rule(objective, theta)
     if basis is not None:
         rule = ExpandedRule(basis, rule)
-    posteriors = log_softmax(_both(found.best.scores, 1), axis=1)
+    posteriors = log_softmax(_both(found.best.scores, 1))
     return TunedRule(rule, {"alpha": alpha}, training.loss(posteriors), posteriors)
 
 
@@ -166,7 +165,7 @@ def lasso_rule(training: Training) -> TunedRule:
         part = objective.part(np.flatnonzero(held.seen[:, split]))
         block = data.rows.take(held.rows[held.fits == split])
         path = regularisation_path(part, alphas, _LASSO_TOL, 100)
-        return np.stack([log_softmax(_linear_rule(part, solution.theta).scores(block), axis=1) for solution in path])
+        return np.stack([log_softmax(_linear_rule(part, solution.theta).scores(block)) for solution in path])
 
     posteriors = np.empty((len(alphas), len(held.rows), len(data.classes)))
     for split, found in enumerate(side_by_side(posteriors_of, list(range(held.n_splits)), training.n_jobs)):

@@ -13,7 +13,6 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from ..basis import Basis
 from ..data import (
     LabelledRows,
     Rows,
@@ -21,14 +20,12 @@ from ..data import (
     as_frame,
     as_rows,
     check_choice,
-    check_shapes,
     check_weights,
     labelled_rows,
-    require,
     sorted_classes,
 )
 from ..decision.posteriors import check_priors, one_for_each_class
-from ..engine import map_rows, one_blas_thread, reduce
+from ..engine import one_blas_thread, reduce
 from ..errors import (
     AliasWarning,
     CollinearityWarning,
@@ -47,11 +44,10 @@ from ..errors import (
     WeightError,
     warn,
 )
-from ..kernels import scores as kernels
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import frame_of, notes, shown
-from ..rules import LinearRule
+from ..rules import LinearRule, Scorer
 
 if TYPE_CHECKING:
     from ..formula import Formula
@@ -209,13 +205,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_classes), or (n_rows,) for two classes
         """
         rows = self._rows(X)
-        out = np.empty((rows.n_rows, len(self.classes_)))
-
-        def keep(scores: Array, where: slice) -> bool:
-            out[where] = scores
-            return bool(np.isfinite(scores.max(axis=1)).all())
-
-        self._score(rows, keep)
+        out = self._scorer.scores(rows)
         return out[:, 1] - out[:, 0] if out.shape[1] == 2 else out
 
     def predict(self, X: Any) -> Array:
@@ -233,9 +223,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         rows = self._rows(X)
         if self._last_wins:
             return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
-        codes = np.empty(rows.n_rows, dtype=np.int32)
-        self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
-        return self.classes_[codes]
+        return self._scorer.labels(rows)
+
+    @property
+    def _scorer(self) -> Scorer:
+        return Scorer(self.rule_, self.classes_, self.n_jobs)
 
     @property
     def _last_wins(self) -> bool:
@@ -299,22 +291,6 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
                 + (": X[model.feature_names_in_]." if hasattr(self, "feature_names_in_") else ".")
             ) from error
 
-    def _score(self, rows: Rows, keep: Callable[[Array, slice], bool]) -> None:
-        """Score every block and hand it to ``keep``, which says whether each row has a finite best score."""
-        unsound = []
-
-        def write(block: Any, where: slice) -> None:
-            if not keep(self.rule_.scores(block), where):
-                unsound.append(where.start)
-
-        map_rows(rows, write, self.n_jobs)
-        if unsound:
-            rows.refuse_nonfinite()
-            raise InputError(
-                f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
-                "Use the units the model was fitted with."
-            )
-
     def _check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that cannot be."""
 
@@ -372,61 +348,6 @@ def fit_formula(model: Any, formula: Formula, training: TrainingTable, first: Ma
     return model
 
 
-#: What models learn as arrays of floats, and their shapes: K classes, o scores, p columns (m of them numbers), r
-#: directions.
-_LEARNED = {
-    "coef_": "op", "intercept_": "o", "means_": "Km", "priors_": "K", "scalings_": "pr", "variances_": "Km",
-    "xbar_": "p",
-}  # fmt: skip
-
-
-def check_learned(model: Any) -> None:
-    """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
-    learned = vars(model)
-    classes, count, names = (learned.get(name) for name in ("classes_", "n_features_in_", "feature_names_in_"))
-    one_list = classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)
-    require(one_list, model, "classes_ is no list of classes")
-    counted = "n_features_in_" not in learned or (type(count) is int and count > 0)
-    require(counted, model, "n_features_in_ is no number of columns")
-    if names is not None:
-        named = isinstance(names, np.ndarray) and names.shape == (count,) and all(isinstance(n, str) for n in names)
-        require(named, model, "feature_names_in_ does not name each column")
-    for part in ("calibrated_", "estimator_"):
-        if part in learned:  # a classifier inside another tells the same classes apart, by probabilities
-            require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
-            same = classes is not None and np.array_equal(learned[part].classes_, classes)
-            require(same, model, f"classes of {part}")
-    there = {name: letters for name, letters in _LEARNED.items() if learned.get(name) is not None}
-    sizes = check_shapes(model, **there)
-    same = sizes.get("p", count) == count and ("K" not in sizes or (classes is not None and sizes["K"] == len(classes)))
-    require(same, model, f"the shapes of {', '.join(there)}")
-    _check_inputs(model, learned.get("encoder_"), learned.get("basis_"), learned.get("formula_"))
-    rule = learned.get("rule_")
-    if rule is not None:
-        require(hasattr(type(rule), "sizes"), model, f"rule_ is a {type(rule).__name__}")
-        n_classes, n_columns = rule.sizes
-        require(classes is not None and len(classes) == n_classes, model, f"rule_ scores {n_classes} classes")
-        require(count == n_columns, model, f"rule_ takes {n_columns} columns")
-
-
-def _check_inputs(model: Any, encoder: Any, basis: Any, formula: Any) -> None:
-    """Refuse a model whose rows would not be coded and expanded to the columns of its rule."""
-    if encoder is basis is formula is None:
-        return
-    from ..formula import FormulaTerms
-    from ..tables import TableEncoder
-
-    require((basis is None) == (formula is None), model, "formula_ without basis_, or basis_ without formula_")
-    own = [] if "feature_names_in_" not in vars(model) else model.feature_names_in_.tolist()
-    if basis is not None:
-        require(type(basis) is Basis and type(formula) is FormulaTerms, model, "basis_ and formula_")
-        require(basis.n_columns == len(formula.inputs), model, "formula_ names other columns than basis_ takes")
-        require(basis.n_outputs == len(formula.terms) == len(own), model, "basis_ makes other columns than rule_ takes")
-        own = formula.inputs
-    if encoder is not None:
-        require(type(encoder) is TableEncoder and list(encoder.schema_.names) == own, model, "encoder_")
-
-
 def input_names(model: Any) -> list[str] | None:
     """The names of the coded columns that a classifier of this package takes, if it knows them."""
     if hasattr(model, "formula_"):
@@ -456,7 +377,8 @@ class PosteriorClassifier(RuleClassifier):
         -------
         array of shape (n_rows, n_classes), whose rows add up to 1
         """
-        return self._posterior(X, log=False)
+        rows = self._rows(X)
+        return self._scorer.posterior(rows)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of the posterior probability, exact where the probability itself would round to 0.
@@ -470,22 +392,8 @@ class PosteriorClassifier(RuleClassifier):
         -------
         array of shape (n_rows, n_classes)
         """
-        return self._posterior(X, log=True)
-
-    def _posterior(self, X: Any, log: bool) -> Array:
         rows = self._rows(X)
-        out = np.empty((rows.n_rows, len(self.classes_)))
-
-        def keep(scores: Array, where: slice) -> bool:
-            sound = kernels.subtract_row_maximum(scores)
-            if log:
-                np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out[where])
-            else:
-                kernels.divide_rows_by_sum(np.exp(scores, out=out[where]))
-            return bool(sound)
-
-        self._score(rows, keep)
-        return out
+        return self._scorer.posterior(rows, log=True)
 
 
 def _calibrated(model: Any) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import log_softmax
 
 from ..data import LabelledRows, as_rows, check_integer, check_number, dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
@@ -19,7 +18,7 @@ from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting
 from ..moments.covariance import ClassSpectra, row_span, standard_deviations
 from ..moments.statistic import ClassMoments
-from ..rules import LinearRule, QuadraticRule
+from ..rules import LinearRule, QuadraticRule, log_softmax
 from ..solvers.smooth import HeldOut, TunedRule
 from .base import PosteriorClassifier, by_class_or_difference, collected, constant_columns, refuse_weightless
 
@@ -183,7 +182,7 @@ def tempered(
     temperature = losses.best() if temperature is None else temperature
     total = float(losses.weight.sum())
     loss = float(losses.at(temperature)[0]) / total if total > 0 else float("inf")
-    return temperature, loss, log_softmax(temperature * log_densities + log_priors, axis=1)
+    return temperature, loss, log_softmax(temperature * log_densities + log_priors)
 
 
 def log_shares(moments: ClassMoments) -> Array:

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,7 @@ from ..margins.problem import MarginFit, MarginProblem
 from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
-from ..rules import LinearRule
+from ..rules import LinearRule, log_softmax
 from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, ridge_paths, rotated
 from ..solvers.smooth import is_wide as is_smooth_and_wide
 from .base import CalibratedMixin, all_or_nothing, extreme_values, refuse_weightless
@@ -425,7 +424,7 @@ def _calibrated_margins(data: LabelledRows, held: HeldOut, margins: Array) -> tu
     objective = replace(objective, standard=objective.standardised)
     fits = list(ridge_paths(objective, apart, _CALIBRATION_RIDGES, _SPLIT_TOL, _SPLIT_STEPS))
     scores = [own.scores if n_classes > 2 else own.scores * [0.0, 1.0] for own in fits]
-    posteriors = [log_softmax(own, axis=1) for own in scores]
+    posteriors = [log_softmax(own) for own in scores]
     losses = [-np.average(own[np.arange(len(codes)), codes], weights=pairs.weight) for own in posteriors]
     best = int(np.argmin(losses))
     coef, intercept = objective.linear(fits[best].theta[-1])

@@ -2,17 +2,71 @@
 
 Every kernel is compiled on first use, cached on disk, and releases the GIL, so that the engine's threads run
 side by side. None starts threads of its own: results cannot depend on how many there are.
+
+Loading Numba and its compiled code takes longer than all a small table asks for (about 0.6 s). The kernels that such
+tables need can also be written in NumPy, which then serves them.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from itertools import count
 from typing import Any
-
-from numba import njit
 
 #: Sums may be regrouped into vector lanes and multiply-adds fused; NaN and infinity keep their meaning.
 REGROUP = {"reassoc", "contract"}
+#: An array of this many numbers takes NumPy a millisecond at most.
+_SMALL = 1 << 17
+#: After so many calls the compiler is worth its loading.
+_MOST_CALLS = 2000
 
-# Division by zero gives infinity or NaN, as in NumPy.
-kernel: Any = njit(nogil=True, cache=True, error_model="numpy")
-summing_kernel: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath=REGROUP)
+_calls = count()
+
+
+class Kernel:
+    """A function that Numba compiles when it is first called, and what does the same in NumPy, if there is that.
+
+    NumPy gives the same bits, and serves small tables while Numba is not loaded. Where sums may be regrouped it does
+    not give them: then it serves all small tables, so that results depend on their size alone.
+    """
+
+    def __init__(self, function: Callable[..., Any], regroup: bool, in_numpy: Callable[..., Any] | None) -> None:
+        self.function, self.regroup, self.in_numpy = function, regroup, in_numpy
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any) -> Any:
+        if self.in_numpy is not None and args[0].size <= _SMALL and (self.regroup or _unloaded()):
+            return self.in_numpy(*args)
+        return self.compiled(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        """``compiled``, made once, whatever threads ask for it; Numba asks for ``_numba_type_`` where kernels call."""
+        if name == "compiled":
+            from numba import njit
+
+            # Division by zero gives infinity or NaN, as in NumPy.
+            options: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+            made = njit(fastmath=REGROUP if self.regroup else False, **options)(self.function)
+            return self.__dict__.setdefault("compiled", made)
+        if name == "_numba_type_":
+            return self.compiled._numba_type_
+        raise AttributeError(name)
+
+
+def _unloaded() -> bool:
+    return "numba" not in sys.modules and next(_calls) < _MOST_CALLS
+
+
+def kernel(function: Callable[..., Any] | None = None, in_numpy: Callable[..., Any] | None = None) -> Any:
+    """Compile a function; used as a decorator."""
+    return _kernel(function, False, in_numpy)
+
+
+def summing_kernel(function: Callable[..., Any] | None = None, in_numpy: Callable[..., Any] | None = None) -> Any:
+    """Compile a function whose sums may be regrouped; used as a decorator."""
+    return _kernel(function, True, in_numpy)
+
+
+def _kernel(function: Callable[..., Any] | None, regroup: bool, in_numpy: Callable[..., Any] | None) -> Any:
+    return (lambda own: Kernel(own, regroup, in_numpy)) if function is None else Kernel(function, regroup, in_numpy)

@@ -11,7 +11,18 @@ import numpy as np
 from . import kernel
 
 
-@kernel
+def _class_means(X, codes, weight, totals, means):  # type: ignore[no-untyped-def]
+    present, first = np.unique(codes, return_index=True)
+    means[present] = X[first]
+    parts = weight[:, None] * (X - means[codes])
+    cells = codes[:, None] * np.int64(X.shape[1]) + np.arange(X.shape[1])
+    totals += np.bincount(codes, weight, len(means))
+    sums = np.bincount(cells.ravel(), parts.ravel(), means.size).reshape(means.shape)
+    seen = totals > 0
+    means[seen] += sums[seen] / totals[seen, None]
+
+
+@kernel(in_numpy=_class_means)
 def class_means(X, codes, weight, totals, means):  # type: ignore[no-untyped-def]
     """Add each class's weight to ``totals`` and write its mean to ``means``; classes without rows are left alone.
 
@@ -38,7 +49,11 @@ def class_means(X, codes, weight, totals, means):  # type: ignore[no-untyped-def
                 means[c, j] += sums[c, j] / totals[c]
 
 
-@kernel
+def _centred_rows(X, codes, weight, means, out):  # type: ignore[no-untyped-def]
+    np.multiply(np.sqrt(weight)[:, None], X - means[codes], out=out)
+
+
+@kernel(in_numpy=_centred_rows)
 def centred_rows(X, codes, weight, means, out):  # type: ignore[no-untyped-def]
     """Write ``sqrt(weight) * (x - mean of its class)`` to ``out``, rows in their order."""
     for i in range(X.shape[0]):

@@ -11,7 +11,12 @@ from . import kernel, summing_kernel
 from .rows import add, dot
 
 
-@summing_kernel
+def _diagonal_scores(X, means, halved_precisions, constants, out):  # type: ignore[no-untyped-def]
+    for k, mean in enumerate(means):
+        out[:, k] = constants[k] - (X - mean) ** 2 @ halved_precisions[k]
+
+
+@summing_kernel(in_numpy=_diagonal_scores)
 def diagonal_scores(X, means, halved_precisions, constants, out):  # type: ignore[no-untyped-def]
     """Write ``constant_k - sum_j (x_j - mean_kj)^2 * precision_kj / 2``."""
     for i in range(X.shape[0]):
@@ -23,7 +28,12 @@ def diagonal_scores(X, means, halved_precisions, constants, out):  # type: ignor
             out[i, k] = constants[k] - total
 
 
-@summing_kernel
+def _squared_length_scores(sphered, offsets, constants, out):  # type: ignore[no-untyped-def]
+    d = sphered.reshape(-1, *offsets.shape) - offsets
+    np.subtract(constants, 0.5 * np.einsum("ikj,ikj->ik", d, d), out=out)
+
+
+@summing_kernel(in_numpy=_squared_length_scores)
 def squared_length_scores(sphered, offsets, constants, out):  # type: ignore[no-untyped-def]
     """Write ``constant_k - |sphered_k - offset_k|^2 / 2``; ``sphered`` holds the K sphered copies side by side."""
     width = offsets.shape[1]
@@ -36,7 +46,12 @@ def squared_length_scores(sphered, offsets, constants, out):  # type: ignore[no-
             out[i, k] = constants[k] - 0.5 * total
 
 
-@kernel
+def _best_classes(scores, out):  # type: ignore[no-untyped-def]
+    out[:] = scores.argmax(axis=1)
+    return bool(np.isfinite(scores.max(axis=1)).all())
+
+
+@kernel(in_numpy=_best_classes)
 def best_classes(scores, out):  # type: ignore[no-untyped-def]
     """Write the column of the largest score of each row; return whether every row had a finite one."""
     sound = True
@@ -52,7 +67,13 @@ def best_classes(scores, out):  # type: ignore[no-untyped-def]
     return sound
 
 
-@kernel
+def _subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
+    top = scores.max(axis=1, keepdims=True)
+    scores -= top
+    return bool(np.isfinite(top).all())
+
+
+@kernel(in_numpy=_subtract_row_maximum)
 def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
     """Shift each row so that its largest score is 0; return whether every row had a finite one."""
     sound = True
@@ -68,7 +89,14 @@ def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
     return sound
 
 
-@kernel
+def _divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
+    total = values[:, 0].copy()
+    for column in values.T[1:]:
+        total += column
+    values /= total[:, None]
+
+
+@kernel(in_numpy=_divide_rows_by_sum)
 def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
     """Scale each row to sum to 1, in place."""
     for i in range(values.shape[0]):

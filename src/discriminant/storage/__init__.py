@@ -1,7 +1,5 @@
 """Models in files, and models in other languages."""
 
-from ..errors import ModelFileError
-from .export import export
-from .model_file import ModelFile, load, read_model_file, save
+from ..dependencies import attach_stub
 
-__all__ = ["ModelFile", "ModelFileError", "export", "load", "read_model_file", "save"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..errors import InputError, ModelFileError
@@ -16,6 +16,7 @@ from ..files import write_whole
 from ..results import shortened
 from .archive import pack, unpack
 from .encoding import Decoder, Encoder
+from .stored_rule import rule_of
 
 FORMAT, VERSION = "discriminant model file", 1
 _UNREADABLE: dict[type[OSError], str] = {
@@ -93,6 +94,8 @@ def save(
     """
     if not hasattr(model, "get_params"):
         raise InputError(f"save stores fitted models, got a {type(model).__name__}.")
+    from sklearn.utils.validation import check_is_fitted  # slow to load, and loaded where there is a model
+
     encoder = Encoder()
     node = encoder.encode(model, type(model).__name__)
     check_is_fitted(model)
@@ -181,10 +184,22 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     --------
     See `save`.
     """
+    return _read(path, _decoded)
+
+
+def read_to_predict(path: str | os.PathLike[str]) -> ModelFile:
+    """What predicts, of the model that `save` wrote to a file, with its schema and what else was kept with it.
+
+    Where a rule and its classes say all (`StoredRule`), the model is no estimator: scikit-learn is not loaded.
+    """
+    return _read(path, _decoded_to_predict)
+
+
+def _read(path: str | os.PathLike[str], decoded: Callable[[dict[str, Any], dict[str, bytes]], ModelFile]) -> ModelFile:
     try:
         with open(path, "rb") as file:
             document, arrays = unpack(file, _check_version)
-        return _decoded(document, arrays)
+        return decoded(document, arrays)
     except tuple(_UNREADABLE) as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {_UNREADABLE[type(error)]}") from error
     except InputError as error:
@@ -215,5 +230,14 @@ def _decoded(document: dict[str, Any], arrays: dict[str, bytes]) -> ModelFile:
     decoder.finish()
     if type(model).__name__ != document["class"] or not hasattr(model, "get_params"):
         raise ModelFileError(f"It announces a {document['class']!r} and holds a {type(model).__name__}.")
+    return _with_metadata(model, document)
+
+
+def _decoded_to_predict(document: dict[str, Any], arrays: dict[str, bytes]) -> ModelFile:
+    rule = rule_of(document, arrays)
+    return _decoded(document, arrays) if rule is None else _with_metadata(rule, document)
+
+
+def _with_metadata(model: Any, document: dict[str, Any]) -> ModelFile:
     metadata = {**document["meta"], **{name: document[name] for name in _DESCRIPTION}}
     return ModelFile(model, document["schema"], metadata)

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import LabelledRows, as_rows, is_single
+from ..basis import Basis
+from ..data import LabelledRows, as_rows, check_shapes, is_single, require
 from ..errors import ModelFileError
-from ..estimators.base import check_learned
-from ..moments.statistic import RowsLeftOut, ThinMoments
-from ..objective import Objective
 from ..tables.schema import Schema
 
 Array = np.ndarray[Any, Any]
@@ -98,6 +96,61 @@ def _fitted(kind: Any, parts: Parts) -> Any:
     return model
 
 
+#: What models learn as arrays of floats, and their shapes: K classes, o scores, p columns (m of them numbers), r
+#: directions.
+_LEARNED = {
+    "coef_": "op", "intercept_": "o", "means_": "Km", "priors_": "K", "scalings_": "pr", "variances_": "Km",
+    "xbar_": "p",
+}  # fmt: skip
+
+
+def check_learned(model: Any) -> None:
+    """Refuse a model whose classes, columns, rule and inner classifiers do not fit each other: kernels trust shapes."""
+    learned = vars(model)
+    classes, count, names = (learned.get(name) for name in ("classes_", "n_features_in_", "feature_names_in_"))
+    one_list = classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)
+    require(one_list, model, "classes_ is no list of classes")
+    counted = "n_features_in_" not in learned or (type(count) is int and count > 0)
+    require(counted, model, "n_features_in_ is no number of columns")
+    if names is not None:
+        named = isinstance(names, np.ndarray) and names.shape == (count,) and all(isinstance(n, str) for n in names)
+        require(named, model, "feature_names_in_ does not name each column")
+    for part in ("calibrated_", "estimator_"):
+        if part in learned:  # a classifier inside another tells the same classes apart, by probabilities
+            require(hasattr(learned[part], "predict_proba"), model, f"{part} has no probabilities")
+            same = classes is not None and np.array_equal(learned[part].classes_, classes)
+            require(same, model, f"classes of {part}")
+    there = {name: letters for name, letters in _LEARNED.items() if learned.get(name) is not None}
+    sizes = check_shapes(model, **there)
+    same = sizes.get("p", count) == count and ("K" not in sizes or (classes is not None and sizes["K"] == len(classes)))
+    require(same, model, f"the shapes of {', '.join(there)}")
+    _check_inputs(model, learned.get("encoder_"), learned.get("basis_"), learned.get("formula_"))
+    rule = learned.get("rule_")
+    if rule is not None:
+        require(hasattr(type(rule), "sizes"), model, f"rule_ is a {type(rule).__name__}")
+        n_classes, n_columns = rule.sizes
+        require(classes is not None and len(classes) == n_classes, model, f"rule_ scores {n_classes} classes")
+        require(count == n_columns, model, f"rule_ takes {n_columns} columns")
+
+
+def _check_inputs(model: Any, encoder: Any, basis: Any, formula: Any) -> None:
+    """Refuse a model whose rows would not be coded and expanded to the columns of its rule."""
+    if encoder is basis is formula is None:
+        return
+    from ..formula import FormulaTerms
+    from ..tables import TableEncoder
+
+    require((basis is None) == (formula is None), model, "formula_ without basis_, or basis_ without formula_")
+    own = [] if "feature_names_in_" not in vars(model) else model.feature_names_in_.tolist()
+    if basis is not None:
+        require(type(basis) is Basis and type(formula) is FormulaTerms, model, "basis_ and formula_")
+        require(basis.n_columns == len(formula.inputs), model, "formula_ names other columns than basis_ takes")
+        require(basis.n_outputs == len(formula.terms) == len(own), model, "basis_ makes other columns than rule_ takes")
+        own = formula.inputs
+    if encoder is not None:
+        require(type(encoder) is TableEncoder and list(encoder.schema_.names) == own, model, "encoder_")
+
+
 @cache
 def _parameters(kind: Any) -> tuple[str, ...]:
     return tuple(kind._get_param_names())
@@ -147,6 +200,8 @@ def stream(module: str, name: str) -> Form:
         return {**kept, **{name: getattr(value.objective, name) for name in of_objective}}
 
     def together(kind: Any, parts: Parts) -> Any:
+        from ..objective import Objective
+
         rows = as_rows(np.zeros((1, len(parts["standard"].centre))))
         data = LabelledRows(rows, parts["classes"], np.zeros(1, dtype=np.int32))
         objective = Objective(data, **{name: parts[name] for name in of_objective})
@@ -333,8 +388,8 @@ FORMS: dict[str, Form] = {
 
 def taken_apart(value: Any, where: str) -> tuple[str, Parts]:
     """The name of the value's class in files, and its parts; ``where`` is how a message calls it."""
-    if type(value) is ThinMoments:
-        value = RowsLeftOut()
+    if type(value).__name__ == "ThinMoments":
+        value = FORMS["RowsLeftOut"].kind()
     for name, form in FORMS.items():
         if form.class_name == type(value).__name__ and form.kind is type(value):
             return name, form.apart(value)

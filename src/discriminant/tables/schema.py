@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
-import scipy.sparse as sp
 
 from ..data import Rows, as_frame, as_rows, check_choice, check_types, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Setting
@@ -22,7 +21,7 @@ from ..results import quoted, several, shown, suggestion
 from .delimited import MISSING_CODES
 from .levels import BOOLEANS, MISSING_PLACE, REFERENCE_PLACE, UNSEEN_PLACE, LevelPlaces, ValueType
 from .recognition import PLAIN, Notation, days_of_arrow, iso_day
-from .sources import SparseBatch, as_arrow, empty_matrix, is_text
+from .sources import SparseBatch, as_arrow, empty_matrix, is_text, without_views
 
 Array = np.ndarray[Any, Any]
 
@@ -508,6 +507,8 @@ class Schema:
             report.kept = complete_rows(self.used, data, self.missing_codes, self.missing == "refuse")
             data = data if report.kept.all() else data.filter(report.kept)
         if self.sparse:
+            import scipy.sparse as sp  # slow to load
+
             parts = [_as_csr(coded, len(self.names)) for _, coded in _coded_batches(self, data, report, first_row)]
             return sp.vstack(parts, "csr") if parts else sp.csr_matrix((0, len(self.names))), report
         out = empty_matrix(data.num_rows, len(self.names))
@@ -664,7 +665,10 @@ def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def arrow_table(batch: Any) -> Any:
     """A frame, table or record batch as a pyarrow table."""
-    frame = as_frame(pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch)
+    batch = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+    if isinstance(batch, pa.Table) and len(set(batch.column_names)) == batch.num_columns:
+        return without_views(batch.replace_schema_metadata(None))
+    frame = as_frame(batch)
     if frame is None:
         raise InputError(f"Expected a frame or a pyarrow table of rows, got {type(batch).__name__}.")
     return as_arrow(frame)
@@ -774,7 +778,9 @@ def _as_csr(coded: list[_Coded], n_columns: int) -> Any:
         places = first + np.arange(len(shares))
         entries.append((np.repeat(unseen, len(shares)), np.tile(places, unseen.size), np.tile(shares, unseen.size)))
     rows, places, numbers = map(np.concatenate, zip(*entries, strict=True))
-    return sp.csr_matrix((numbers, (rows, places)), shape=(len(coded[0].values), n_columns))
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((numbers, (rows, places)), shape=(len(coded[0].values), n_columns))
 
 
 def _coded_number(

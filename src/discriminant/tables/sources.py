@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
 from ..data import as_frame, check_integer
 from ..errors import ColumnError, DiscriminantError, InputError, Message, ParameterError, Part, Setting
@@ -713,6 +712,8 @@ class SvmlightReader(TableReader):
 
     def _read(self) -> SparseBatch:
         """All rows as a CSR matrix with labels; the width is that of the highest column number."""
+        import scipy.sparse as sp  # slow to load
+
         parts = list(self._stream()) or [SparseBatch(sp.csr_matrix((0, 0)), np.empty(0))]
         width = max(part.X.shape[1] for part in parts)
         for part in parts:
@@ -824,7 +825,7 @@ def open_table(
 
     dialect = DialectOptions(delimiter, encoding, header, quote, decimal, missing_codes)
     wanted = ColumnOptions(target, columns, {} if types is None else types)
-    frame = None if isinstance(source, (str, bytes, os.PathLike)) else as_frame(source)
+    frame = None if isinstance(source, (str, bytes, os.PathLike, InputFile)) else as_frame(source)
     if frame is not None:
         dialect.refuse_for("a frame")
         _refuse_table(table, "a frame")
