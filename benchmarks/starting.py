@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -81,5 +82,6 @@ def _command(*words: object) -> list[str]:
 def _run(words: Sequence[str]) -> float:
     """Seconds of a process of Python."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+    cached = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL, env=cached)
     return time.perf_counter() - start

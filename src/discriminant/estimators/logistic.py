@@ -199,15 +199,18 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
                 AliasWarning,
             )
         if not sound or objective.largest_score(theta) > _LARGE_SCORE:
-            self.separation_ = self._separation(objective)
+            self.separation_ = self._separation(objective, theta)
         return replace(solution, theta=theta)
 
-    def _separation(self, objective: Objective) -> LogisticSeparation | None:
+    def _separation(self, objective: Objective, theta: Array) -> LogisticSeparation | None:
         """Whether maximum likelihood has no finite solution, decided by a linear programme."""
         data = objective.data.every(1)  # of a dataset its sample: where that is not separated, the rows are not
         counted = slice(None) if data.weight is None else data.weight > 0
         X = dense_rows(data.rows.block(0, data.n_rows))[counted]
-        found = detect_separation(X, data.codes[counted], len(data.classes), self.fit_intercept)
+        coef, intercept = objective.linear(theta)
+        scores = np.column_stack((coef, intercept - coef @ objective.standardised.centre))
+        start = np.vstack((np.zeros_like(scores), scores)) if len(scores) == 1 else scores
+        found = detect_separation(X, data.codes[counted], len(data.classes), self.fit_intercept, start)
         if found.kind == "none":
             return None
         where = "" if data.n_rows == objective.data.n_rows else f" in a sample of {data.n_rows:,} rows"

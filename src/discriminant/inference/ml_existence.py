@@ -78,7 +78,9 @@ class LogisticSeparation:
     rows: Array
 
 
-def detect_separation(X: Array, codes: Array, n_classes: int, fit_intercept: bool = True) -> LogisticSeparation:
+def detect_separation(
+    X: Array, codes: Array, n_classes: int, fit_intercept: bool = True, start: Array | None = None
+) -> LogisticSeparation:
     """Whether a logistic regression of these rows is separated, along which direction and in which columns.
 
     Units and, with an intercept, origins of the columns do not matter. Columns that are linear functions of earlier
@@ -94,6 +96,9 @@ def detect_separation(X: Array, codes: Array, n_classes: int, fit_intercept: boo
     n_classes : int
     fit_intercept : bool
         Without it the last column of ``direction`` and ``infinite`` is 0.
+    start : array of shape (n_classes, p + 1), optional
+        Scores that may separate all rows, intercept last, as those of a fit do that went on towards infinity: where
+        they do, no direction has to be looked for.
 
     Returns
     -------
@@ -117,7 +122,8 @@ def detect_separation(X: Array, codes: Array, n_classes: int, fit_intercept: boo
     """
     X, codes = np.asarray(X, dtype=np.float64), np.asarray(codes)
     design = standard_design(X, fit_intercept)
-    cone = _recession_cone(_Margins(design, codes, n_classes))
+    margins = _Margins(design, codes, n_classes)
+    cone = (None if start is None else _open_cone(margins, design, start)) or _recession_cone(margins)
     if cone is None:
         shape = (1 if n_classes == 2 else n_classes, X.shape[1] + 1)
         return LogisticSeparation("none", None, np.empty(0, int), np.zeros(shape, int), np.zeros(len(X), bool))
@@ -246,6 +252,15 @@ class _Margins:
 
     def _scores(self, columns: Array, direction: Array) -> Array:
         return np.column_stack((columns @ direction.T, np.zeros(len(columns))))
+
+
+def _open_cone(margins: _Margins, design: StandardDesign, start: Array) -> _RecessionCone | None:
+    """The recession directions, which are an open set, if these scores make all margins positive; None if not."""
+    direction = np.linalg.lstsq(design.to_coef, (start[:-1] - start[-1]).T, rcond=None)[0].T
+    opened = margins.values(direction) > margins.tolerances(direction)
+    if not opened.all():
+        return None
+    return _RecessionCone(margins, opened, np.eye(direction.size).reshape(*margins.shape, -1), direction)
 
 
 def _recession_cone(margins: _Margins) -> _RecessionCone | None:

@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.dummy import DummyClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ..data import check_choice, encoded, label_column, position_of, same_length
+from ..data import check_choice, encode_labels, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..errors import DegenerateDataError, Message, ParameterError
@@ -151,6 +151,27 @@ def _agree(predicted: Array, truth: Array) -> Array:
 
 
 BASELINE = "baseline"  #: the name of what always predicts the most frequent class
+
+
+class ClassShares(ClassifierMixin, BaseEstimator):
+    """The shares of the classes in the training rows, whatever the row: the baseline.
+
+    scikit-learn's ``DummyClassifier`` says the same, but to fit it loads libraries for as long as all folds take.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self.classes_, codes = encode_labels(y, X.shape[0])
+        weight = np.bincount(codes, sample_weight, len(self.classes_))
+        self.shares_ = weight / weight.sum()
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(X.shape[0], self.classes_[np.argmax(self.shares_)])
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile(self.shares_, (X.shape[0], 1))
+
+
 #: What is shown beside the measure that models are compared by.
 SHOWN_METRICS = ("log_loss", "accuracy", "balanced_accuracy", "auc")
 #: A class with more than this share of the rows dominates them: see `default_metric`.
@@ -559,7 +580,7 @@ def compare(
     named = named_models(models)
     if BASELINE in named:
         raise ParameterError(f"The name {BASELINE!r} is kept for the most frequent class. Rename that model.")
-    named[BASELINE] = DummyClassifier(strategy="prior")
+    named[BASELINE] = ClassShares()
     metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)

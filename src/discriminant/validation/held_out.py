@@ -22,7 +22,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import betainc, betaln, stdtr
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing
 
 from ..data import (
@@ -254,6 +253,8 @@ def plan_rounds(table: LabelledTable, cv: Any, repeats: int, stratify: bool, ran
 def held_out_share(table: LabelledTable, share: float, stratify: bool, rng: np.random.Generator) -> Split:
     """One split that holds out a share of the rows: of each class, if stratified; of the groups, if there are any."""
     if table.groups is not None:
+        from sklearn.model_selection import GroupShuffleSplit  # slow to load
+
         splitter = GroupShuffleSplit(1, test_size=share, random_state=_seed(rng))
         train, test = next(splitter.split(table.groups, groups=table.groups))
         return Split(table.n_rows, test, train)
@@ -288,6 +289,8 @@ def _dealt(table: LabelledTable, n_folds: int, stratify: bool, rng: np.random.Ge
         order = shuffled_by_class(table.codes, rng) if stratify else rng.permutation(table.n_rows)
         fold[order] = np.arange(table.n_rows) % n_folds
         return fold
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold  # slow to load
+
     splitter = (StratifiedGroupKFold if stratify else GroupKFold)(n_folds, shuffle=True, random_state=_seed(rng))
     for f, (_, test) in enumerate(splitter.split(table.codes, table.codes, table.groups)):
         fold[test] = f
