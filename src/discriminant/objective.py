@@ -55,6 +55,9 @@ Array = np.ndarray[Any, Any]
 
 #: Rows are passed over in parts of this many bytes, which are read several times and stay in a core's cache.
 _PART_BYTES = 1_000_000
+#: Up to so many multiplications BLAS has kernels for small products, which need no copies of what they multiply
+#: (OpenBLAS; 60,000 x 200, 10 classes: 16 ms instead of 28).
+_SMALL_PRODUCT = 1_000_000
 #: From so many contrasts of classes on, second derivatives are made in few large products (26 classes: a third of the
 #: time).
 _MANY_CLASSES = 8
@@ -521,7 +524,7 @@ class Pass:
         if block.sparse and not self.densify:
             yield block
             return
-        step = max(64, _PART_BYTES // (8 * block.X.shape[1]))
+        step = max(64, min(_PART_BYTES // 8, _SMALL_PRODUCT // len(self.coef)) // block.X.shape[1])
         for start in range(0, block.n_rows, step):
             where = slice(start, start + step)
             X = block.X[where].toarray() if block.sparse else block.X[where]
@@ -542,7 +545,7 @@ class Pass:
             scores += intercept
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
-            scores = (X @ coef[0])[:, None] if len(coef) == 1 else X @ coef.T
+            scores = (X @ coef[0])[:, None] if len(coef) == 1 else X @ self.by_column
             scores += intercept if self.standard.far else intercept - coef @ self.standard.centre
         return scores
 

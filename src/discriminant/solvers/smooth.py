@@ -61,7 +61,7 @@ _ROUNDING = 4 * float(np.finfo(float).eps)
 #: Up to this many columns a p x p matrix is worth its factorisation.
 _MOST_COLUMNS = 2_000
 #: Rows that the covariance of the preconditioner is taken from: more make it better than the preconditioner can be.
-_SAMPLE_ROWS = 20_000
+_SAMPLE_ROWS = 8_000
 #: A loss this small has no minimum but 0, at infinity: the classes are separated.
 VANISHING = 1e-9
 #: Where no step descends, a relative excess up to this is due to rounding, and the point as good as optimal.
@@ -84,12 +84,13 @@ _MOST_WIDE_ROWS = 2_000
 _MOST_LBFGS = 40
 #: L-BFGS goes on until its steps promise so many tolerances: its own estimate of the excess is a guess.
 _NEAR = 10.0
-#: Products with the Hessian in one solution by conjugate gradients.
-_MOST_PRODUCTS = 1000
+#: Products with the Hessian in one solution by conjugate gradients. With few enough parameters to have the Hessian
+#: itself, which costs a pass for about so many of them, no more than that takes.
+_MOST_PRODUCTS, _LEAST_PRODUCTS, _PARAMETERS_PER_PASS = 1000, 20, 8
 #: What may be left of a Newton step's decrement: with less known of the step, more would be wasted.
 _LEAST_ACCURATE = 0.1
-#: A preconditioner is made anew where the objective has changed by this share.
-_STALE = 0.3
+#: A preconditioner is made anew where the objective has changed by this share, and the excess is so many tolerances.
+_STALE, _FAR = 0.3, 100.0
 #: Rows for each column, from which the blocks of the preconditioner are taken, where these cost no more than so many
 #: passes (in multiplications, of which matrix products make more in the same time) or have no more multiplications.
 _ROWS_PER_COLUMN, _MOST_BLOCK_PASSES, _CHEAP_BLOCKS = 20, 80, 2e9
@@ -531,26 +532,32 @@ def inverse_hessian(hessian: Array) -> Preconditioner:
 
 
 class _Metric:
-    """A preconditioner of the Newton systems, made anew where the loss has changed so much that rows bend otherwise."""
+    """A preconditioner of the Newton systems.
+
+    The first is that of the model without coefficients. Far from the end it is made anew where the objective has
+    changed so much that rows bend otherwise; where a system took as many products as a Hessian costs, by its inverse.
+    """
 
     def __init__(self, run: Descent) -> None:
-        self.run = run
-        self._renew()
+        self.run, P = run, run.objective.n_parameters
+        self.most = max(_LEAST_PRODUCTS, P // _PARAMETERS_PER_PASS) if P <= _MOST_COLUMNS else _MOST_PRODUCTS
+        self._take(moment_preconditioner(run.objective, run.theta))
 
-    def _renew(self) -> None:
-        #: The least eigenvalue met of the preconditioned Hessians.
-        self.value, self.least = self.run.value, np.inf
-        self.precondition = newton_preconditioner(self.run.objective, self.run.theta)
+    def _take(self, precondition: Preconditioner) -> None:
+        #: Products of the last system, and the least eigenvalue that was met.
+        self.precondition, self.value, self.products, self.least = precondition, self.run.value, 0, np.inf
 
     def newton_step(self) -> NewtonStep:
         """The next step, as precise as the run has shown its quadratic model to be."""
         run = self.run
-        if not abs(run.value - self.value) <= _STALE * self.value:
-            self._renew()
+        if self.products >= self.most:
+            self._take(inverse_hessian(run.objective.value_gradient_hessian(run.theta)[2]))
+        elif run.excess > _FAR * run.tol and not abs(run.value - self.value) <= _STALE * self.value:
+            self._take(newton_preconditioner(run.objective, run.theta))
         share, enough = float(np.clip(run.missed, 0.01, _LEAST_ACCURATE)), 0.2 * run.tol * abs(run.value)
         product = run.objective.hessian_product(run.theta)
-        step = conjugate_gradients(product, run.gradient, self.precondition, share, enough, self.least)
-        self.least = step.least
+        step = conjugate_gradients(product, run.gradient, self.precondition, share, enough, self.least, self.most)
+        self.least, self.products = step.least, step.products
         return step
 
 
@@ -662,6 +669,7 @@ class NewtonStep:
     decrement: float  #: ``gradient' direction``
     left: float  #: estimate of what the exact solution's decrement has more
     least: float  #: estimate of the least eigenvalue of the preconditioned Hessian
+    products: int
 
 
 def conjugate_gradients(
@@ -671,6 +679,7 @@ def conjugate_gradients(
     share: float,
     enough: float = 0.0,
     least: float = np.inf,
+    most: int = _MOST_PRODUCTS,
 ) -> NewtonStep:
     """``hessian^-1 target`` until what is left of its decrement is a ``share`` of what was found, or ``enough``.
 
@@ -682,7 +691,7 @@ def conjugate_gradients(
     sphered = precondition(residual)
     towards, size = sphered.copy(), float(np.vdot(residual, sphered))
     found, left, diagonal, beside, carried = 0.0, np.inf, list[float](), list[float](), 0.0
-    while len(diagonal) < _MOST_PRODUCTS and size > 0:
+    while len(diagonal) < most and size > 0:
         image = product(towards)
         curvature = float(np.vdot(towards, image))
         if not curvature > 0:
@@ -703,7 +712,7 @@ def conjugate_gradients(
         carried = ratio / length
         beside.append(np.sqrt(carried / length))
         towards = sphered + ratio * towards
-    return NewtonStep(solution, found, left, least)
+    return NewtonStep(solution, found, left, least, len(diagonal))
 
 
 def has_cheap_hessian(objective: Objective) -> bool:
