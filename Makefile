@@ -53,7 +53,7 @@ format: .venv/.ready-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf docs/_build docs/gallery docs/reference/generated .venv .venv-lowest .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf docs/_build docs/gallery docs/api .venv .venv-lowest .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 .venv/.ready: $(INPUTS)
 	scripts/environment.sh demo

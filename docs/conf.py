@@ -14,6 +14,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
 from gallery_figures import PlotlyScraper, begin_example  # noqa: E402
+from reference_pages import write_reference  # noqa: E402
+
+write_reference(HERE / "api")
 
 import discriminant  # noqa: E402
 

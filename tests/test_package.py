@@ -51,7 +51,7 @@ def test_importing_loads_nothing_heavy():
 def text_files():
     """Files that are written by hand: hidden folders hold caches and the environment."""
     for folder, inner, names in os.walk(ROOT):
-        made = {"__pycache__", "build", "dist", "_build", "gallery", "generated"}
+        made = {"__pycache__", "build", "dist", "_build", "gallery", "api"}
         inner[:] = [name for name in inner if name == ".ci" or not (name.startswith(".") or name in made)]
         yield from (Path(folder, name) for name in names if not name.endswith((".png", ".npz", ".gz")))
 

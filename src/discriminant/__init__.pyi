@@ -37,6 +37,7 @@ from .theory.bayes import BayesClassifier, bayes_error
 from .theory.distributions import Gaussian
 from .validation.comparison import compare, mcnemar
 from .validation.cross_validation import cross_validate
+from .validation.degree_curve import degree_curve
 from .validation.learning_curve import error_sources, learning_curve
 
 __version__: str
@@ -82,6 +83,7 @@ __all__ = [
     "contributions",
     "cross_validate",
     "datasets",
+    "degree_curve",
     "error_sources",
     "errors",
     "estimate_priors",

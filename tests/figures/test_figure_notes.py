@@ -10,6 +10,7 @@ import discriminant as d
 from discriminant import datasets, figures
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError
 from discriminant.multiclass import exhaustive_code, one_vs_one
+from discriminant.solvers import IRLS, GradientDescent
 from discriminant.theory import density_curves
 
 
@@ -178,3 +179,68 @@ def test_several_classifiers_share_one_roc():
     assert figure.layout.title.text == "ROC curve of several classifiers"
     with pytest.raises(InputError, match="Roc"):
         figures.roc_curve({"A": [0.1, 0.2]})
+
+
+def test_losses_are_their_formulas():
+    figure = sound(figures.loss_curves())
+    formulas = {
+        "0-1": lambda m: m < 0,
+        "perceptron": lambda m: np.maximum(-m, 0),
+        "hinge": lambda m: np.maximum(1 - m, 0),
+        "squared": lambda m: (1 - m) ** 2 / 2,
+        "logistic": lambda m: np.log1p(np.exp(-m)),
+    }
+    for name, formula in formulas.items():
+        trace = named(figure, name)
+        clear = trace.x != 0
+        assert_allclose(trace.y[clear], formula(trace.x[clear]), atol=1e-12)
+    assert legend(figures.loss_curves(["squared_sigmoid"])) == ["squared error of a sigmoid, (1 - s(m))²"]
+    for wrong in ("hinge", [], ["huber"]):
+        with pytest.raises(ParameterError, match="losses"):
+            figures.loss_curves(wrong)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_paths_go_over_the_log_likelihood_in_the_units_of_the_data():
+    example = datasets.worked_example("newton-steps")
+    data = example.given["data"]
+    models = {
+        "gradient ascent": d.LogisticRegression(solver=GradientDescent(), trace=True, max_iter=5).fit(data.X, data.y),
+        "IRLS": d.LogisticRegression(solver=IRLS(), trace=True).fit(data.X, data.y),
+    }
+    figure = sound(figures.likelihood_paths(models, data.X, data.y))
+    surface, _, newton = figure.data
+    assert_allclose([newton.x[2], newton.y[2]], example.numbers["second iterate"])
+    i, j = 5, 20
+    p = 1 / (1 + np.exp(-(surface.x[j] + surface.y[i] * data.X[:, 0])))
+    assert_allclose(surface.z[i, j], np.log(np.where(data.y == 1, p, 1 - p)).sum(), rtol=1e-5)
+    with pytest.raises(ParameterError, match="trace=True"):
+        figures.likelihood_paths({"LDA": fitted(d.LinearDiscriminantAnalysis(), data)}, data.X, data.y)
+    with pytest.raises(ParameterError, match="by name"):
+        figures.likelihood_paths(models["IRLS"], data.X, data.y)
+
+
+def test_two_coefficients_are_drawn_with_the_intercept_of_the_end():
+    data = datasets.curved()
+    model = d.LogisticRegression(solver=IRLS(), trace=True).fit(data.X, data.y)
+    figure = sound(figures.likelihood_paths({"IRLS": model}, data.X, data.y))
+    assert figure.layout.xaxis.title.text == "coefficient of x0"
+    assert_allclose([figure.data[1].x[-1], figure.data[1].y[-1]], model.coef_[0], rtol=1e-6)
+    three = np.column_stack((data.X, data.X[:, 0] ** 2))
+    of_three = d.LogisticRegression(solver=IRLS(), trace=True).fit(three, data.y)
+    with pytest.raises(ColumnError, match="one or two columns"):
+        figures.likelihood_paths({"IRLS": of_three}, three, data.y)
+
+
+def test_overfitting_shows_in_the_gap_between_training_and_held_out_rows():
+    data = datasets.curved(80)
+    found = d.degree_curve(d.LogisticRegression(alpha=1e-8), data.X, data.y, degrees=[1, 2, 6])
+    assert found.best == 2
+    assert found.n_columns.tolist() == [2, 5, 27]
+    assert (np.diff(found.train_errors) < 0).all()
+    assert found.held_out[2].value > found.held_out[1].value
+    figure = sound(figures.degree_curve(found))
+    assert_allclose(named(figure, "training rows").y, found.train_errors)
+    assert list(found.to_frame("pandas").columns)[:2] == ["degree", "columns"]
+    with pytest.raises(ParameterError, match="rising"):
+        d.degree_curve(d.LogisticRegression(), data.X, data.y, degrees=[2, 1])

@@ -1,7 +1,7 @@
 """Every figure, and where it is drawn."""
 
-from .animation import descent_trace, perceptron_trace
-from .densities import class_densities
+from .animation import descent_trace, likelihood_paths, perceptron_trace
+from .densities import class_densities, loss_curves
 from .geometry import boundary, projected_histograms, projections, sphering
 from .models import code_matrix, coefficients, effect, images, regularisation_path
 from .performance import (
@@ -9,6 +9,7 @@ from .performance import (
     comparison,
     confusion,
     cost_curve,
+    degree_curve,
     error_sources,
     learning_curve,
     precision_recall_curve,
@@ -30,12 +31,15 @@ __all__ = [
     "confusion",
     "cost_curve",
     "decision_regions",
+    "degree_curve",
     "descent_trace",
     "effect",
     "error_sources",
     "hyperplane",
     "images",
     "learning_curve",
+    "likelihood_paths",
+    "loss_curves",
     "moving_boundary",
     "perceptron_trace",
     "precision_recall_curve",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import check_integer
 from ..errors import ColumnError, LabelError, ParameterError
+from ..estimators.given import LinearClassifier
 from ..estimators.perceptron import Perceptron
 from ..objective import Objective
+from ..solvers.trace import Trace
 from . import theme
 from .geometry import SeparatingLine
 from .points import LabelledPoints, add_points, around, box, equal_scales, labelled_points, shown_rows
@@ -323,3 +326,93 @@ def _way_trace(way: Array) -> dict[str, Any]:
         "marker": {"size": [5] * (len(way) - 1) + [12], "color": theme.colour(4)},
         "line": {"color": theme.colour(4), "width": 2}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip",
     }  # fmt: skip
+
+
+#: Points of the surface of a log-likelihood along each axis.
+_SURFACE = 31
+
+
+def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any) -> Figure:
+    """The log-likelihood over two parameters, and the way that each solver took over it, in the units of the data.
+
+    Parameters
+    ----------
+    models : dict of str to LogisticRegression
+        What each way is called, and a model fitted to two classes with ``trace=True``, of one column (drawn: intercept
+        and coefficient) or of two (drawn: both coefficients, with the intercept as at the end of the last model).
+    X : array-like or frame of shape (n_rows, n_columns)
+        The rows of fit.
+    y : array-like of shape (n_rows,)
+        Their labels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Contours, and a line with a dot for each iteration.
+
+    See Also
+    --------
+    descent_trace : One solver, step by step.
+    discriminant.solvers.Trace : What is drawn.
+
+    Examples
+    --------
+    >>> from discriminant import LogisticRegression
+    >>> from discriminant.datasets import six_rows
+    >>> from discriminant.solvers import IRLS, GradientDescent
+    >>> data = six_rows()
+    >>> models = {"IRLS": LogisticRegression(solver=IRLS(), trace=True).fit(data.X, data.y)}
+    >>> figure = likelihood_paths(models, data.X, data.y)
+    >>> figure.data[1].x[:3].round(3), figure.data[1].y[:3].round(3)
+    (array([ 0.   , -2.8  , -3.884]), array([0.  , 0.8 , 1.11]))
+    """
+    ways, names, intercept = _ways(models)
+    edges = box(np.concatenate(list(ways.values())))
+    axes = [np.linspace(edges[0, j], edges[1, j], _SURFACE) for j in range(2)]
+    classes = next(iter(models.values())).classes_
+
+    def height(first: float, second: float) -> float:
+        coef, constant = ([second], first) if intercept is None else ([first, second], intercept)
+        return LinearClassifier(coef, constant, classes=classes).log_likelihood(X, y)
+
+    values = np.array([[height(a, b) for a in axes[0]] for b in axes[1]])
+    words = " Contours: with the intercept as at the end." if intercept is not None else ""
+    made = theme.figure(
+        "The log-likelihood and the ways over it",
+        f"Each dot is an iteration, in the units of the data.{words}",
+        xaxis=theme.axis(names[0], range=edges[:, 0].tolist()),
+        yaxis=theme.axis(names[1], range=edges[:, 1].tolist()),
+        alt=f"contours of a hill, and {len(ways)} paths of solvers that climb it from the same start.",
+    )
+    made.add_contour(
+        x=axes[0], y=axes[1], z=values.astype(np.float32), ncontours=30, showscale=False, name="log-likelihood",
+        colorscale=[[0, "#ffffff"], [0.7, theme.tint(theme.GREY, 0.3)], [1, theme.tint(theme.GREY, 0.8)]],
+        line={"width": 0.6, "color": "white"}, hovertemplate="log-likelihood %{z:.5g}<extra></extra>",
+    )  # fmt: skip
+    for k, (name, way) in enumerate(ways.items()):
+        made.add_scatter(
+            x=way[:, 0], y=way[:, 1], mode="lines+markers", name=f"{theme.written(name)} ({len(way) - 1:,} iterations)",
+            line=theme.line(k, width=1.5), marker=theme.marker(k, size=5),
+            hovertemplate=f"{theme.written(name)}: %{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    return made
+
+
+def _ways(models: Mapping[str, Any]) -> tuple[dict[str, Array], list[str], float | None]:
+    """The two parameters of each model at every iteration, their names, and the intercept that is held, if one is."""
+    if not isinstance(models, Mapping) or not models:
+        raise ParameterError("likelihood_paths draws fitted models by name, such as {'IRLS': model}.")
+    for name, model in models.items():
+        if not hasattr(model, "trace_"):
+            raise ParameterError(f"The model {name!r} kept no iterations: fit a LogisticRegression with trace=True.")
+    traces: dict[str, Trace] = {name: model.trace_ for name, model in models.items()}
+    widths = {trace.coef.shape[1:] for trace in traces.values()}
+    if len(widths) != 1 or not widths <= {(1, 1), (1, 2)}:
+        raise ColumnError("likelihood_paths draws models of two classes and the same one or two columns.")
+    columns = [theme.written(name) for name in next(iter(traces.values())).columns]
+    if len(columns) == 1:
+        pairs = {name: np.column_stack((trace.intercept[:, 0], trace.coef[:, 0, 0])) for name, trace in traces.items()}
+        return pairs, ["intercept", f"coefficient of {columns[0]}"], None
+    last = list(traces.values())[-1]
+    pairs = {name: trace.coef[:, 0, :] for name, trace in traces.items()}
+    return pairs, [f"coefficient of {name}" for name in columns], float(last.intercept[-1, 0])

@@ -22,6 +22,7 @@ from ..evaluation.intervals import wilson_interval
 from ..evaluation.probabilities import Binning, CalibrationBins, RiskCoverage
 from ..results import metric_name
 from ..validation.comparison import Comparison
+from ..validation.degree_curve import DegreeCurve
 from ..validation.learning_curve import ErrorSources, LearningCurve
 from . import theme
 
@@ -666,6 +667,56 @@ def _add_means(made: Figure, result: Comparison, names: list[str], chosen: list[
         error_x=theme.error_bars(means, low, high, thickness=2, width=6),
         text=hover, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
+
+
+def degree_curve(curve: DegreeCurve) -> Figure:
+    """Errors in training and on held-out rows against the degree of the polynomial: under- and overfitting.
+
+    Parameters
+    ----------
+    curve : DegreeCurve
+        Of `discriminant.degree_curve`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Two lines, and the degree of the least held-out error.
+
+    See Also
+    --------
+    discriminant.degree_curve : Measures it.
+
+    Examples
+    --------
+    >>> from discriminant import LogisticRegression
+    >>> from discriminant import degree_curve as measured
+    >>> from discriminant.datasets import curved
+    >>> data = curved(80)
+    >>> figure = degree_curve(measured(LogisticRegression(alpha=1e-8), data.X, data.y, degrees=[1, 2]))
+    >>> [trace.name for trace in figure.data]
+    ['training rows', 'held-out rows']
+    """
+    theme.expect(curve, (DegreeCurve,), "degree_curve", "Make one with discriminant's degree_curve(model, X, y).")
+    made = theme.figure(
+        f"Under- and overfitting of {theme.written(curve.model)}",
+        f"Polynomials of degree {curve.degrees[0]} ({curve.n_columns[0]:,} columns) to {curve.degrees[-1]} "
+        f"({curve.n_columns[-1]:,} columns). Least held-out error at degree {curve.best}. 95 % intervals.",
+        xaxis=theme.axis("degree of the polynomial", tickvals=curve.degrees.tolist()),
+        yaxis=theme.axis("error: share of rows misclassified", tickformat=".1~%", rangemode="tozero"),
+        alt="the error in training falls with the degree; that on held-out rows is least at the best degree.",
+    )
+    made.add_scatter(
+        x=curve.degrees, y=curve.train_errors, mode="lines+markers", name="training rows", line=theme.line(0),
+        marker=theme.marker(0, size=8), hovertemplate="degree %{x}: %{y:.2%} in training<extra></extra>",
+    )  # fmt: skip
+    values, low, high = np.array([(one.value, one.low, one.high) for one in curve.held_out]).T
+    made.add_scatter(
+        x=curve.degrees, y=values, mode="lines+markers", name="held-out rows", line=theme.line(1),
+        marker=theme.marker(1, size=8), error_y=theme.error_bars(values, low, high, thickness=1, width=4),
+        hovertemplate="degree %{x}: %{y:.2%} on held-out rows<extra></extra>",
+    )  # fmt: skip
+    made.add_vline(x=curve.best, line=_DOTTED)
+    return made
 
 
 def error_sources(sources: ErrorSources) -> Figure:
