@@ -1,4 +1,4 @@
-"""The pages of the reference: every public name of the package, as ``__all__`` lists them; nobody has to keep a list."""
+"""The pages of the reference: every public name, as ``__all__`` lists them; nobody has to keep a list."""
 
 from __future__ import annotations
 
