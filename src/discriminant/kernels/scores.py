@@ -1,6 +1,7 @@
 """From rows to class scores, from scores to the best class or to probabilities, and products of CSR rows both ways.
 
-Shapes: ``scores`` (rows, K) float64; every loop over classes or columns is the inner, contiguous one.
+Shapes: ``scores`` (rows, K) float64; every loop over classes or columns is the inner, contiguous one. Places of
+nonzeros are read as unsigned: Numba would count negative ones from the end, and looking for them took half of a pass.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernel, summing_kernel
-from .rows import add, dot
 
 
 def _diagonal_scores(X, means, halved_precisions, constants, out):  # type: ignore[no-untyped-def]
@@ -110,11 +110,12 @@ def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
 @summing_kernel
 def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def]
     """Write ``rows @ coef`` (p, C) to ``out`` (rows, C)."""
-    rows = (data, indices, indptr)
     if coef.shape[1] == 1:  # the usual case, without a loop over one column
-        column = coef[:, 0]
         for i in range(indptr.size - 1):
-            out[i, 0] = dot(rows, i, column)
+            total = 0.0
+            for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                total += data[e] * coef[np.uint64(indices[e]), 0]
+            out[i, 0] = total
         return
     for i in range(indptr.size - 1):
         for c in range(coef.shape[1]):
@@ -128,11 +129,11 @@ def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def
 @kernel
 def csr_add_products(data, indices, indptr, residual, out):  # type: ignore[no-untyped-def]
     """Add ``rows' @ residual`` (rows, C) to ``out`` (p, C)."""
-    rows = (data, indices, indptr)
     if residual.shape[1] == 1:
-        column = out[:, 0]
         for i in range(indptr.size - 1):
-            add(rows, i, residual[i, 0], column)
+            pull = residual[i, 0]
+            for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                out[np.uint64(indices[e]), 0] += data[e] * pull
         return
     for i in range(indptr.size - 1):
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
