@@ -45,6 +45,8 @@ class Kernel:
         if name == "compiled":
             from numba import njit
 
+            from . import row_overloads  # noqa: F401  what kernels call has to be known before they are compiled
+
             # Division by zero gives infinity or NaN, as in NumPy.
             options: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
             made = njit(fastmath=REGROUP if self.regroup else False, **options)(self.function)
