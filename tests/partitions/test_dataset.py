@@ -122,6 +122,11 @@ def test_weights_offsets_and_clusters_are_columns(tmp_path):
     expected = LogisticRegression(tol=POLISHED).fit(X, y, weight, offset)
     assert found.n_features_in_ == 3
     assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
+    for kind, clusters in {"model": None, "robust": None, "clustered": site}.items():
+        mine, theirs = found.summary(covariance=kind), expected.summary(covariance=kind, clusters=clusters)
+        errors = [[row.std_error for row in summary.rows] for summary in (mine, theirs)]
+        assert_allclose(*errors, rtol=1e-10)
+        assert mine.log_likelihood == pytest.approx(theirs.log_likelihood, rel=1e-12)
 
 
 def test_an_evaluation_reads_a_dataset_once(rows):

@@ -592,7 +592,7 @@ class LogisticInference(PosteriorClassifier):
             From the information matrix; from the rows' own scores (the sandwich of White 1982); from their sums
             over ``clusters``.
         clusters : array-like of shape (n_rows,), optional
-            The cluster of each row, for "clustered".
+            The cluster of each row, for "clustered"; a dataset has them in a column.
         weights : {"frequency", "importance"}, default="frequency"
             Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich);
             a ``class_weight`` is importance.
@@ -846,15 +846,14 @@ class LogisticInference(PosteriorClassifier):
             return self._firth_estimates(reported)
         objective, theta, matrix = reported.objective, self.solution_.theta, reported.matrix
         check_choice("covariance", kind, ("model", "robust", "clustered"))
-        if (kind == "clustered") != (clusters is not None):
+        data = objective.data if clusters is None else objective.data.in_clusters(clusters)
+        clustered = kind == "clustered"
+        if (clustered and not data.n_clusters) or (clusters is not None and not clustered):
             raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
-        groups, n = None if clusters is None else np.asarray(clusters), objective.data.n_rows
-        if groups is not None and groups.shape != (n,):
-            raise ParameterError(f"clusters must have one label for each of the {n} rows, got shape {groups.shape}.")
         important = weights == "importance" or self.class_weight is not None
         if kind != "model" or important:
-            whole = sandwich_covariance(objective, theta, groups, important)
-            note = f"covariance: sandwich, {'by cluster' if groups is not None else 'robust'}"
+            whole = sandwich_covariance(replace(objective, data=data), theta, clustered, important)
+            note = f"covariance: sandwich, {'by cluster' if clustered else 'robust'}"
         elif self.alpha > 0:
             whole = penalised_covariance(objective, theta)
             note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
@@ -862,7 +861,8 @@ class LogisticInference(PosteriorClassifier):
             whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
         notes = [note]
         if self.aliased_:
-            found = collinearity(objective.data.rows, self._column_names(), objective.data.weight)
+            some = data.every(1)  # of a dataset its sample
+            found = collinearity(some.rows, self._column_names(), some.weight)
             aliased = [found.equations.get(j, self._columns([j])) for j in self.aliased_]
             notes.append(f"aliased, left out: {'; '.join(aliased)}")
         if self.separation_ is not None:

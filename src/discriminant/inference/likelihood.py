@@ -7,7 +7,7 @@ linear function of ``theta``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,7 @@ def penalised_covariance(objective: Objective, theta: Array) -> Array:
     return bread @ unpenalised @ bread
 
 
-def sandwich_covariance(
-    objective: Objective, theta: Array, clusters: Array | None = None, importance: bool = False
-) -> Array:
+def sandwich_covariance(objective: Objective, theta: Array, clustered: bool = False, importance: bool = False) -> Array:
     """``H^-1 M H^-1`` with M the sum of outer products of the rows' (or clusters') score vectors.
 
     With frequency weights a row of weight w counts as w rows; with importance weights as one row whose score is w
@@ -54,12 +52,11 @@ def sandwich_covariance(
     """
     hessian = objective.total_weight * objective.value_gradient_hessian(theta)[2]
     bread = inverse(hessian)
-    groups = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    n_groups = 0 if groups is None else int(groups.max()) + 1
+    n_groups = objective.data.n_clusters if clustered else 0
     statistic = _ScoreProducts(objective, *objective.linear(theta), n_groups, importance)
-    total = reduce(replace(objective.data, cluster=groups), statistic, objective.n_jobs)
+    total = reduce(objective.data, statistic, objective.n_jobs)
     scale = objective.parameter_scale
-    if groups is None:
+    if not clustered:
         meat = total.outer / np.outer(scale, scale)
     else:
         scaled = total.by_group / scale
@@ -87,7 +84,7 @@ class _ScoreProducts(Pass):
         if self.form.fit_intercept:
             rows = np.concatenate((rows, np.ones((len(rows), 1))), axis=1)
         scores = (slopes[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
-        if part.cluster is not None:
+        if self.n_groups and part.cluster is not None:
             np.add.at(self.by_group, part.cluster, part.weight[:, None] * scores)
         else:
             scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]

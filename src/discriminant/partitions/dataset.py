@@ -6,7 +6,7 @@ order of the spans. Spans depend on the files alone, hence so does every bit of 
 
 Labels become codes where they are read, so their classes have to be known first. A *survey* reads the columns of
 labels, weights and clusters alone. What solvers want to see of the rows beforehand (their scale, a Hessian to start
-from, signs of separation) comes from a *sample* of rows with evenly spaced numbers, at most 64 MB, read when it is
+from, signs of separation) comes from a *sample* of rows from all of them, at most 64 MB, read when it is
 first asked for.
 
 A pass costs decoding and turning columns to rows, about a microsecond for 50 numbers, whatever is computed of them.
@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, label_array, ordered, rows_of_width
+from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, drawn, label_array, ordered, rows_of_width
 from ..engine import Executor, Threads
-from ..errors import ColumnError, InputError, LabelError, Model, Part, WeightError
+from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
 from ..kernels.transpose import turn
 from ..results import suggestion
+from .executors import executor_of
 from .pieces import Piece, kind_of, row_groups
 
 Array = np.ndarray[Any, Any]
@@ -116,14 +117,18 @@ class PartitionedRows(Source):
 
         Parameters
         ----------
-        executor : Executor
-            Who reads them.
+        executor : Dask client, Spark session, address or name
+            As in `open_dataset`.
 
         Returns
         -------
         PartitionedRows
         """
-        return replace(self, executor=executor)
+        return replace(self, executor=executor_of(executor))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the cluster: that is a matter of the process."""
+        return vars(self) | {"executor": Threads()}
 
     @property
     def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[tuple[Array, slice]]]:
@@ -190,6 +195,7 @@ def open_dataset(
     cluster: str | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    executor: Any = "threads",
 ) -> PartitionedRows:
     """Open Parquet files as rows that are read anew in every pass, so that they need not fit into memory.
 
@@ -210,6 +216,10 @@ def open_dataset(
         The columns to learn from. Default: all others, which must be numbers.
     drop : list of str, default=()
         Columns to leave out.
+    executor : str, Dask client or Spark session, default="threads"
+        Who reads the files: "threads" of this process, "dask" (its embedded scheduler), a Dask client or the address
+        of a scheduler (``tcp://...``), a Spark session or the address of a master (``spark://...``). Workers read the
+        files themselves and send back statistics; results have the same bits whoever reads.
 
     Returns
     -------
@@ -244,7 +254,7 @@ def open_dataset(
     apart = {target, weight, *offsets, cluster, *drop}
     features = tuple(columns) if columns is not None else tuple(name for name in types if name not in apart)
     _refuse_text({name: types[name] for name in (*features, *offsets, *([weight] if weight else []))})
-    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces)
+    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces, executor_of(executor))
 
 
 def _paths(source: Any) -> list[str]:
@@ -416,15 +426,17 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Sampling:
-    """From a span to every ``step``-th row of all, with what stands beside it."""
+    """From a span to its rows among those `drawn`, one of every ``step``, with what stands beside them."""
 
     reading: _Reading
+    n_rows: int
     step: int
 
     def __call__(self, span: tuple[Piece, ...]) -> list[tuple[Array, ...]]:
-        found = []
+        numbers, found = drawn(self.n_rows, self.step), []
         for block in self.reading.labelled(span):
-            chosen = slice(-block.start % self.step, None, self.step)
+            ends = np.searchsorted(numbers, (block.start, block.start + block.n_rows))
+            chosen = numbers[slice(*ends)] - block.start
             beside = (own for own in (block.offset, block.cluster) if own is not None)
             found.append(tuple(own[chosen].copy() for own in (block.X, block.codes, block.weight, *beside)))
         return found
@@ -491,12 +503,21 @@ class LabelledPartitions:
         """That of the heaviest row."""
         return float(self._of_classes(3).max())
 
+    @property
+    def n_clusters(self) -> int:
+        """Into how many clusters the rows fall, 0 where none are known."""
+        return len(self.survey.clusters)
+
+    def in_clusters(self, labels: Any) -> LabelledPartitions:  # noqa: ARG002
+        """Refused: clusters stand in a column."""
+        raise ParameterError("The clusters of a dataset stand in a column: open_dataset(..., cluster='column').")
+
     def times(self, factors: Array) -> LabelledPartitions:
         """The rows with their weights multiplied by a factor of their class."""
         return replace(self, factors=factors if self.factors is None else self.factors * factors)
 
     def every(self, step: int) -> LabelledRows:
-        """About every ``step``-th row, at hand: no more of them than the sample has."""
+        """About one row of every ``step``, at hand: no more of them than the sample has."""
         return self.sample.every(max(1, step // self._sample_step))
 
     @property
@@ -505,12 +526,12 @@ class LabelledPartitions:
 
     @cached_property
     def sample(self) -> LabelledRows:
-        """Rows with evenly spaced numbers."""
+        """Some rows of all parts."""
         return self.at_hand(self._sample_step)
 
     def at_hand(self, step: int) -> LabelledRows:
-        """Every ``step``-th row in memory."""
-        spans = self.executor.in_order(_Sampling(self._reading, step), self.spans)
+        """One row of every ``step`` in memory."""
+        spans = self.executor.in_order(_Sampling(self._reading, self.n_rows, step), self.spans)
         X, beside, place = np.empty((-(-self.n_rows // step), self.rows.n_columns)), [], 0
         for part, *others in (part for found in spans for part in found):
             X[place : place + len(part)] = part

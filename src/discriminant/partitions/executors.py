@@ -1,0 +1,91 @@
+"""Who runs a task over the partitions of a dataset: threads of this process, Dask or Spark.
+
+An executor is handed a small task and a list of partitions, and hands back what the task makes of each, in their order:
+statistics, never rows. Tasks are pure functions of their partition, so that a worker that dies costs time and nothing
+else: its partitions are read again by others, to the last bit alike.
+
+Dask runs on a cluster (a client, or the address of its scheduler) or on the scheduler that is embedded in it; Spark in
+a session, or one that is started on the master that is named. Both are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..dependencies import optional_module
+from ..engine import Executor, Threads, one_blas_thread
+from ..errors import ParameterError, Setting
+
+_DASK, _SPARK = ("tcp://", "tls://", "ucx://", "ws://", "inproc://"), ("spark://", "local", "yarn", "k8s://")
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """A task as it runs in a worker of others: BLAS has one thread, as it has in ours."""
+
+    task: Callable[[Any], Any]
+
+    def __call__(self, part: Any) -> Any:
+        with one_blas_thread():
+            return self.task(part)
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Workers of a Dask cluster; without a client the scheduler embedded in Dask, on threads of this process."""
+
+    client: Any = None
+
+    def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ARG002
+        """The results of all parts, in their order."""
+        dask = optional_module("dask", "Dask clusters")
+        run = dask.delayed(_Alone(task), pure=False, traverse=False)
+        tasks = [run(part) for part in parts]
+        if self.client is None:
+            yield from dask.compute(*tasks, scheduler="threads")
+            return
+        waiting = self.client.compute(tasks)[::-1]
+        while waiting:
+            yield waiting.pop().result()
+
+
+@dataclass(frozen=True)
+class Spark:
+    """Executors of a Spark application."""
+
+    session: Any
+
+    def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ARG002
+        """The results of all parts, in their order."""
+        spread = self.session.sparkContext.parallelize(list(parts), len(parts))
+        return iter(spread.map(_Alone(task)).collect())
+
+
+def executor_of(where: Any) -> Executor:
+    """The executor that a client, a session, an address or a name stands for."""
+    if hasattr(where, "in_order"):
+        return where
+    home = type(where).__module__.partition(".")[0]
+    if home == "distributed":
+        return Dask(where)
+    if home == "pyspark":
+        return Spark(where)
+    if where == "threads":
+        return Threads()
+    if where == "dask":
+        return Dask()
+    if isinstance(where, str) and where.startswith(_DASK):
+        return Dask(optional_module("distributed", "Dask clusters").Client(where))
+    if isinstance(where, str) and where.startswith(_SPARK):
+        spark = optional_module("pyspark.sql", "Spark clusters").SparkSession
+        if where.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else what is called python3
+        return Spark(spark.builder.master(where).appName("discriminant").getOrCreate())
+    raise ParameterError(
+        Setting("executor"), " must be 'threads', 'dask', a Dask client or the address of its scheduler (tcp://...), a "
+        f"Spark session or the address of its master (spark://...), got {where!r}.",
+    )  # fmt: skip
