@@ -22,7 +22,7 @@ from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..results import Result, aligned, decimal, listed
 from ..rules import ExpandedRule, LinearRule, PoolRule, log_softmax
-from ..solvers.coordinate import alpha_grid, regularisation_path
+from ..solvers.coordinate import Columns, alpha_grid, regularisation_path
 from ..solvers.smooth import HeldOut, RidgeChoice, TunedRule, named_solver
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
@@ -160,11 +160,12 @@ def lasso_rule(training: Training) -> TunedRule:
     data, held = training.data, training.held
     objective = _objective(data, 1.0, training.n_jobs)
     alphas = alpha_grid(objective, _LASSOS, 1e-3 if data.n_rows > data.rows.n_columns else 1e-2)
+    columns = Columns.of(objective)
 
     def posteriors_of(split: int) -> Array:
         part = objective.part(np.flatnonzero(held.seen[:, split]))
         block = data.rows.take(held.rows[held.fits == split])
-        path = regularisation_path(part, alphas, _LASSO_TOL, 100)
+        path = regularisation_path(part, alphas, _LASSO_TOL, 100, columns=columns)
         return np.stack([log_softmax(_linear_rule(part, solution.theta).scores(block)) for solution in path])
 
     posteriors = np.empty((len(alphas), len(held.rows), len(data.classes)))

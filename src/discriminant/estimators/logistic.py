@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import islice
 from numbers import Real
 from typing import Any, Literal, Self
@@ -22,7 +23,7 @@ from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
-from ..solvers.coordinate import alpha_grid, path_solutions, regularisation_path
+from ..solvers.coordinate import Columns, alpha_grid, path_solutions, regularisation_path
 from ..solvers.gradient import HELD_OUT_SHARE, Stream, split_rows
 from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds, strength_prior
@@ -659,12 +660,13 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             return found.alphas, found.losses
 
         parts = [tuple(objective.part(rows) for rows in split) for split in splits]
-        tol = max(self.tol, _L1_FOLD_TOL)
-        paths = [path_solutions(train, alphas, tol, self.max_iter, _L1_WINDOW) for train, _ in parts]
+        tol, columns = max(self.tol, _L1_FOLD_TOL), Columns.of(objective)
+        paths = [path_solutions(train, alphas, tol, self.max_iter, _L1_WINDOW, columns) for train, _ in parts]
 
         def next_losses(split: int) -> Array:
             held = parts[split][1]
-            return np.array([held.mean_loss(solution.theta) for solution in islice(paths[split], _L1_STEP)])
+            mean_loss = partial(columns.mean_loss, held) if columns else held.mean_loss
+            return np.array([mean_loss(solution.theta) for solution in islice(paths[split], _L1_STEP)])
 
         losses = np.empty((len(splits), 0))
         while losses.shape[1] < len(alphas):

@@ -10,6 +10,9 @@ complement), and the model is minimised by coordinate descent with jumps over th
 Several strengths of the penalty can be under way at the same time (`advance`): a pass is bound by memory, and evaluates
 a few points in the time of one.
 
+A small table is kept by columns (`Columns`) and needs no passes: one compiled loop per strength takes proximal Newton
+steps over the columns that may matter, with exact losses, and looks at all columns at its end (`kernels.columns`).
+
 The penalty is that of all K coefficient vectors, which for L1 depends on the basis of the scores: softmax is solved
 here in its K scores (`symmetric`), not in contrasts.
 
@@ -29,9 +32,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-from ..data import Block
+from ..data import Block, dense_rows
 from ..engine import workspace
 from ..errors import ParameterError, Setting
+from ..kernels import columns as column_kernels
 from ..kernels import coordinate as kernels
 from ..objective import Logistic, Objective, Pass, Softmax
 from .smooth import Run, Solution, descends_enough
@@ -48,6 +52,12 @@ _CAUTION = 2.0
 _USUAL_GAIN = 0.01
 #: Strengths under way at the same time.
 _WINDOW = 5
+#: A table of up to so many values is kept by columns, 32 MB.
+_SMALL = 4_000_000
+#: The strong rule may keep columns whose gradient is this share of the penalty, where strengths are far apart.
+_LEAST_BOUND = 0.5
+#: The reasons of the kernel that minimises there.
+_REASONS = ("optimal", "max_iter", "no further descent", "not finite")
 #: After this many sweeps of coordinate descent, a jump to the minimum over the support; and so on.
 _MOST_SWEEPS, _MOST_JUMPS = 50, 40
 #: A Gram matrix costs this many passes for a column's worth of columns (dense), from a measurement on 20,000 x 500.
@@ -69,6 +79,8 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
     if not theta.any() and objective.fit_intercept and objective.data.offset is None:
         theta[:, -1] = null_intercepts(objective)
     start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
+    if columns := Columns.of(objective):
+        return columns.minimise(PenalisedRun(objective, start, anchors, tol, max_iter, trace))
     descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
     hessian = WorkingHessian(objective)
     while descent.found is None:
@@ -122,23 +134,19 @@ class _Points(Pass):
         self.add_products(part.X, slopes)
 
 
-class ProximalNewton(Run):
-    """The way to the minimum for one penalty: where it is, where it wants to go next; ``anchors`` for `duality_gap`."""
+class PenalisedRun(Run):
+    """The way to the minimum for one penalty, and where it is; ``anchors`` are for `duality_gap`."""
 
     def __init__(
         self, objective: Objective, start: LossPoint, anchors: list[LossPoint], tol: float, max_iter: int,
-        trace: bool = False, curvature_factor: float = 1.0,
+        trace: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(objective, tol, max_iter, trace, "coordinate")
-        self.anchors = anchors
-        self.l1 = objective.lasso
-        #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
-        self.curvature_factor, self.curvature = curvature_factor, 0.0
+        self.anchors, self.l1, self.gain = anchors, objective.lasso, np.inf
         self.found: Solution | None = None
-        self.length, self.gain, self.gain_before = 1.0, np.inf, np.inf
-        self._move_to(start)
+        self.move_to(start)
 
-    def _move_to(self, point: LossPoint) -> None:
+    def move_to(self, point: LossPoint) -> None:
         self.point, theta = point, point.theta
         # The smallest subgradient of the whole: 0 at the minimum.
         slope = self.smooth_gradient
@@ -153,6 +161,85 @@ class ProximalNewton(Run):
     def smooth_gradient(self) -> Array:
         """That of the loss and the L2 penalty."""
         return self.point.slope + self.objective.ridge * self.point.theta
+
+    def finish(self, reason: str) -> Solution:
+        """End here, where the next step would bring ``gain``."""
+        self.reason, objective = reason, self.objective
+        self.excess = max(self.gain, 0.0) / max(abs(self.value), 1e-300)
+        if isinstance(objective.loss, Softmax) and objective.fit_intercept:
+            # The same model with intercepts, of the columns as they are, that sum to 0.
+            coef, intercept = objective.linear(self.theta)
+            shared = (intercept - coef @ objective.standardised.centre).mean()
+            self.theta = np.concatenate((self.theta[:, :-1], self.theta[:, -1:] - shared), axis=1)
+        self.found = self.solution(duality_gap(self))
+        return self.found
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A small table by columns, standardised: fits to parts of its rows may share it."""
+
+    values: Array
+
+    @classmethod
+    def of(cls, objective: Objective) -> Columns | None:
+        """The columns (and a column of ones for the intercept) of a problem that is small enough, else None."""
+        data, standard = objective.data, objective.standardised
+        if data.n_rows * data.rows.n_columns > _SMALL or not isinstance(objective.loss, Logistic | Softmax):
+            return None
+        values, units = np.ones((objective.shape[1], data.n_rows)), (standard.centre, standard.scale)
+        for block in (block for span in data.spans for block in data.blocks(span)):
+            column_kernels.standardised_columns(dense_rows(block.X), *units, block.start, values)
+        return cls(values)
+
+    def scores(self, objective: Objective, theta: Array) -> Array:
+        """The scores of all rows, (C, n)."""
+        scores = np.zeros((len(theta), self.values.shape[1]))
+        if objective.offset is not None:
+            scores += np.atleast_2d(objective.offset.T)
+        members = np.flatnonzero(theta.any(axis=0))
+        column_kernels.add_scores(self.values, members, np.zeros_like(theta), theta, scores)
+        return scores
+
+    def mean_loss(self, objective: Objective, theta: Array) -> float:
+        """The loss of the objective's rows alone, without the penalty."""
+        scores, (weight, codes) = self.scores(objective, theta), _weight_and_codes(objective)
+        rows = weight, np.empty_like(scores), np.empty_like(scores)
+        return float(column_kernels.weighted_losses(scores, codes, rows, np.empty_like(scores)))
+
+    def minimise(self, run: PenalisedRun, bound: float = 1.0) -> Solution:
+        """Go to the minimum; columns whose gradient exceeds ``bound`` times the penalty are members from the start."""
+        objective, reason = run.objective, column_kernels.STEPS_USED_UP
+        if not run.point.finite:
+            return run.finish("not finite")
+        (weight, codes), penalty = _weight_and_codes(objective), (objective.lasso[0], objective.ridge[0])
+        while reason == column_kernels.STEPS_USED_UP and run.iterations < run.max_iter:
+            theta, slope = run.point.theta.copy(), run.point.slope.copy()
+            scores = self.scores(objective, theta)
+            loss, run.gain, steps, visits, passes, reason = column_kernels.minimise_penalised(
+                self.values, codes, weight, penalty, bound, theta, scores, slope, run.tol / _CAUTION,
+                1 if run.traced else run.max_iter,
+            )  # fmt: skip
+            run.iterations += steps
+            objective.passes[0] += passes + visits / len(self.values)
+            if steps or not run.traced:
+                run.move_to(LossPoint(theta, loss, slope))
+        return run.finish(_REASONS[reason])
+
+
+def _weight_and_codes(objective: Objective) -> tuple[Array, Array]:
+    """Weights that sum to 1, and class codes."""
+    return objective.data.weight_of(slice(None)) / objective.total_weight, objective.data.codes
+
+
+class ProximalNewton(PenalisedRun):
+    """The same on a table too large to be kept by columns: quadratic models, and passes to see where they lead."""
+
+    def __init__(self, *start: Any, curvature_factor: float = 1.0) -> None:
+        #: What the model's Hessian is multiplied by: an old one is mostly too large or too small.
+        self.curvature_factor, self.curvature = curvature_factor, 0.0
+        self.length, self.gain_before = 1.0, np.inf
+        super().__init__(*start)
 
     def wanted(self, is_member: Array) -> Array:
         """A mask of parameters that are not members and should be, the worst first if there are very many."""
@@ -177,13 +264,13 @@ class ProximalNewton(Run):
         self.next_theta = aim if self.length == 1 else theta + self.length * (aim - theta)
         scale = max(abs(self.value), 1e-300)
         if not self.point.finite or not np.isfinite(self.gain):
-            self._finish("not finite")
+            self.finish("not finite")
         elif self.gain <= self.tol * scale / _CAUTION and complete:
-            self._finish("optimal")
+            self.finish("optimal")
         elif self.iterations >= self.max_iter:
-            self._finish("max_iter")
+            self.finish("max_iter")
         elif self.length * self.gain <= 1e-16 * scale and self.length < 1e-3:
-            self._finish("optimal" if self.gain <= 1e-7 * scale and complete else "no further descent")
+            self.finish("optimal" if self.gain <= 1e-7 * scale and complete else "no further descent")
 
     def arrive(self, point: LossPoint) -> bool:
         """Move to an evaluated point if it descends enough; otherwise shorten the step."""
@@ -196,18 +283,8 @@ class ProximalNewton(Run):
         if self.curvature > 0 and shown > 0:
             self.curvature_factor = float(np.clip(shown / (self.length**2 * self.curvature), 0.1, 10.0))
         self.length, self.gain_before = 1.0, self.gain
-        self._move_to(point)
+        self.move_to(point)
         return True
-
-    def _finish(self, reason: str) -> None:
-        self.reason, objective = reason, self.objective
-        self.excess = max(self.gain, 0.0) / max(abs(self.value), 1e-300)
-        if isinstance(objective.loss, Softmax) and objective.fit_intercept:
-            # The same model with intercepts, of the columns as they are, that sum to 0.
-            coef, intercept = objective.linear(self.theta)
-            shared = (intercept - coef @ objective.standardised.centre).mean()
-            self.theta = np.concatenate((self.theta[:, :-1], self.theta[:, -1:] - shared), axis=1)
-        self.found = self.solution(duality_gap(self))
 
 
 def advance(descents: list[ProximalNewton], hessian: WorkingHessian, strong: Array | None = None) -> None:
@@ -272,7 +349,7 @@ def null_intercepts(objective: Objective) -> Array:
     return logs - logs.mean() if isinstance(objective.loss, Softmax) else np.array([logs[1] - logs[0]])
 
 
-def duality_gap(descent: ProximalNewton) -> float | None:
+def duality_gap(descent: PenalisedRun) -> float | None:
     """A proven bound on the objective's distance from its minimum, None where there is none to be had.
 
     The losses' slopes at a point are a dual point; its value is ``loss - slope'theta``, no row need be read. It must be
@@ -293,7 +370,7 @@ def duality_gap(descent: ProximalNewton) -> float | None:
     return max(descent.value - max(level - conjugate, shrink * level), 0.0)
 
 
-def _without_intercept_slopes(descent: ProximalNewton) -> tuple[float, Array | None]:
+def _without_intercept_slopes(descent: PenalisedRun) -> tuple[float, Array | None]:
     """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
     anchors, p, share = descent.anchors, descent.objective.n_columns, np.ones(1)
     points = [descent.point, *anchors]
@@ -328,8 +405,9 @@ def alpha_grid(objective: Objective, n: int = 50, ratio: float = 1e-3) -> Array:
 
 
 def regularisation_path(
-    objective: Objective, alphas: Sequence[float] | Array, tol: float = 1e-7, max_iter: int = 100, window: int = _WINDOW
-) -> list[Solution]:
+    objective: Objective, alphas: Sequence[float] | Array, tol: float = 1e-7, max_iter: int = 100,
+    window: int = _WINDOW, columns: Columns | None = None,
+) -> list[Solution]:  # fmt: skip
     """The solutions for ``alphas`` in decreasing order.
 
     Parameters
@@ -343,38 +421,49 @@ def regularisation_path(
     max_iter : int
         Rounds for each strength.
     window : int
-        Strengths under way at the same time.
+        Strengths under way at the same time, on a large table.
+    columns : Columns, optional
+        Of a small table, where they are known already.
 
     Returns
     -------
     list of Solution
         ``passes`` counts from the start of the path. With softmax ``theta`` has K rows (see `coordinate.symmetric`).
     """
-    return list(path_solutions(objective, alphas, tol, max_iter, window))
+    return list(path_solutions(objective, alphas, tol, max_iter, window, columns))
 
 
 def path_solutions(
-    objective: Objective, alphas: Sequence[float] | Array, tol: float, max_iter: int, window: int = _WINDOW
-) -> Iterator[Solution]:
-    """The same one after the other, no further than they are asked for."""
+    objective: Objective, alphas: Sequence[float] | Array, tol: float, max_iter: int, window: int = _WINDOW,
+    columns: Columns | None = None,
+) -> Iterator[Solution]:  # fmt: skip
+    """The same one after the other, no further than they are asked for; ``columns`` are made where none are given."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
     objective = replace(symmetric(objective), standard=objective.standardised)
     start, places = null_point(objective), anchor_points(objective)
-    anchors, hessian = evaluate(objective, places) if places else [], WorkingHessian(objective)
+    anchors, columns = evaluate(objective, places) if places else [], columns or Columns.of(objective)
 
-    def descent_for(alpha: float, start: LossPoint, curvature_factor: float) -> ProximalNewton:
+    def run(kind: Any, alpha: float, start: LossPoint, **options: float) -> Any:
         penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
-        return ProximalNewton(penalised, start, anchors, tol, max_iter, False, curvature_factor)
+        return kind(penalised, start, anchors, tol, max_iter, False, **options)
 
-    descents, given = [descent_for(alphas[0], start, 1.0)], 0
+    if columns:
+        stronger = alphas[0]
+        for alpha in alphas:
+            here = run(PenalisedRun, alpha, start)
+            yield columns.minimise(here, max(2 - stronger / max(alpha, 1e-300), _LEAST_BOUND))
+            start, stronger = here.point, alpha
+        return
+    hessian, descents, given = WorkingHessian(objective), [run(ProximalNewton, alphas[0], start)], 0
     while going := [descent for descent in descents if descent.found is None]:
         advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
         # The next strength starts when there is room and its neighbour has a point of its own.
         newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
         if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
-            descents.append(descent_for(alphas[len(descents)], newest.point, newest.curvature_factor))
+            factor = newest.curvature_factor
+            descents.append(run(ProximalNewton, alphas[len(descents)], newest.point, curvature_factor=factor))
         while given < len(descents) and (found := descents[given].found) is not None:
             yield found
             given += 1

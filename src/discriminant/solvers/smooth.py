@@ -263,13 +263,13 @@ class Run:
     """A minimisation under way: where it is, how far it has come, and why it ended."""
 
     def __init__(self, objective: Objective, tol: float, max_iter: int, trace: bool, solver: str) -> None:
-        self.objective, self.tol, self.max_iter, self.solver, self._traced = objective, tol, max_iter, solver, trace
+        self.objective, self.tol, self.max_iter, self.solver, self.traced = objective, tol, max_iter, solver, trace
         self.iterations, self.excess, self.reason, self.estimated = 0, np.inf, "", False
         self.trace: list[TracePoint] = []
 
     def stand_at(self, theta: Array, value: float, gradient: Array) -> None:
         self.theta, self.value, self.gradient = theta, value, gradient
-        if self._traced:
+        if self.traced:
             self.trace.append(TracePoint(theta.copy(), value, np.array(gradient)))
 
     def solution(self, duality_gap: float | None = None) -> Solution:

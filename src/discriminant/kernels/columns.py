@@ -1,0 +1,302 @@
+"""Logistic and softmax regression with an L1 penalty, on a small table kept by columns, without a return to Python.
+
+``columns`` (p, n) are standardised, the last one 1 where there is an intercept; ``theta`` and the ``gradient`` of the
+mean loss (C, p); ``scores`` (C, n). ``penalty`` is ``(l1, ridge)``, each (p,), 0 for the intercept. ``rows`` are
+``(weight, curves, shares)``: weights (n,) that sum to 1, the weighted curvature of each score (C, n), and of several
+scores the probabilities (C, n).
+
+A quadratic model of the loss at the present scores is minimised over the *members*, the columns that may matter, by
+coordinate descent (Friedman, Hastie & Tibshirani 2010). Instead of the model's Hessian its slopes in the scores are
+kept: a visit costs n, and a change C n.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import kernel, summing_kernel
+from .interior_point import cholesky, solve_factored
+from .losses import logistic_derivatives
+
+#: A model is minimised until sweeps promise less than this share of what they have gained: the next one is better.
+_SHARE = 0.02
+#: A jump costs about as many sweeps as the support has columns, and is not tried before so many.
+_SWEEPS_PER_MEMBER, _LEAST_SWEEPS, _MOST_JUMPS = 1.0, 12, 60
+#: What the diagonal of a singular matrix is raised by, relatively: enough for a Cholesky factor.
+_COLLINEAR = 1e-11
+#: A set of members starts with at most this many columns beyond those that the strong rule keeps, and then doubles.
+_FIRST_MEMBERS = 256
+OPTIMAL, STEPS_USED_UP, NO_DESCENT, NOT_FINITE = range(4)
+
+
+@kernel
+def standardised_columns(X, centre, scale, start, out):  # type: ignore[no-untyped-def]
+    """Write the columns of some rows, ``(x - centre) / scale``, to ``out`` (columns, all rows), from ``start`` on."""
+    n, p = X.shape
+    for first in range(0, p, 16):  # a few columns at a time, which share the cache lines of both sides
+        for i in range(n):
+            for j in range(first, min(first + 16, p)):
+                out[j, start + i] = (X[i, j] - centre[j]) / scale[j]
+
+
+@kernel
+def weighted_losses(scores, codes, rows, slopes):  # type: ignore[no-untyped-def]
+    """The mean loss; writes the weighted slopes, curvatures and probabilities of all scores."""
+    weight, curves, shares = rows
+    n_scores, n = scores.shape
+    total = 0.0
+    if n_scores == 1:
+        for i in range(n):
+            sign = 2.0 * codes[i] - 1.0
+            value, slope, curve = logistic_derivatives(sign * scores[0, i])
+            total += weight[i] * value
+            slopes[0, i], curves[0, i] = sign * weight[i] * slope, weight[i] * curve
+        return total
+    for i in range(n):
+        top, mass = scores[0, i], 0.0
+        for k in range(1, n_scores):
+            top = max(top, scores[k, i])
+        for k in range(n_scores):
+            shares[k, i] = np.exp(scores[k, i] - top)
+            mass += shares[k, i]
+        total += weight[i] * (np.log(mass) + top - scores[codes[i], i])
+        for k in range(n_scores):
+            shares[k, i] /= mass
+            slopes[k, i] = weight[i] * (shares[k, i] - (1.0 if codes[i] == k else 0.0))
+            curves[k, i] = weight[i] * shares[k, i] * (1.0 - shares[k, i])
+    return total
+
+
+@summing_kernel
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@summing_kernel
+def add_scores(columns, members, before, theta, scores):  # type: ignore[no-untyped-def]
+    """Change the scores as the coefficients of the members change from ``before`` to ``theta``."""
+    for j in members:
+        for k in range(theta.shape[0]):
+            change = theta[k, j] - before[k, j]
+            if change != 0.0:
+                for i in range(scores.shape[1]):
+                    scores[k, i] += change * columns[j, i]
+
+
+@kernel
+def add_products(columns, slopes, out):  # type: ignore[no-untyped-def]
+    """Write the gradient of the mean loss in all parameters."""
+    for j in range(columns.shape[0]):
+        for k in range(slopes.shape[0]):
+            out[k, j] = _dot(columns[j], slopes[k])
+
+
+@summing_kernel
+def _add_bend(column, k, change, rows, slopes):  # type: ignore[no-untyped-def]
+    """Change the model's slopes in the scores as the coefficient of a column in score ``k`` changes."""
+    weight, curves, shares = rows
+    for i in range(column.size):
+        slopes[k, i] += change * column[i] * curves[k, i]
+    for m in range(slopes.shape[0]):
+        if m != k:
+            for i in range(column.size):
+                slopes[m, i] -= change * column[i] * weight[i] * shares[k, i] * shares[m, i]
+
+
+@summing_kernel
+def _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes):  # type: ignore[no-untyped-def]
+    """Coordinate descent over all members, or over those that are not 0; what the model gains."""
+    l1, ridge = penalty
+    gain = 0.0
+    for a in range(members.size):
+        j = members[a]
+        for k in range(theta.shape[0]):
+            x = theta[k, j]
+            if not over_all and x == 0.0 and l1[j] > 0.0:
+                continue
+            slope = _dot(columns[j], slopes[k]) + ridge[j] * x
+            if x == 0.0 and abs(slope) <= l1[j]:
+                continue
+            if diagonal[k, a] < 0.0:
+                diagonal[k, a] = 0.0
+                for i in range(columns.shape[1]):
+                    diagonal[k, a] += columns[j, i] * columns[j, i] * rows[1][k, i]
+            curvature, new = diagonal[k, a] + ridge[j], 0.0 if l1[j] > 0.0 else x
+            if curvature > 0.0:
+                aim = x - slope / curvature
+                new = np.sign(aim) * max(abs(aim) - l1[j] / curvature, 0.0)
+            change = new - x
+            if change != 0.0:
+                gain -= change * (slope + 0.5 * curvature * change) + l1[j] * (abs(new) - abs(x))
+                theta[k, j] = new
+                _add_bend(columns[j], k, change, rows, slopes)
+    return gain
+
+
+@kernel
+def _support(members, penalty, theta):  # type: ignore[no-untyped-def]
+    """The scores and columns of the coefficients among the members that are not 0, or not penalised."""
+    scores, columns, size = np.empty(theta.size, np.int64), np.empty(theta.size, np.int64), 0
+    for a in range(members.size):
+        for k in range(theta.shape[0]):
+            if theta[k, members[a]] != 0.0 or penalty[0][members[a]] == 0.0:
+                scores[size], columns[size] = k, members[a]
+                size += 1
+    return scores[:size], columns[:size]
+
+
+@summing_kernel
+def _jump(columns, support, penalty, rows, theta, slopes):  # type: ignore[no-untyped-def]
+    """Go to the model's minimum over the support, or to where the first coefficient becomes 0; the gain, the length.
+
+    Sweeps creep where columns are nearly collinear; once they have settled the signs, this is what is left to do.
+    """
+    (l1, ridge), (ks, js), size = penalty, support, support[0].size
+    matrix, slope, step = np.empty((size, size)), np.empty(size), np.empty(size)
+    room = np.empty(slopes.shape)
+    for u in range(size):
+        k, j = ks[u], js[u]
+        room[:] = 0.0
+        _add_bend(columns[j], k, 1.0, rows, room)
+        slope[u] = _dot(columns[j], slopes[k]) + ridge[j] * theta[k, j] + l1[j] * np.sign(theta[k, j])
+        for v in range(u + 1):
+            matrix[u, v] = _dot(columns[js[v]], room[ks[v]])
+        # Where columns are collinear the step is long, and ends where a coefficient becomes 0.
+        matrix[u, u] = (matrix[u, u] + ridge[j]) * (1.0 + _COLLINEAR)
+    cholesky(matrix, 0.01 * _COLLINEAR)
+    solve_factored(matrix, slope, step)
+    length = 1.0
+    for u in range(size):
+        x = theta[ks[u], js[u]]
+        if l1[js[u]] > 0.0 and step[u] * x > 0.0:
+            length = min(length, x / step[u])
+    for u in range(size):
+        k, j = ks[u], js[u]
+        x = theta[k, j]
+        crosses = l1[j] > 0.0 and step[u] * x > 0.0 and x / step[u] <= length
+        theta[k, j] = 0.0 if crosses else x - length * step[u]
+        _add_bend(columns[j], k, theta[k, j] - x, rows, slopes)
+    return length * (1.0 - 0.5 * length) * _dot(slope, step), length
+
+
+@kernel
+def _minimise_model(columns, members, penalty, rows, theta, slopes, enough):  # type: ignore[no-untyped-def]
+    """Minimise the model over the members; what it gains, and the sweeps.
+
+    Sweeps go over all members, then over the support until these promise little, and so on. What they promise follows
+    from the rate at which their gains fall.
+    """
+    diagonal = np.full((theta.shape[0], members.size), -1.0)
+    gained, before, sweeps, since_jump, jumps, over_all, length = 0.0, np.inf, 0, 0, 0, True, 1.0
+    while True:
+        gain = _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes)
+        gained += gain
+        sweeps, since_jump = sweeps + 1, since_jump + 1
+        rate = min(gain / before, 0.999) if before > 0.0 else 0.0
+        little = max(gain, gain * rate / (1.0 - rate)) <= max(enough, _SHARE * gained)
+        # A jump that was cut short is followed by another, with the coefficients that are left.
+        if (little and over_all and length == 1.0) or jumps == _MOST_JUMPS or not np.isfinite(gain):
+            return gained, sweeps
+        before, over_all = (np.inf, True) if little else (gain, False)
+        if length < 1.0 or (since_jump >= _LEAST_SWEEPS and not over_all):
+            support = _support(members, penalty, theta)
+            if length < 1.0 or since_jump >= _SWEEPS_PER_MEMBER * support[0].size:
+                more, length = _jump(columns, support, penalty, rows, theta, slopes)
+                gained += max(more, 0.0)
+                length = length if more > enough else 1.0
+                jumps, since_jump, before, over_all = jumps + 1, 0, np.inf, True
+
+
+@kernel
+def _penalty_of(theta, penalty):  # type: ignore[no-untyped-def]
+    l1, ridge = penalty
+    total = 0.0
+    for j in range(theta.shape[1]):
+        for k in range(theta.shape[0]):
+            total += (l1[j] + 0.5 * ridge[j] * abs(theta[k, j])) * abs(theta[k, j])
+    return total
+
+
+@kernel
+def _minimise_members(columns, codes, members, penalty, rows, theta, scores, slopes, tol, most):  # type: ignore[no-untyped-def]
+    """Proximal Newton steps over the members until a step promises a share ``tol`` of the objective or less.
+
+    Returns the mean loss, what the next step would gain, the steps, the sweeps, and why there were no more.
+    """
+    loss = weighted_losses(scores, codes, rows, slopes)
+    model, changed = np.empty(slopes.shape), np.empty(scores.shape)
+    steps = sweeps = 0
+    while True:
+        value, start = loss + _penalty_of(theta, penalty), theta.copy()
+        model[:] = slopes
+        gain, more = _minimise_model(columns, members, penalty, rows, theta, model, 0.01 * tol * abs(value))
+        sweeps += more
+        reason = NOT_FINITE if not np.isfinite(gain + value) else OPTIMAL if gain <= tol * abs(value) else -1
+        if reason < 0 and steps >= most:
+            reason = STEPS_USED_UP
+        step, length = theta - start, 1.0
+        while reason < 0:
+            changed[:] = scores
+            add_scores(columns, members, start, theta, changed)
+            loss = weighted_losses(changed, codes, rows, slopes)
+            if loss + _penalty_of(theta, penalty) <= value - 1e-4 * length * gain + 1e-15 * abs(value):
+                break
+            length *= 0.25
+            for j in members:
+                for k in range(theta.shape[0]):
+                    theta[k, j] = start[k, j] + length * step[k, j]
+            if length < 1e-4:
+                reason = OPTIMAL if gain <= 1e-7 * abs(value) else NO_DESCENT
+        if reason >= 0:
+            theta[:] = start
+            return weighted_losses(scores, codes, rows, slopes), gain, steps, sweeps, reason
+        scores[:] = changed
+        steps += 1
+
+
+@kernel
+def _joining(members, penalty, bound, theta, gradient):  # type: ignore[no-untyped-def]
+    """Members, and columns whose gradient exceeds ``bound`` times the penalty; the steepest where they are many."""
+    l1, ridge = penalty
+    ratio = np.zeros(l1.size)
+    for j in range(l1.size):
+        for k in range(theta.shape[0]):
+            slope = abs(gradient[k, j] + ridge[j] * theta[k, j])
+            ratio[j] = np.inf if theta[k, j] != 0.0 or l1[j] == 0.0 else max(ratio[j], slope / l1[j])
+    for j in members:
+        ratio[j] = np.inf
+    most = 2 * members.size + _FIRST_MEMBERS
+    while True:
+        wanted = np.flatnonzero(ratio > bound)
+        if wanted.size <= most or np.all(ratio[wanted] == np.inf):
+            return wanted
+        bound *= 1.1
+
+
+@kernel
+def minimise_penalised(columns, codes, weight, penalty, bound, theta, scores, gradient, tol, most):  # type: ignore[no-untyped-def]
+    """Minimise mean loss plus penalty from ``theta``, whose ``scores`` and ``gradient`` are given, all in place.
+
+    Columns whose gradient exceeds ``bound`` times the penalty are members from the start: 1, or what the strong rule
+    says (Tibshirani et al. 2012). The gradient of all columns tells which are missing.
+
+    Returns the mean loss, what the next step would gain, the steps, the sweeps over a column, the passes over all
+    columns, and why it ended.
+    """
+    rows = (weight, np.empty(scores.shape), np.empty(scores.shape))
+    slopes = np.empty(scores.shape)
+    members = np.empty(0, dtype=np.int64)
+    steps, visits, passes, reason, loss, gain = 0, 0, 0, OPTIMAL, 0.0, 0.0
+    while True:
+        wanted = _joining(members, penalty, bound if passes == 0 else 1.0, theta, gradient)
+        if passes > 0 and (wanted.size == members.size or reason != OPTIMAL):
+            return loss, gain, steps, visits, passes, reason
+        members = wanted
+        loss, gain, more, sweeps, reason = _minimise_members(
+            columns, codes, members, penalty, rows, theta, scores, slopes, tol, most - steps
+        )
+        steps, visits, passes = steps + more, visits + sweeps * members.size, passes + 1
+        add_products(columns, slopes, gradient)
