@@ -75,7 +75,7 @@ MODELS = [
     LogisticRegression(alpha=0.01, tol=POLISHED),
     LogisticRegression(alpha=0.01, tol=POLISHED, class_weight="balanced"),
     LogisticRegression(alpha=0.01, solver="newton-cg", tol=POLISHED),
-    LogisticRegression(alpha=0.01, l1_ratio=0.5, tol=1e-16),
+    LogisticRegression(alpha=0.01, l1_ratio=0.5, tol=1e-20),
     LogisticRegressionCV(n_alphas=5, cv=3),
     SupportVectorClassifier(C=0.1),
 ]

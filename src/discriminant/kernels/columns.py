@@ -18,7 +18,8 @@ from . import kernel, summing_kernel
 from .interior_point import cholesky, solve_factored
 from .losses import logistic_derivatives
 
-#: A model is minimised until sweeps promise less than this share of what they have gained: the next one is better.
+#: A model is minimised until sweeps promise less than this share of what they have gained, and than the square root of
+#: its share of the objective: far from the minimum the next model is better, near it errors are to square.
 _SHARE = 0.02
 #: A jump costs about as many sweeps as the support has columns, and is not tried before so many.
 _SWEEPS_PER_MEMBER, _LEAST_SWEEPS, _MOST_JUMPS = 1.0, 12, 60
@@ -26,6 +27,8 @@ _SWEEPS_PER_MEMBER, _LEAST_SWEEPS, _MOST_JUMPS = 1.0, 12, 60
 _COLLINEAR = 1e-11
 #: A set of members starts with at most this many columns beyond those that the strong rule keeps, and then doubles.
 _FIRST_MEMBERS = 256
+#: A step that promises less than this share of the objective is taken even where it is not needed.
+_LAST = 1e-9
 OPTIMAL, STEPS_USED_UP, NO_DESCENT, NOT_FINITE = range(4)
 
 
@@ -183,7 +186,7 @@ def _jump(columns, support, penalty, rows, theta, slopes):  # type: ignore[no-un
 
 
 @kernel
-def _minimise_model(columns, members, penalty, rows, theta, slopes, enough):  # type: ignore[no-untyped-def]
+def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enough):  # type: ignore[no-untyped-def]
     """Minimise the model over the members; what it gains, and the sweeps.
 
     Sweeps go over all members, then over the support until these promise little, and so on. What they promise follows
@@ -196,7 +199,8 @@ def _minimise_model(columns, members, penalty, rows, theta, slopes, enough):  # 
         gained += gain
         sweeps, since_jump = sweeps + 1, since_jump + 1
         rate = min(gain / before, 0.999) if before > 0.0 else 0.0
-        little = max(gain, gain * rate / (1.0 - rate)) <= max(enough, _SHARE * gained)
+        share = min(_SHARE, np.sqrt(max(gained, 0.0) / (value + 1e-300)))
+        little = max(gain, gain * rate / (1.0 - rate)) <= max(enough, share * gained)
         # A jump that was cut short is followed by another, with the coefficients that are left.
         if (little and over_all and length == 1.0) or jumps == _MOST_JUMPS or not np.isfinite(gain):
             return gained, sweeps
@@ -221,40 +225,49 @@ def _penalty_of(theta, penalty):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain):  # type: ignore[no-untyped-def]
+    """Go from ``start`` towards ``theta`` as far as the objective falls enough; the mean loss there, or infinity."""
+    step, changed, length = theta - start, np.empty(scores.shape), 1.0
+    while length > 1e-4:
+        changed[:] = scores
+        add_scores(columns, members, start, theta, changed)
+        loss = weighted_losses(changed, codes, rows, slopes)
+        if loss + _penalty_of(theta, penalty) <= value - 1e-4 * length * gain + 1e-15 * value:
+            scores[:] = changed
+            return loss
+        length *= 0.25
+        for j in members:
+            for k in range(theta.shape[0]):
+                theta[k, j] = start[k, j] + length * step[k, j]
+    theta[:] = start
+    weighted_losses(scores, codes, rows, slopes)
+    return np.inf
+
+
+@kernel
 def _minimise_members(columns, codes, members, penalty, rows, theta, scores, slopes, tol, most):  # type: ignore[no-untyped-def]
     """Proximal Newton steps over the members until a step promises a share ``tol`` of the objective or less.
 
-    Returns the mean loss, what the next step would gain, the steps, the sweeps, and why there were no more.
+    Returns the mean loss, what the next step would gain, the steps, the sweeps, and why there were no more. A last step
+    whose gain is hardly to be seen is taken uncounted: coefficients have half the digits of the objective.
     """
-    loss = weighted_losses(scores, codes, rows, slopes)
-    model, changed = np.empty(slopes.shape), np.empty(scores.shape)
-    steps = sweeps = 0
+    loss, model, steps, sweeps = weighted_losses(scores, codes, rows, slopes), np.empty(slopes.shape), 0, 0
+    precision = 0.01 * tol * min(tol / _LAST, 1.0)
     while True:
         value, start = loss + _penalty_of(theta, penalty), theta.copy()
         model[:] = slopes
-        gain, more = _minimise_model(columns, members, penalty, rows, theta, model, 0.01 * tol * abs(value))
+        gain, more = _minimise_model(columns, members, penalty, rows, theta, model, value, precision * value)
         sweeps += more
-        reason = NOT_FINITE if not np.isfinite(gain + value) else OPTIMAL if gain <= tol * abs(value) else -1
-        if reason < 0 and steps >= most:
-            reason = STEPS_USED_UP
-        step, length = theta - start, 1.0
-        while reason < 0:
-            changed[:] = scores
-            add_scores(columns, members, start, theta, changed)
-            loss = weighted_losses(changed, codes, rows, slopes)
-            if loss + _penalty_of(theta, penalty) <= value - 1e-4 * length * gain + 1e-15 * abs(value):
-                break
-            length *= 0.25
-            for j in members:
-                for k in range(theta.shape[0]):
-                    theta[k, j] = start[k, j] + length * step[k, j]
-            if length < 1e-4:
-                reason = OPTIMAL if gain <= 1e-7 * abs(value) else NO_DESCENT
-        if reason >= 0:
+        reason = NOT_FINITE if not np.isfinite(gain + value) else OPTIMAL if gain <= tol * value else STEPS_USED_UP
+        last = reason == OPTIMAL and gain <= _LAST * value
+        if not last and (reason != STEPS_USED_UP or steps >= most):
             theta[:] = start
-            return weighted_losses(scores, codes, rows, slopes), gain, steps, sweeps, reason
-        scores[:] = changed
-        steps += 1
+            return loss, gain, steps, sweeps, reason
+        new = _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain)
+        if last or new == np.inf:
+            reason = OPTIMAL if gain <= 1e-7 * value else NO_DESCENT
+            return loss if new == np.inf else new, gain, steps, sweeps, reason
+        loss, steps = new, steps + 1
 
 
 @kernel

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-from ..data import Block, dense_rows
+from ..data import Block, LabelledRows, dense_rows
 from ..engine import workspace
 from ..errors import ParameterError, Setting
 from ..kernels import columns as column_kernels
@@ -164,15 +164,20 @@ class PenalisedRun(Run):
 
     def finish(self, reason: str) -> Solution:
         """End here, where the next step would bring ``gain``."""
-        self.reason, objective = reason, self.objective
+        self.reason = reason
         self.excess = max(self.gain, 0.0) / max(abs(self.value), 1e-300)
-        if isinstance(objective.loss, Softmax) and objective.fit_intercept:
-            # The same model with intercepts, of the columns as they are, that sum to 0.
-            coef, intercept = objective.linear(self.theta)
-            shared = (intercept - coef @ objective.standardised.centre).mean()
-            self.theta = np.concatenate((self.theta[:, :-1], self.theta[:, -1:] - shared), axis=1)
+        self.theta = with_centred_intercepts(self.objective, self.theta)
         self.found = self.solution(duality_gap(self))
         return self.found
+
+
+def with_centred_intercepts(objective: Objective, theta: Array) -> Array:
+    """The same softmax model with intercepts, of the columns as they are, that sum to 0."""
+    if not isinstance(objective.loss, Softmax) or not objective.fit_intercept:
+        return theta
+    coef, intercept = objective.linear(theta)
+    shared = (intercept - coef @ objective.standardised.centre).mean()
+    return np.concatenate((theta[:, :-1], theta[:, -1:] - shared), axis=1)
 
 
 @dataclass(frozen=True)
@@ -184,8 +189,8 @@ class Columns:
     @classmethod
     def of(cls, objective: Objective) -> Columns | None:
         """The columns (and a column of ones for the intercept) of a problem that is small enough, else None."""
-        data, standard = objective.data, objective.standardised
-        if data.n_rows * data.rows.n_columns > _SMALL or not isinstance(objective.loss, Logistic | Softmax):
+        data, standard, known = objective.data, objective.standardised, isinstance(objective.loss, Logistic | Softmax)
+        if not known or not isinstance(data, LabelledRows) or data.n_rows * data.rows.n_columns > _SMALL:
             return None
         values, units = np.ones((objective.shape[1], data.n_rows)), (standard.centre, standard.scale)
         for block in (block for span in data.spans for block in data.blocks(span)):
@@ -195,8 +200,8 @@ class Columns:
     def scores(self, objective: Objective, theta: Array) -> Array:
         """The scores of all rows, (C, n)."""
         scores = np.zeros((len(theta), self.values.shape[1]))
-        if objective.offset is not None:
-            scores += np.atleast_2d(objective.offset.T)
+        if objective.data.offset is not None:
+            scores += np.atleast_2d(objective.data.offset.T)
         members = np.flatnonzero(theta.any(axis=0))
         column_kernels.add_scores(self.values, members, np.zeros_like(theta), theta, scores)
         return scores
@@ -222,8 +227,9 @@ class Columns:
             )  # fmt: skip
             run.iterations += steps
             objective.passes[0] += passes + visits / len(self.values)
-            if steps or not run.traced:
-                run.move_to(LossPoint(theta, loss, slope))
+            if steps == 0 and run.traced:
+                run.trace.pop()  # a last step that is not counted
+            run.move_to(LossPoint(with_centred_intercepts(objective, theta), loss, slope))
         return run.finish(_REASONS[reason])
 
 
