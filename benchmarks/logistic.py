@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 import discriminant as ours
 
-from .measure import Case, Contender, in_fresh_process
-from .rivals.ladder import Rival, loosest, runner
+from .measure import Case, Contender, LeftOut, in_fresh_process, seconds_of
+from .rivals.ladder import Rival, at_their_loosest
 from .rivals.logistic import RIVALS, adelie_path, glum_path
 from .workloads import iris, logistic_rows, softmax_rows, text_like
 
@@ -20,44 +21,36 @@ GOOD_ENOUGH = 1e-7
 
 
 def cases() -> Iterator[Case]:
-    yield from _dense_cases()
-    yield _summary_case()
-    yield _case("multinomial, 60,000 x 200 x 10", *softmax_rows(60_000, 200, 10), 0.0, 2.5)
-    yield _case("multinomial, 200,000 x 30 x 5", *softmax_rows(200_000, 30, 5), 0.0, 2.5)
-    yield _case("sparse text, 100,000 x 50,000, 70 a row", *text_like(), 1e-5, 1.5)
-    yield _path_case()
-    X, y = iris()
-    yield _case("multinomial, iris (150 x 4)", X, y, 1e-3, 1.0, repeat=50)
-
-
-def _dense_cases() -> Iterator[Case]:
     for n, p in ((500_000, 50), (1_000_000, 20)):
-        yield _case(f"two classes, {n:,} x {p}", *logistic_rows(n, p), 0.0, 4.0)
+        yield _case(f"two classes, {n:,} x {p}", partial(logistic_rows, n, p), 0.0, 4.0)
+    yield _summary_case()
+    yield _case("multinomial, 60,000 x 200 x 10", lambda: softmax_rows(60_000, 200, 10), 0.0, 2.5)
+    yield _case("multinomial, 200,000 x 30 x 5", lambda: softmax_rows(200_000, 30, 5), 0.0, 2.5)
+    yield _case("sparse text, 100,000 x 50,000, 70 a row", text_like, 1e-5, 1.5)
+    yield _path_case()
+    yield _case("multinomial, iris (150 x 4)", iris, 1e-3, 1.0, repeat=50)
 
 
-def _case(title: str, X: Any, y: Any, alpha: float, bar: float, repeat: int = 1) -> Case:
+def _case(title: str, made: Callable[[], tuple[Any, Any]], alpha: float, bar: float, repeat: int = 1) -> Case:
     """Ours against each rival at its loosest tolerance that is good enough; the bar is for the fastest of them."""
-    best = ours.LogisticRegression(alpha=alpha, standardize=False, tol=1e-13).fit(X, y)
-    least = _objective(X, y, alpha, best.coef_, best.intercept_)
 
-    def excess(found: tuple[Array, Array]) -> float:
-        return -(_objective(X, y, alpha, *found) - least) / least
+    def contenders() -> list[Contender | LeftOut]:
+        X, y = made()
+        best = ours.LogisticRegression(alpha=alpha, standardize=False, tol=1e-13).fit(X, y)
+        least = _objective(X, y, alpha, best.coef_, best.intercept_)
 
-    def mine() -> tuple[Array, Array]:
-        model = ours.LogisticRegression(alpha=alpha, standardize=False).fit(X, y)
-        return model.coef_, model.intercept_
+        def excess(found: tuple[Array, Array]) -> float:
+            return -(_objective(X, y, alpha, *found) - least) / least
 
-    contenders = [Contender("discriminant", mine, excess, ours=True)]
-    mine()
-    start = time.perf_counter()
-    mine()
-    seconds = time.perf_counter() - start
-    for rival in RIVALS:
-        if _able(rival, X, y):
-            tolerance = loosest(rival, X, y, alpha, excess, 25 * seconds, GOOD_ENOUGH)
-            if tolerance is not None:
-                run = runner(rival, X, y, alpha, tolerance)
-                contenders.append(Contender(f"{rival.name}, tol={tolerance:g}", run, excess))
+        def mine() -> tuple[Array, Array]:
+            model = ours.LogisticRegression(alpha=alpha, standardize=False).fit(X, y)
+            return model.coef_, model.intercept_
+
+        able = [rival for rival in RIVALS if _able(rival, X, y)]
+        patience = 25 * seconds_of(mine)
+        rivals = at_their_loosest(able, X, y, alpha, excess, patience, GOOD_ENOUGH)
+        return [Contender("discriminant", mine, excess, ours=True), *rivals]
+
     return Case(
         f"logistic regression: {title}", contenders, fastest_bar=bar, quality_name="excess", tolerance=1e-7, rounds=3,
         repeat=repeat,
@@ -78,14 +71,16 @@ def _objective(X: Any, y: Any, alpha: float, coef: Array, intercept: Array) -> f
 
 
 def _summary_case() -> Case:
-    X, y = logistic_rows(500_000, 50)
+    data = cache(partial(logistic_rows, 500_000, 50))
 
     def mine() -> float:
+        X, y = data()
         return ours.LogisticRegression().fit(X, y).summary().log_likelihood
 
     def theirs() -> float:
         import statsmodels.api as sm
 
+        X, y = data()
         result = sm.Logit(y, sm.add_constant(X)).fit(disp=0)
         result.summary()
         return float(result.llf)
@@ -97,6 +92,12 @@ def _summary_case() -> Case:
 
 def _path_case() -> Case:
     """The lasso path of 50 strengths; the quality is the worst relative excess along it."""
+    bars = {"adelie, tol=6e-8": 1.0, "glum, gradient_tol=1e-3": 2.0}
+    title = "lasso path of 50 strengths, 20,000 x 500"
+    return Case(title, _path_contenders, bars, "worst excess", tolerance=1e-7, rounds=2)
+
+
+def _path_contenders() -> list[Contender]:
     rng = np.random.default_rng(0)
     shared = rng.normal(size=(20_000, 20))
     X = 0.8 * rng.normal(size=(20_000, 500)) + 0.2 * shared @ rng.normal(size=(20, 500))
@@ -122,13 +123,11 @@ def _path_case() -> Case:
         return -float(((values(found) - least) / least).max())
 
     columns_first = np.asfortranarray(X)
-    contenders = [
+    return [
         Contender("discriminant", mine, excess, ours=True),
         Contender("adelie, tol=6e-8", lambda: adelie_path(columns_first, y, alphas, 6e-8), excess),
         Contender("glum, gradient_tol=1e-3", lambda: glum_path(X, y, alphas, 1e-3), excess),
     ]
-    bars = {"adelie, tol=6e-8": 1.0, "glum, gradient_tol=1e-3": 2.0}
-    return Case("lasso path of 50 strengths, 20,000 x 500", contenders, bars, "worst excess", tolerance=1e-7, rounds=2)
 
 
 _FIRST = """
@@ -141,10 +140,10 @@ print(time.perf_counter() - start)
 """
 
 
-def first_fit() -> Iterator[tuple[str, float]]:
+def facts() -> tuple[list[str], list[str]]:
     """Seconds from the start of a process to its first fit and prediction, kernels compiled already or not."""
-    import tempfile
-
+    lines = ["From the start of a process to its first fit and prediction (1,000 x 5):", ""]
     with tempfile.TemporaryDirectory() as folder:
         for when in ("nothing compiled yet", "compiled kernels on disk"):
-            yield when, float(in_fresh_process(_FIRST, NUMBA_CACHE_DIR=folder))
+            lines.append(f"- {when}: {float(in_fresh_process(_FIRST, NUMBA_CACHE_DIR=folder)):.2f} s")
+    return lines, []

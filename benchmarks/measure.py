@@ -23,11 +23,20 @@ class Contender:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A rival that cannot do the job, or not in time."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Case:
     """A job and who does it; ``bars`` says how many times faster than a named rival ours has to be."""
 
     title: str
-    contenders: list[Contender]
+    #: Or a function that makes them, and their data, when their turn comes.
+    contenders: Sequence[Contender | LeftOut] | Callable[[], Sequence[Contender | LeftOut]]
     bars: dict[str, float] = field(default_factory=dict)
     quality_name: str = "accuracy"
     #: How many times faster than the fastest rival ours has to be.
@@ -37,25 +46,90 @@ class Case:
     rounds: int = 5
     #: Fast jobs are run this many times in a row.
     repeat: int = 1
+    #: Why a bar that is missed cannot be reached, if it is known.
+    limit: str = ""
 
 
 @dataclass(frozen=True)
 class Measured:
     """The best time of a contender and the quality it reached."""
 
-    contender: Contender
+    name: str
     seconds: float
     quality: float
+    ours: bool
 
 
-def measure(case: Case) -> list[Measured]:
+@dataclass(frozen=True)
+class Verdict:
+    """How ours did against one rival, or against the fastest of them."""
+
+    name: str
+    ratio: float
+    bar: float | None
+    worse: bool
+
+    @property
+    def missed(self) -> bool:
+        return self.bar is not None and (self.ratio < self.bar or self.worse)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was measured of a case, as it is kept in a file."""
+
+    title: str
+    measured: list[Measured]
+    left_out: list[LeftOut]
+    bars: dict[str, float]
+    fastest_bar: float | None
+    quality_name: str
+    tolerance: float
+    limit: str
+
+    @property
+    def mine(self) -> Measured:
+        return next(entry for entry in self.measured if entry.ours)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """One for each rival, and one for the fastest where it has a bar."""
+        mine, rivals = self.mine, [entry for entry in self.measured if not entry.ours]
+        found = [
+            Verdict(
+                entry.name, entry.seconds / mine.seconds, self.bars.get(entry.name),
+                mine.quality < entry.quality - self.tolerance,
+            )
+            for entry in rivals
+        ]  # fmt: skip
+        if self.fastest_bar is not None and found:
+            found.append(Verdict("the fastest of them", min(one.ratio for one in found), self.fastest_bar, False))
+        return found
+
+
+def measure(case: Case) -> Record:
     """Every contender's best time, after one run to warm up caches and compilers."""
-    qualities = [contender.quality(contender.run()) for contender in case.contenders]
-    best = [float("inf")] * len(case.contenders)
+    entered = case.contenders() if callable(case.contenders) else case.contenders
+    contenders = [entry for entry in entered if isinstance(entry, Contender)]
+    qualities = [contender.quality(contender.run()) for contender in contenders]
+    best = [float("inf")] * len(contenders)
     for _ in range(case.rounds):
-        for i, contender in enumerate(case.contenders):
+        for i, contender in enumerate(contenders):
             best[i] = min(best[i], _seconds(contender.run, case.repeat))
-    return [Measured(*entry) for entry in zip(case.contenders, best, qualities, strict=True)]
+    measured = [
+        Measured(contender.name, seconds, quality, contender.ours)
+        for contender, seconds, quality in zip(contenders, best, qualities, strict=True)
+    ]
+    left_out = [entry for entry in entered if isinstance(entry, LeftOut)]
+    return Record(
+        case.title, measured, left_out, case.bars, case.fastest_bar, case.quality_name, case.tolerance, case.limit
+    )
+
+
+def seconds_of(run: Callable[[], Any], rounds: int = 1) -> float:
+    """The best of some runs, after one to warm up."""
+    run()
+    return min(_seconds(run, 1) for _ in range(rounds))
 
 
 def _seconds(run: Callable[[], Any], repeat: int) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 Array = np.ndarray[Any, Any]
 
@@ -23,6 +23,31 @@ def gaussian_classes(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Arr
 def iris() -> tuple[Array, Array]:
     X, y = load_iris(return_X_y=True)
     return X, y
+
+
+def digits() -> tuple[Array, Array]:
+    X, y = load_digits(return_X_y=True)
+    return X, y
+
+
+def gene_expression(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
+    """Few rows of many columns that depend on a few factors, one in twenty of them on the class (1 : 2)."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) % 3 == 0).astype(int)
+    X = rng.normal(size=(n, p)) + rng.normal(size=(n, 10)) @ rng.normal(size=(10, p)) / 2
+    told = rng.random(p) < 0.05
+    X[:, told] += np.outer(y, rng.normal(size=np.count_nonzero(told)))
+    return X, y
+
+
+def coded_sequences(n: int = 106, length: int = 57, seed: int = 0) -> tuple[Array, Array]:
+    """Sequences of four letters, each place a column of 0 and 1 for each letter; a third of them tell the class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    letters, usual = rng.integers(0, 4, (n, length)), rng.integers(0, 4, length)
+    told = (rng.random(length) < 0.3) & (rng.random((n, length)) < 0.5) & (y[:, None] == 1)
+    letters = np.where(told, usual, letters)
+    return (letters[:, :, None] == np.arange(4)).reshape(n, -1).astype(float), y
 
 
 def logistic_rows(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
@@ -54,3 +79,10 @@ def text_like(n: int = 100_000, p: int = 50_000, words: int = 70, seed: int = 0)
     X.data = np.log1p(X.data)
     scores = X @ (rng.normal(size=p) * (rng.random(p) < 0.05))
     return X, (rng.random(n) < 1 / (1 + np.exp(scores.mean() - scores))).astype(int)
+
+
+def unit_length_text() -> tuple[Any, Array]:
+    """The same, each row divided by its length."""
+    X, y = text_like()
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return sp.csr_matrix(sp.diags_array(1 / lengths) @ X), y

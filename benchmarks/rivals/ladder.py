@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..measure import Contender, LeftOut
+
 Array = np.ndarray[Any, Any]
 #: X, y, strength of the penalty, tolerance -> coefficients and intercepts
 Fit = Callable[[Any, Any, float, float], tuple[Array, Array]]
+#: In steps of 10, so that no rival overshoots what is asked for by much.
+LADDER = tuple(10.0**-k for k in range(2, 12))
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Rival:
 
     name: str
     fit: Fit
-    ladder: tuple[float, ...] = (1e-4, 1e-6, 1e-8, 1e-10)
+    ladder: tuple[float, ...] = LADDER
     multinomial: bool = False
     sparse: bool = False
 
@@ -30,27 +34,37 @@ def runner(rival: Rival, X: Any, y: Any, strength: float, tolerance: float) -> C
     return lambda: quietly(rival.fit, X, y, strength, tolerance)
 
 
-def loosest(
-    rival: Rival, X: Any, y: Any, strength: float, excess: Callable[[Any], float], patience: float, good_enough: float
-) -> float | None:
-    """The loosest tolerance that is good enough; None where there is none within ``patience`` seconds a fit."""
+def at_their_loosest(
+    rivals: list[Rival], X: Any, y: Any, strength: float, excess: Callable[[Any], float], patience: float, enough: float
+) -> list[Contender | LeftOut]:
+    """Each rival at its loosest tolerance that is good ``enough``; without one in ``patience`` seconds it is out."""
+    found = list[Contender | LeftOut]()
+    for rival in rivals:
+        tolerance = _loosest(rival, X, y, strength, excess, patience, enough)
+        if isinstance(tolerance, LeftOut):
+            found.append(tolerance)
+        else:
+            run = runner(rival, X, y, strength, tolerance)
+            found.append(Contender(f"{rival.name}, tol={tolerance:g}", run, excess))
+    return found
+
+
+def _loosest(
+    rival: Rival, X: Any, y: Any, strength: float, excess: Callable[[Any], float], patience: float, enough: float
+) -> float | LeftOut:
     for tolerance in rival.ladder:
         start = time.perf_counter()
         try:
             found = quietly(rival.fit, X, y, strength, tolerance)
         except Exception as error:
-            return _left_out(rival, f"{type(error).__name__}: {str(error)[:100]}")
+            return LeftOut(rival.name, f"{type(error).__name__}: {' '.join(str(error).split())[:100]}")
         seconds = time.perf_counter() - start
         reached = -excess(found)
-        if seconds > patience:
-            return _left_out(rival, f"{seconds:.1f} s to reach {reached:.1e} at tol={tolerance:g}")
-        if reached <= good_enough:
+        if reached <= enough:
             return tolerance
-    return _left_out(rival, f"reaches {reached:.1e} at tol={tolerance:g}, not {good_enough:g}")
-
-
-def _left_out(rival: Rival, why: str) -> None:
-    print(f"  left out: {rival.name}: {why}", flush=True)
+        if seconds > patience:
+            return LeftOut(rival.name, f"{seconds:.1f} s to reach {reached:.1e} at tol={tolerance:g}")
+    return LeftOut(rival.name, f"reaches {reached:.1e} at tol={tolerance:g}, not {enough:g}")
 
 
 def quietly(fit: Fit, *arguments: Any) -> tuple[Array, Array]:

@@ -62,7 +62,7 @@ RIVALS = [
     Rival("LIBLINEAR (through scikit-learn)", _sklearn("liblinear"), sparse=True),
     Rival("glum", _glum),
     Rival("statsmodels", _statsmodels),
-    Rival("snapml", _snapml, ladder=(1e-4, 1e-6), sparse=True),
+    Rival("snapml", _snapml, sparse=True),
 ]
 
 

@@ -1,0 +1,66 @@
+"""What has been measured, kept beside the page: families and jobs can be run one by one, and the page shows all."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from .measure import LeftOut, Measured, Record
+
+
+@dataclass
+class FamilyRecords:
+    """The jobs of a family by title, further lines of its section, and the bars that those miss."""
+
+    records: dict[str, Record] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
+    missed_facts: list[str] = field(default_factory=list)
+    #: Seconds of our own fits as something grows: panel -> line -> pairs of size and seconds.
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
+    machine: str = ""
+
+
+def load(path: Path) -> dict[str, FamilyRecords]:
+    """The families of a file; none where there is no file."""
+    if not path.exists():
+        return {}
+    return {name: _family(kept) for name, kept in json.loads(path.read_text()).items()}
+
+
+def save(path: Path, families: dict[str, FamilyRecords]) -> None:
+    """Write the families to a file."""
+    path.write_text(json.dumps({name: asdict(family) for name, family in families.items()}, indent=1) + "\n")
+
+
+def this_machine() -> str:
+    """Processor, threads, and the versions of what computes."""
+    blas = threadpool_info()[0]
+    names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy", "numba"))
+    return (
+        f"{_processor()}, {blas['num_threads']} threads, {blas['internal_api']} {blas['version']}, "
+        f"Python {platform.python_version()}; {names}"
+    )
+
+
+def _processor() -> str:
+    """Its name as Linux knows it, or as Python does."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _family(kept: dict[str, Any]) -> FamilyRecords:
+    records = {title: _record(record) for title, record in kept["records"].items()}
+    return FamilyRecords(**{**kept, "records": records})
+
+
+def _record(kept: dict[str, Any]) -> Record:
+    measured, left_out = [Measured(**one) for one in kept["measured"]], [LeftOut(**one) for one in kept["left_out"]]
+    return Record(**{**kept, "measured": measured, "left_out": left_out})
