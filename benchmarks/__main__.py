@@ -7,7 +7,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import evaluation, growth, logistic, margins, model_files, moments, page, pictures, raster, records, starting, tables
+from . import (
+    evaluation,
+    growth,
+    logistic,
+    margins,
+    model_files,
+    moments,
+    page,
+    pictures,
+    raster,
+    records,
+    starting,
+    tables,
+)
 from .measure import measure
 from .records import FamilyRecords
 
@@ -53,16 +66,15 @@ def _asked() -> Any:
 def _run(name: str, kept: dict[str, FamilyRecords], wanted: str | None, resume: bool) -> None:
     """Measure a family, or some of its jobs; what is found is kept at once."""
     family, module = kept.setdefault(name, FamilyRecords()), FAMILIES[name]
-    stale = set() if wanted or resume else set(family.records)
+    titles = []
     for case in module.cases():
+        titles.append(case.title)
         if (wanted and wanted not in case.title) or (resume and case.title in family.records):
             continue
         family.records[case.title] = record = measure(case)
-        stale.discard(case.title)
         print("\n".join([*page.rows(record), *(f"  left out: {one.name}: {one.why}" for one in record.left_out)]))
         _keep(kept, family)
-    for title in stale:
-        del family.records[title]
+    family.records = {title: family.records[title] for title in titles if title in family.records}
     if wanted in (None, FACTS) and not (resume and (family.facts or family.curves)):
         family.curves = module.curves() if hasattr(module, "curves") else {}
         family.facts, family.missed_facts = module.facts() if hasattr(module, "facts") else ([], [])
