@@ -16,7 +16,7 @@ from .interior_point import cholesky, solve_factored
 from .rows import add, dot
 
 #: Sweeps before the first face; one before each of the others.
-_FIRST_SWEEPS = 6
+_FIRST_SWEEPS = 12
 _MOST_ROUNDS, _MOST_FACES, _MOST_REFINEMENTS = 60, 60, 3
 #: A face of more rows for each unknown is not worth a system: the hinge has no solution with so many at its kink.
 _ROWS_PER_UNKNOWN = 4
