@@ -261,7 +261,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         """Whether a machine takes less time than threads that take turns with Python's lock lose."""
         n, p = data.rows.shape
         share = np.abs(self.codebook_.matrix).mean()
-        return self.margin == "soft" and _FEW_UNKNOWNS <= p and share * n * p <= _SMALL_MACHINE
+        return self.margin == "soft" and p >= _FEW_UNKNOWNS and share * n * p <= _SMALL_MACHINE
 
     def _span(self, data: LabelledRows) -> Array | None:
         """Few rows of many columns in fewer, for all binary problems."""
