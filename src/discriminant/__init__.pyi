@@ -7,6 +7,7 @@ from .decision.rules import Decision
 from .estimators.auto import AutoClassifier
 from .estimators.base import fit_all
 from .estimators.coefficients import coefficient_table, member_coefficients
+from .estimators.counterfactuals import nearest_changes
 from .estimators.decision import DecisionClassifier
 from .estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from .estimators.explanations import column_effects, contributions, nomogram
@@ -97,6 +98,7 @@ __all__ = [
     "load",
     "mcnemar",
     "member_coefficients",
+    "nearest_changes",
     "nomogram",
     "open_dataset",
     "open_table",

@@ -58,6 +58,8 @@ class Executor(Protocol):
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
 R = TypeVar("R")
+#: How work that takes long is told: see `progress_bar`.
+ProgressOption = bool | Callable[[int, int], None] | None
 
 
 def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
@@ -276,12 +278,14 @@ def workspace(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 @contextmanager
-def progress_bar(title: str, total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
+def progress_bar(title: str, total: int, wanted: ProgressOption) -> Iterator[Callable[[], None]]:
     """A bar on stderr for work that takes long: call what this gives after each of ``total`` steps; any thread may.
 
-    ``wanted``: True a bar from the start, False none, None one on a terminal if it takes longer than a second.
+    ``wanted``: True a bar from the start, False none, None one on a terminal if it takes longer than a second; or a
+    function that is told the steps done and their number. What that raises ends the work.
     """
-    possible = wanted or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
+    told = wanted if callable(wanted) else None
+    possible = not told and (wanted or (wanted is None and sys.stderr is not None and sys.stderr.isatty()))
     due = time.monotonic() + (0.0 if wanted else _PATIENCE)
     lock, done = threading.Lock(), 0
     bar: Any = None
@@ -290,6 +294,8 @@ def progress_bar(title: str, total: int, wanted: bool | None) -> Iterator[Callab
         nonlocal done, bar
         with lock:
             done += steps
+            if told is not None:
+                told(done, total)
             if possible and bar is None and time.monotonic() >= due:
                 from rich.console import Console
                 from rich.progress import Progress

@@ -25,6 +25,7 @@ from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
+from .studio import studio
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -35,7 +36,7 @@ A first look, the best model, a model file, and decisions on new rows:
   discriminant fit data.csv --target y --model lda -o model.dsc
   discriminant predict model.dsc new.csv -o predictions.csv
 
-Without data at hand: discriminant demo
+Without data at hand: discriminant demo. In the browser: discriminant studio
 
 Exit codes: 0 done; 1 the data, a parameter or a file cannot be used, and the message says why; 2 the command was
 written wrongly; 3 an error of discriminant itself; 130 interrupted, 143 terminated. Results go to standard
@@ -64,7 +65,7 @@ def _all_commands(
     """Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export."""
 
 
-for command in (describe, compare, fit, predict, evaluate, explain, export, demo):
+for command in (describe, compare, fit, predict, evaluate, explain, export, demo, studio):
     app.command()(command)
 app.add_typer(raster, name="raster")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -66,12 +66,13 @@ def compare(
       discriminant compare data.csv -t y --models lda,rda,ridge --folds 5 --repeats 4 --metric balanced-accuracy
       discriminant compare visits.csv -t ill --groups patient --costs costs.csv
     """
+    from ..estimators.registry import common_coding
     from ..validation import comparison
     from ..validation.cross_validation import METRICS
 
     check_output(report, overwrite, data, costs)
     names = None if models is None else list(map(str.strip, models.split(",")))
-    labelled = reading.training(data, target, weights, groups, coding=_coding(names))
+    labelled = reading.training(data, target, weights, groups, coding=common_coding(names))
     if not json:
         tell_findings(labelled.training.findings)
     table, training = options.read_costs(costs, list(labelled.class_rows)), labelled.training
@@ -118,14 +119,6 @@ def _fit_command(found: Comparison, labelled: Labelled) -> str | None:
         return None
     words = [*labelled.words(), "--model", name, "-o", "model.dsc"]
     return shlex.join(["discriminant", "fit", *words])
-
-
-def _coding(names: list[str] | None) -> Literal["reference", "full"]:
-    """How levels are coded for all models together: in full where a penalty is at work, and no class covariance."""
-    from ..estimators.registry import coding_for, known_name
-
-    penalised = names is None or any(coding_for(known_name(name), {}) == "full" for name in names)
-    return "full" if penalised and "qda" not in (names or ()) else "reference"
 
 
 def _models(asked: list[str] | None, labelled: Labelled) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
@@ -21,8 +20,6 @@ Settings = Annotated[
 ]
 
 
-#: Blocks of so many values stay in the cache while their sums and ends are looked for.
-_BLOCK_VALUES = 1 << 16
 #: How values are written in ``--set``.
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
@@ -100,7 +97,7 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
             output,
             schema=training.schema,
             metrics=metrics,
-            training={**labelled.source, **_seen(labelled)},
+            training={**labelled.source, **training.seen()},
             learned=jsonable(values),
             name=name,
         )
@@ -119,39 +116,6 @@ def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
         "balanced_accuracy": found.overall("balanced_accuracy"),
         "baseline_accuracy": found.most_frequent[1],
     }
-
-
-def _shares(labelled: Labelled) -> list[float]:
-    import numpy as np
-
-    counts = np.bincount(labelled.training.codes, weights=labelled.training.weights)
-    return (counts / counts.sum()).tolist()
-
-
-def _seen(labelled: Labelled) -> dict[str, Any]:
-    """What explanations of new rows compare with: means and ranges of the coded columns, shares of the classes."""
-    means, lowest, highest = _column_ranges(labelled.training.X)
-    return {
-        "means": means.tolist(),
-        "lowest": lowest.tolist(),
-        "highest": highest.tolist(),
-        "shares": _shares(labelled),
-    }
-
-
-def _column_ranges(X: Any) -> tuple[Any, Any, Any]:
-    """Mean, lowest and highest value of each column."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    if sp.issparse(X):
-        return np.ravel(X.mean(axis=0)), X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    step = max(_BLOCK_VALUES // X.shape[1], 1)
-    blocks = [X[start : start + step] for start in range(0, len(X), step)]
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(lambda block: (block.sum(axis=0), block.min(axis=0), block.max(axis=0)), blocks))
-    sums, lowest, highest = zip(*found, strict=True)
-    return np.sum(sums, axis=0) / len(X), np.min(lowest, axis=0), np.max(highest, axis=0)
 
 
 def _page(found: dict[str, Any]) -> Page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal
 
@@ -70,6 +70,16 @@ def coding_for(name: str, settings: Mapping[str, Any]) -> Literal["reference", "
     """
     penalised = name not in UNPENALISED or any(_is_set(settings.get(name)) for name in ("alpha", "shrinkage"))
     return "full" if penalised else "reference"
+
+
+def common_coding(names: Sequence[str] | None) -> Literal["reference", "full"]:
+    """How levels are coded for models that are compared: in full where a penalty is at work, and no class covariance.
+
+    >>> common_coding(None), common_coding(["lda", "ridge"]), common_coding(["qda", "ridge"])
+    ('full', 'full', 'reference')
+    """
+    penalised = names is None or any(coding_for(known_name(name), {}) == "full" for name in names)
+    return "full" if penalised and "qda" not in (names or ()) else "reference"
 
 
 def _is_set(strength: Any) -> bool:

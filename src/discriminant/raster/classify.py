@@ -20,7 +20,7 @@ from .. import __version__
 from ..data import check_choice
 from ..decision.posteriors import Posterior
 from ..decision.rules import Decision
-from ..engine import in_order, progress_bar
+from ..engine import ProgressOption, in_order, progress_bar
 from ..errors import ColumnError, InputError, ParameterError, Setting
 from ..files import check_target, whole_files
 from ..results import jsonable, listed
@@ -74,7 +74,7 @@ def classify_image(
     overviews: bool = False,
     overwrite: bool = False,
     n_jobs: int | None = -1,
-    progress: bool | None = False,
+    progress: ProgressOption = False,
 ) -> ClassMap:
     """Write the class of every pixel of an image as a GeoTIFF, and return what is in it.
 
@@ -113,8 +113,9 @@ def classify_image(
         Replace files that exist.
     n_jobs : int, default=-1
         Threads: -1 all cores, None as many as BLAS uses. The map does not depend on it.
-    progress : bool or None, default=False
-        Whether to show a bar; None: on a terminal, if it takes long.
+    progress : bool, callable or None, default=False
+        Whether to show a bar; None: on a terminal, if it takes long. A function is told the windows done and their
+        number; what it raises ends the work.
 
     Returns
     -------
@@ -240,7 +241,7 @@ def _written(
     rasters: list[RasterFile],
     texts: Mapping[Path, str],
     n_jobs: int | None,
-    progress: bool | None,
+    progress: ProgressOption,
 ) -> Array:
     """Score and write all windows; gives how often each code is in the map."""
     # Windows are as large as what is read and written of them may be.

@@ -1,5 +1,5 @@
 """What was found, for somebody who was not there: one HTML file that needs nothing else."""
 
-from .table_report import write_report
+from ..dependencies import attach_stub
 
-__all__ = ["write_report"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -13,6 +13,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,23 @@ def write_page(
     return Path(path)
 
 
+def part(section: Section, **more: Any) -> str:
+    """The text and tables of a section as HTML, without its figures: for a page that draws them itself."""
+    content = {name: None if isinstance(value, Drawing) else value for name, value in section.content.items()}
+    written = _environment().get_template("sections.html").make_module(more)
+    return str(getattr(written, section.name)(content))
+
+
+def style() -> str:
+    """The style of a page: its colours on light and on dark paper, and its parts within the class ``report``."""
+    light, dark, parts, figures = (
+        Path(__file__).with_name("templates").joinpath(f"{name}.css").read_text(encoding="utf-8")
+        for name in ("light", "dark", "style", "figures")
+    )
+    return f":root {{\n{light}}}\n.body--dark {{\n{dark}}}\n.report {{\n{parts}}}\n{figures}"
+
+
+@cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

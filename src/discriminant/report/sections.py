@@ -95,20 +95,37 @@ SHOWN_COLUMNS = 20
 def data_section(data: ReportData) -> dict[str, Any]:
     """What the section on the data shows."""
     rows = data.rows
-    lines = [] if rows is None else _columns(rows)
+    if rows is not None:
+        findings = [] if data.comparison is None else _findings(data, rows)
+        return rows_section(rows, class_lines(data.classes, data.class_rows), findings, data.comparison is not None)
+    return _rows_content(count(data.evaluation.n_rows), class_lines(data.classes, data.class_rows))
+
+
+def rows_section(
+    rows: TrainingRows, classes: list[dict[str, Any]], findings: list[Finding], checked: bool = True
+) -> dict[str, Any]:
+    """What is shown of rows to learn from."""
+    lines = _columns(rows)
     return {
-        "n_rows": count(data.evaluation.n_rows if rows is None else len(rows.y)),
-        "n_dropped": 0 if rows is None else rows.n_dropped,
-        "n_columns": None if rows is None else len(lines),
-        "n_coded": None if rows is None else len(rows.names),
-        "classes": class_lines(data),
+        **_rows_content(count(len(rows.y)), classes),
+        "n_dropped": rows.n_dropped,
+        "n_columns": len(lines),
+        "n_coded": len(rows.names),
         "columns": lines[:SHOWN_COLUMNS],
         "more_columns": lines[SHOWN_COLUMNS:],
-        "findings": [] if rows is None else _findings(data, rows),
-        "known": rows is not None,
-        "checked": rows is not None and data.comparison is not None,
+        "findings": findings,
+        "known": True,
+        "checked": checked,
         "in_words": any(line["words"] for line in lines),
     }
+
+
+def _rows_content(n_rows: str, classes: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is shown of rows that are not known themselves."""
+    unknown: dict[str, Any] = dict.fromkeys(("n_columns", "n_coded"), None)
+    unknown |= {name: [] for name in ("columns", "more_columns", "findings")}
+    unknown |= dict.fromkeys(("known", "checked", "in_words"), False)
+    return {**unknown, "n_rows": n_rows, "n_dropped": 0, "classes": classes}
 
 
 def _findings(data: ReportData, rows: TrainingRows) -> list[Finding]:
@@ -116,11 +133,11 @@ def _findings(data: ReportData, rows: TrainingRows) -> list[Finding]:
     if data.comparison is None:
         return []
     own = () if rows.schema is not None else imbalance_findings(data.classes, data.class_rows)
-    findings = [*rows.findings, *own, *_collinearity(rows)]
+    findings = [*rows.findings, *own, *collinear_columns(rows)]
     return sorted(findings, key=lambda found: found.severity != "warning")
 
 
-def _collinearity(rows: TrainingRows) -> list[Finding]:
+def collinear_columns(rows: TrainingRows) -> list[Finding]:
     """Columns that others tell, those excepted that are there because every level of a category has a column."""
     X, names = rows.X, np.array(rows.names, dtype=object)
     if rows.schema is not None and rows.schema.used:
@@ -129,13 +146,12 @@ def _collinearity(rows: TrainingRows) -> list[Finding]:
     return collinearity_findings(X, names.tolist(), rows.weights)
 
 
-def class_lines(data: ReportData) -> list[dict[str, Any]]:
+def class_lines(classes: Sequence[Any], weight: Array) -> list[dict[str, Any]]:
     """Each class with its rows, in the order of the classes; the width of its bar is a share of the longest."""
-    weight = data.class_rows
     total, most = float(weight.sum()), float(weight.max())
     return [
         {"label": str(label), "rows": count(n), "share": percent(n / total), "width": n / most}
-        for label, n in zip(data.classes, weight.tolist(), strict=True)
+        for label, n in zip(classes, weight.tolist(), strict=True)
     ]
 
 
@@ -618,7 +634,7 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
         "sentence": _best_sentence(data, first, ratio),
         "printed": [_printed(first, r) for r in PRINTED_RATIOS],
         "state": _state(every, first, ratio, are_probabilities),
-        "drawing": drawing("plot-thresholds", _cost_figure, first, ratio, are_probabilities),
+        "drawing": drawing("plot-thresholds", cost_figure, first, ratio, are_probabilities),
     }
 
 
@@ -683,7 +699,7 @@ def _state(every: list[Thresholds], first: Thresholds, ratio: float | None, are_
     }
 
 
-def _cost_figure(found: Thresholds, ratio: float | None, are_probabilities: bool) -> Any:
+def cost_figure(found: Thresholds, ratio: float | None, are_probabilities: bool) -> Any:
     """Cost against threshold; the sliders move its line and its point."""
     from ..figures import theme
 

@@ -65,6 +65,24 @@ class TrainingRows:
         return None if self.schema is None or self.schema.target is None else self.schema.target.name
 
 
+def training_rows(given: Any) -> TrainingRows:
+    """Training rows, however they were given."""
+    if isinstance(given, TrainingTable):
+        shared = ("X", "y", "weights", "schema", "findings", "n_dropped")
+        return TrainingRows(names=given.schema.names, **{name: getattr(given, name) for name in shared})
+    if not isinstance(given, tuple) or len(given) not in (2, 3):
+        raise ParameterError(
+            f"training must be what read_training() returns, (X, y) or (X, y, names), got {type(given).__name__}."
+        )
+    rows = as_rows(given[0])
+    classes, codes = encode_labels(given[1], rows.n_rows)
+    own = rows.names or tuple(f"x{j}" for j in range(rows.n_columns))
+    names = own if len(given) == 2 or given[2] is None else tuple(map(str, given[2]))
+    if len(names) != rows.n_columns:
+        raise ParameterError(f"training names {len(names)} columns, but X has {rows.n_columns}.")
+    return TrainingRows(given[0], classes[codes], names)
+
+
 @dataclass(frozen=True)
 class Costs:
     """What each action costs where each class is true: rows classes, columns actions."""
@@ -103,23 +121,7 @@ class ReportData:
     @cached_property
     def rows(self) -> TrainingRows | None:
         """The training rows, however they were given."""
-        given = self.training
-        if given is None:
-            return None
-        if isinstance(given, TrainingTable):
-            shared = ("X", "y", "weights", "schema", "findings", "n_dropped")
-            return TrainingRows(names=given.schema.names, **{name: getattr(given, name) for name in shared})
-        if not isinstance(given, tuple) or len(given) not in (2, 3):
-            raise ParameterError(
-                f"training must be what read_training() returns, (X, y) or (X, y, names), got {type(given).__name__}."
-            )
-        rows = as_rows(given[0])
-        classes, codes = encode_labels(given[1], rows.n_rows)
-        own = rows.names or tuple(f"x{j}" for j in range(rows.n_columns))
-        names = own if len(given) == 2 or given[2] is None else tuple(map(str, given[2]))
-        if len(names) != rows.n_columns:
-            raise ParameterError(f"training names {len(names)} columns, but X has {rows.n_columns}.")
-        return TrainingRows(given[0], classes[codes], names)
+        return None if self.training is None else training_rows(self.training)
 
     @cached_property
     def winner(self) -> str:

@@ -236,6 +236,26 @@ class Column:
         own = tuple(f"{self.name}={level}" for level in self.coded_levels) if self.kind == "category" else (self.name,)
         return own + ((f"{self.name}={MISSING}",) if self.missing_column else ())
 
+    def code(self, value: Any) -> Array:
+        """The coded columns of a number, or of a level.
+
+        >>> Column("colour", "category", levels=("blue", "red"), reference="red").code("blue")
+        array([1.])
+        """
+        own = [float(level == value) for level in self.coded_levels] if self.kind == "category" else [float(value)]
+        return np.array(own + [0.0] * self.missing_column)
+
+    def value(self, coded: Array) -> Any:
+        """The number or level that coded columns stand for; a level not told apart is the reference.
+
+        >>> Column("colour", "category", levels=("blue", "red"), reference="red").value([0.0])
+        'red'
+        """
+        if self.kind != "category":
+            return int(coded[0]) if self.kind == "boolean" else float(coded[0])
+        marked = [level for level, mark in zip(self.coded_levels, coded, strict=False) if mark == 1]
+        return marked[0] if marked else self.reference
+
     @property
     def marks(self) -> tuple[bool, ...]:
         """Of each coded column: whether it is 1 in the rows of a level, or of missing values, and else 0."""

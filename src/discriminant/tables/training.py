@@ -871,6 +871,29 @@ class TrainingTable:
         """X with the names of its columns: a model fitted to these rows knows them, and calls columns by name."""
         return self.schema.rows(self.X)
 
+    def seen(self) -> dict[str, list[float]]:
+        """What explanations of new rows compare with: means and ranges of the coded columns, shares of the classes."""
+        means, lowest, highest = _column_ranges(self.X)
+        counts = np.bincount(self.codes, weights=self.weights)
+        found = {"means": means, "lowest": lowest, "highest": highest, "shares": counts / counts.sum()}
+        return {name: values.tolist() for name, values in found.items()}
+
+
+#: Blocks of so many values stay in the cache while their sums and ends are looked for.
+_BLOCK_VALUES = 1 << 16
+
+
+def _column_ranges(X: Any) -> tuple[Array, Array, Array]:
+    """Mean, lowest and highest value of each column."""
+    if not isinstance(X, np.ndarray):  # sparse
+        return np.ravel(X.mean(axis=0)), X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    step = max(_BLOCK_VALUES // X.shape[1], 1)
+    blocks = [X[start : start + step] for start in range(0, len(X), step)]
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda block: (block.sum(axis=0), block.min(axis=0), block.max(axis=0)), blocks))
+    sums, lowest, highest = zip(*found, strict=True)
+    return np.sum(sums, axis=0) / len(X), np.min(lowest, axis=0), np.max(highest, axis=0)
+
 
 def read_training(
     table: Any,

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from ..data import check_choice, encode_labels, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
+from ..engine import ProgressOption
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
@@ -475,7 +476,7 @@ def compare(
     train_scores: bool = False,
     keep: Literal["predictions", "posteriors"] = "posteriors",
     on_failure: Literal["raise", "leave_out"] = "raise",
-    progress: bool | None = None,
+    progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> Comparison:
     """Cross-validate models on the same splits and say which differences between them are real.
@@ -532,8 +533,9 @@ def compare(
         million. A report is made of them.
     on_failure : {"raise", "leave_out"}, default="raise"
         What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
-    progress : bool, optional
-        Whether a bar is shown; None: only on a terminal, after a second.
+    progress : bool or callable, optional
+        Whether a bar is shown; None: only on a terminal, after a second. A function is told the fits done and their
+        number, from any thread; what it raises ends the work.
     n_jobs : int, optional
         How many threads work: None as many as BLAS, -1 one for each core.
 
@@ -644,7 +646,7 @@ def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tupl
 
 
 def _cross_validated(
-    task: ValidationTask, metric: str, keep: str, progress: bool | None, n_jobs: int | None
+    task: ValidationTask, metric: str, keep: str, progress: ProgressOption, n_jobs: int | None
 ) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
     """The scores of all models that could be fitted, with what is kept of their predictions: see `compare`."""
     numbers = len(task.rounds) * task.table.n_rows * len(task.table.classes)  # posteriors of one model

@@ -31,7 +31,7 @@ from ..data import LabelledRows, check_choice
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..decision.rules import DecisionProblem
-from ..engine import progress_bar, side_by_side
+from ..engine import ProgressOption, progress_bar, side_by_side
 from ..errors import AliasWarning, DegenerateDataError, InputError, ParameterError
 from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
 from ..evaluation.confusion import ConfusionMatrix
@@ -432,7 +432,7 @@ Found = dict[tuple[str, int], SplitResult | DegenerateDataError]
 
 
 def split_results(
-    task: ValidationTask, progress: bool | None, n_jobs: int | None
+    task: ValidationTask, progress: ProgressOption, n_jobs: int | None
 ) -> tuple[dict[str, list[SplitResult]], dict[str, DegenerateDataError]]:
     """The results of every model in the order of the splits, and the errors of those that are left out."""
     from_moments = {name: model for name, model in task.models.items() if read_from_moments(model)}
@@ -782,7 +782,7 @@ def cross_validate(
     random_state: Any = 0,
     train_scores: bool = False,
     keep: Literal["predictions", "posteriors"] | None = None,
-    progress: bool | None = None,
+    progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> CrossValidation:
     """Scores of models on rows they have not seen, all models on the same splits.
@@ -828,8 +828,9 @@ def cross_validate(
         Also score the training rows, for `CrossValidation.notes` on over- and underfitting.
     keep : {"predictions", "posteriors"}, optional
         What to keep of each row's predictions while it was held out.
-    progress : bool, optional
-        A progress bar on stderr: True, False, or None for one on a terminal if it takes longer than a second.
+    progress : bool or callable, optional
+        A progress bar on stderr: True, False, or None for one on a terminal if it takes longer than a second. A
+        function is told the fits done and their number, from any thread; what it raises ends the work.
     n_jobs : int, optional
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
 
@@ -879,7 +880,7 @@ def hold_out_every_row(rounds: list[Round]) -> bool:
 
 
 def cross_validated(
-    task: ValidationTask, progress: bool | None, n_jobs: int | None
+    task: ValidationTask, progress: ProgressOption, n_jobs: int | None
 ) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
     """The scores of all models that could be fitted, and the errors of those that are left out."""
     table = task.table

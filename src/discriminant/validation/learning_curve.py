@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import check_number
+from ..engine import ProgressOption
 from ..errors import ParameterError
 from ..estimators.base import MomentClassifier
 from ..evaluation.intervals import Estimate
@@ -187,7 +188,7 @@ def learning_curve(
     sample_weight: Any = None,
     stratify: bool = True,
     random_state: Any = 0,
-    progress: bool | None = None,
+    progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> LearningCurve:
     """The error of a model for a growing number of training rows, each set of rows holding the one before.
@@ -217,8 +218,9 @@ def learning_curve(
         Whether each fold has its share of each class.
     random_state : int or Generator, default=0
         For the folds and for the order in which rows are added.
-    progress : bool, optional
-        True for a bar, False for none; by default one that appears when it takes long.
+    progress : bool or callable, optional
+        True for a bar, False for none; by default one that appears when it takes long. A function is told the fits
+        done and their number.
     n_jobs : int, optional
         Threads to use; by default those of BLAS.
 
@@ -411,7 +413,7 @@ def error_sources(
     groups: Any = None,
     sample_weight: Any = None,
     random_state: Any = 0,
-    progress: bool | None = None,
+    progress: ProgressOption = None,
     n_jobs: int | None = None,
 ) -> ErrorSources:
     """The error of a model split into estimation, approximation and optimisation, side by side.
@@ -441,7 +443,7 @@ def error_sources(
         Of the fits and of the errors.
     random_state : int or Generator, default=0
         Makes the curve reproducible.
-    progress : bool, optional
+    progress : bool or callable, optional
         Whether to show how far the curve is.
     n_jobs : int, optional
         Threads for the curve.

@@ -1,0 +1,28 @@
+"""Tables to try the studio with: those that come with scikit-learn, as files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+#: Tables that come with scikit-learn, by what they are about: the loader, and the name of the classes.
+BUNDLED = {
+    "Tumours (569 rows, two classes)": ("breast_cancer", "diagnosis"),
+    "Irises (150 rows, three classes)": ("iris", "species"),
+    "Wines (178 rows, three classes)": ("wine", "cultivar"),
+}
+
+
+def write_bundled(name: str, folder: Path) -> Path:
+    """The file of a bundled table, written where it is not there yet."""
+    from sklearn import datasets
+
+    loader, target = BUNDLED[name]
+    path = folder / f"{loader.replace('_', '-')}.csv"
+    if not path.exists():
+        data = getattr(datasets, f"load_{loader}")()
+        labels = data.target_names[data.target].tolist()
+        rows = ([*values, label] for values, label in zip(data.data.tolist(), labels, strict=True))
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([[*map(str, data.feature_names), target], *rows])
+    return path

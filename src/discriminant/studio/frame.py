@@ -1,0 +1,365 @@
+"""What all pages share: their frame, figures and parts of reports, code to copy, uploads, and work in threads."""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import textwrap
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nicegui import app, run, ui
+
+from ..errors import DiscriminantError, InputError
+from ..report.page import Drawing, Section, part
+from .visitors import Visitors
+
+_PAGES = {"/": "Table"}
+_SHADES: dict[bool | None, tuple[str, str]] = {
+    None: ("brightness_auto", "Colours: as the system"),
+    False: ("light_mode", "Colours: light"),
+    True: ("dark_mode", "Colours: dark"),
+}
+#: NiceGUI asks figures to fit their place also when that has just gone; plotly's complaint is of no use.
+_HEAD = """<link rel="stylesheet" href="/studio.css"><script>
+addEventListener("unhandledrejection", event => {
+  if (String(event.reason).includes("Resize must be passed a displayed plot")) event.preventDefault();
+});
+</script>"""
+_SHOWN_SECONDS = 0.1
+_AXIS_LETTERS = 42
+R = TypeVar("R")
+
+
+@contextmanager
+def frame(active: str) -> Iterator[None]:
+    """A page within its header; ``active`` is its address."""
+    ui.page_title(f"{_PAGES[active]} · discriminant studio")
+    ui.add_head_html(_HEAD)
+    ui.colors(primary="#0072b2", secondary="#e69f00", accent="#009e73", negative="#b34700")
+    with ui.header().classes("masthead").props("role=banner"):
+        with ui.element("a").props('href="/" aria-label="discriminant studio"').classes("brand"):
+            ui.html("<b>discriminant</b> studio", tag="span")
+        with ui.element("nav").props('aria-label="Pages"').classes("pages"):
+            for address, name in _PAGES.items():
+                link = ui.link(name, address)
+                if address == active:
+                    link.props("aria-current=page")
+        _shade_button()
+    with ui.element("div").classes("desk") as desk:
+        yield
+    ui.skip_link("Skip to the page", target=desk)
+
+
+def _shade_button() -> None:
+    dark = ui.dark_mode(app.storage.user.get("dark"))
+    button = ui.button().props("flat round dense").classes("shade")
+
+    def show() -> None:
+        icon, words = _SHADES[dark.value]
+        button.props["icon"], button.props["aria-label"] = icon, words
+        button.update()
+
+    def turn() -> None:
+        order = list(_SHADES)
+        dark.value = app.storage.user["dark"] = order[(order.index(dark.value) + 1) % len(order)]
+        show()
+
+    button.on_click(turn)
+    show()
+
+
+async def kept(name: str, new: R) -> R | None:
+    """What this tab keeps under a name, over reloads, at first ``new``; None of a tab that is gone."""
+    await ui.context.client.connected()
+    if not ui.context.client.has_socket_connection:
+        return None
+    found: R = app.storage.tab.get(name, new)
+    app.storage.tab[name] = found  # used now
+    return found
+
+
+def visitor() -> str:
+    """Who is looking at this page, by a signed cookie."""
+    return str(app.storage.browser["id"])
+
+
+@contextmanager
+def step(title: str, number: int | None = None) -> Iterator[None]:
+    """A group of controls with a heading."""
+    with ui.element("section").classes("step"):
+        numbered = "" if number is None else f'<span class="number">{number}</span> '
+        ui.html(f"{numbered}{html.escape(title)}", tag="h2")
+        yield
+
+
+def text(words: str, *classes: str, tag: str = "p") -> Any:
+    """Words as they are, whatever characters they have."""
+    return ui.html(html.escape(words), tag=tag).classes(" ".join(classes))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:
+    """A table as HTML; the last ``numbers`` columns are numbers, the first is the head of its row."""
+    first = len(head) - numbers
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        kinds = [' class="number"' if j >= first else "" for j in range(len(row))]
+        tags = ["th" if j == 0 else tag for j in range(len(row))]
+        scope = ' scope="col"' if tag == "th" else ' scope="row"'
+        return "".join(
+            f"<{one}{scope if one == 'th' else ''}{kind}>{html.escape(str(cell))}</{one}>"
+            for one, kind, cell in zip(tags, kinds, row, strict=True)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(name)}"><table><thead><tr>'
+        f"{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def report_html(content: str) -> Any:
+    """HTML in the look of the report."""
+    return ui.html(content).classes("report")
+
+
+def report_part(name: str, content: dict[str, Any]) -> None:
+    """A section of the report, with its figures drawn live."""
+    if "absent" in content:
+        text(content["absent"], "absent")
+        return
+    from ..report.sections import WORDS
+
+    section = Section(name, "", content)
+    report_html(part(section, words=WORDS))
+    for one in section.drawings:
+        figure(one)
+
+
+def figure(drawing: Drawing) -> Any:
+    """A figure with its words below it."""
+    if drawing.figure is None:
+        text(drawing.reason, "absent")
+        return None
+    with ui.element("figure").classes("drawn"):
+        plot = ui.plotly(with_config(drawing.figure))
+        plot.props["role"], plot.props["aria-label"] = "img", f"{drawing.title}. {drawing.explanation}"
+        caption = f"<strong>{html.escape(drawing.title)}.</strong> {html.escape(drawing.explanation)}"
+        ui.html(caption, tag="figcaption")
+    return plot
+
+
+def with_config(values: dict[str, Any]) -> dict[str, Any]:
+    """What plotly draws, without its buttons, and with the names of axes in lines that fit."""
+    layout = {**values["layout"]}
+    for name, axis in layout.items():
+        if name.startswith(("xaxis", "yaxis")) and isinstance(axis.get("title"), dict) and axis["title"].get("text"):
+            lines = textwrap.wrap(axis["title"]["text"], _AXIS_LETTERS, break_long_words=False)
+            layout[name] = {**axis, "title": {**axis["title"], "text": "<br>".join(lines), "font": {"size": 12}}}
+    return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
+
+
+class Copies:
+    """The same work as Python and as a command, to copy."""
+
+    def __init__(self) -> None:
+        with ui.expansion("Copy as code", icon="content_copy").classes("copies") as self.panel:
+            self._texts = {name: self._one(name) for name in ("Python", "Command")}
+        self.panel.visible = False
+
+    def _one(self, name: str) -> Any:
+        with ui.element("div").classes("copied"):
+            text(name, tag="h3")
+            ui.button("Copy", on_click=lambda: ui.clipboard.write(self._values[name])).props(
+                f'flat dense aria-label="Copy as {name}"'
+            )
+            return ui.html("", tag="pre").props("tabindex=0 role=region").props(f'aria-label="{name}"')
+
+    def show(self, python: str, command: str) -> None:
+        """Show what was done so far."""
+        self._values = {"Python": python, "Command": command}
+        for name, value in self._values.items():
+            self._texts[name].set_content(html.escape(value))
+        self.panel.visible = True
+
+
+class Slider:
+    """A slider with its name and what it is set to, as the report has them."""
+
+    def __init__(self, name: str, least: float, most: float, start: float, step: float = 1) -> None:
+        self.value, self._moved = start, lambda: None
+        with ui.element("div").classes("sliding"):
+            ui.label(name)
+            self._shown = ui.label(f"{start:g}").classes("set")
+            self._input = ui.element("input").props(f"type=range min={least} max={most} step={step} value={start}")
+            self._input.props["aria-label"] = name
+        self._input.on("input", self._heard, js_handler="event => emit(event.target.value)", throttle=0.05)
+
+    def moved(self, function: Callable[[], Any]) -> Slider:
+        """Call a function whenever it is moved."""
+        self._moved = function
+        return self
+
+    def set(self, value: float, most: float | None = None) -> None:
+        """Move it."""
+        self.value = value
+        if most is not None:
+            self._input.props["max"] = most
+        self._input.props["value"] = value
+        self._input.update()
+        self._moved()
+
+    def show(self, words: str) -> None:
+        """What it is set to, in words."""
+        self._shown.set_text(words)
+        self._input.props["aria-valuetext"] = words
+        self._input.update()
+
+    def _heard(self, event: Any) -> Any:
+        self.value = float(event.args)
+        with self._input.props.suspend_updates():
+            self._input.props["value"] = self.value
+        return self._moved()
+
+
+class Cancelled(Exception):
+    """Work that its user has cancelled."""
+
+
+class Work:
+    """Work that a control starts: in a thread, with progress and cancel; its error is told beside the control."""
+
+    def __init__(self, name: str = "Working") -> None:
+        with ui.element("div").classes("work"):
+            with ui.row().classes("running") as self._running:
+                self._bar = ui.linear_progress(0, show_value=False).props("instant-feedback")
+                self._bar.props["aria-label"] = name
+                self._words = text(name, "remark", tag="span").props("aria-live=polite")
+                self._cancel = ui.button("Cancel", on_click=self.cancel).props("flat dense")
+            self._error = ui.html("").classes("error").props("role=alert")
+        self._name, self._stopped, self._done = name, threading.Event(), (0, 0)
+        self._timer = ui.timer(_SHOWN_SECONDS, self._show, active=False)
+        self._running.visible = self._error.visible = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it works now."""
+        return bool(self._running.visible)
+
+    def cancel(self) -> None:
+        """Stop the work as soon as it looks up."""
+        self._stopped.set()
+
+    def told(self, done: int, total: int) -> None:
+        """What the library tells of its progress, from any thread."""
+        if self._stopped.is_set():
+            raise Cancelled
+        self._done = done, total
+
+    def fail(self, error: Exception | str) -> None:
+        """Tell an error here."""
+        self._error.set_content(html.escape(str(error)))
+        self._error.visible = bool(str(error))
+
+    async def run(self, function: Callable[..., R], *arguments: Any, cancellable: bool = False) -> R | None:
+        """The result, or None where there is none: an error, cancelled, or still at work."""
+        if self.is_running:
+            return None
+        self.fail("")
+        self._stopped.clear()
+        self._done, self._cancel.visible = (0, 0), cancellable
+        self._running.visible = True
+        self._timer.active = True
+        self._show()
+        try:
+            return await run.io_bound(function, *arguments, **({"progress": self.told} if cancellable else {}))
+        except Cancelled:
+            self.fail("Cancelled.")
+        except DiscriminantError as error:
+            self.fail(error)
+        except Exception as error:
+            logging.getLogger("discriminant.studio").exception("unexpected")
+            self.fail(f"This should not have happened ({type(error).__name__}: {error}).")
+        finally:
+            self._timer.active = self._running.visible = False
+        return None
+
+    def _show(self) -> None:
+        done, total = self._done
+        self._bar.props["indeterminate"] = not total
+        self._bar.set_value(done / total if total else 0)
+        self._words.set_content(f"{self._name}: {done} of {total}" if total else f"{self._name}…")
+        self._bar.update()
+
+
+class Latest:
+    """Of calls that come faster than they are answered, the one under way and one more after it."""
+
+    def __init__(self, function: Callable[[], Awaitable[None]]) -> None:
+        self._function, self._busy, self._again = function, False, False
+
+    async def __call__(self) -> None:
+        """Call the function, now or when it has ended what it does."""
+        self._again = True
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._again:
+                self._again = False
+                await self._function()
+        finally:
+            self._busy = False
+
+
+@dataclass(frozen=True)
+class FileChooser:
+    """Three ways to a file: drop or choose one, type its path, or take a bundled one."""
+
+    visitors: Visitors
+    chosen: Callable[[Path, str], Awaitable[None]]
+    work: Work
+
+    def build(self, what: str, accept: str) -> None:
+        """The controls."""
+        upload = ui.upload(auto_upload=True, label=f"Drop {what} here, or choose one").classes("drop")
+        upload.props(f'flat bordered send-raw accept="{accept}" url=/upload')
+        upload.props[":headers"] = "files => [{name: 'X-File-Name', value: encodeURIComponent(files[0].name)}]"
+        reply = "({xhr}) => emit(xhr.responseText)"
+        upload.on("uploaded", self._uploaded, js_handler=reply)
+        upload.on("failed", self._failed, js_handler=reply)
+        upload.on("uploaded", js_handler="() => null")
+        upload.on_rejected(lambda: self.work.fail(f"This page opens files of these kinds: {accept}."))
+        if self.visitors.allowed:
+            typed = ui.input("or type a path on this machine").props("dense outlined clearable").classes("typed")
+            typed.on("keydown.enter", lambda: self.type(typed.value or ""))
+
+    async def _uploaded(self, event: Any) -> None:
+        try:
+            path = self.visitors.uploaded(visitor(), json.loads(event.args)["file"])
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            self.work.fail(error)
+            return
+        event.sender.reset()
+        await self.chosen(path, path.name)
+
+    def _failed(self, event: Any) -> None:
+        try:
+            self.work.fail(json.loads(event.args)["error"])
+        except (KeyError, TypeError, ValueError):
+            self.work.fail("The upload did not arrive.")
+        event.sender.reset()
+
+    async def type(self, given: str) -> None:
+        """Open a path that was typed."""
+        try:
+            path = self.visitors.typed(given)
+        except InputError as error:
+            self.work.fail(error)
+            return
+        await self.chosen(path, str(path))

@@ -1,0 +1,55 @@
+"""A studio that runs, for tests that talk to it."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Studio:
+    """A server, where it is and what it was given."""
+
+    address: str
+    state: Path
+    folder: Path
+    process: subprocess.Popen
+    told: list
+
+    def log(self):
+        return "".join(self.told)
+
+
+@contextmanager
+def running(root, *arguments):
+    """A studio on a free port."""
+    state, folder = root / "state", root / "folder"
+    folder.mkdir(exist_ok=True)
+    options = ["--port", "0", "--no-browser", "--state", str(state), "--folder", str(folder), *map(str, arguments)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "discriminant", "studio", *options],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    told, address = [], None
+    try:
+        for line in process.stderr:
+            told.append(line)
+            if found := re.search(r"http://\S+", line):
+                address = found[0]
+                break
+        assert address, "".join(told)
+        reader = threading.Thread(target=lambda: told.extend(process.stderr))
+        reader.start()
+        yield Studio(address, state, folder, process, told)
+        assert process.poll() is None, "the server went down\n" + "".join(told)
+    finally:
+        process.terminate()
+        process.wait(20)
+        if address:
+            reader.join()
+        process.stderr.close()
+    assert "Traceback" not in "".join(told), "".join(told)

@@ -1,0 +1,180 @@
+"""The Table page in a real browser: from a file to decisions, by mouse and keyboard, with what was written to disk."""
+
+import csv
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from discriminant import load, open_table, read_model_file, read_training
+from discriminant.tables import Schema
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def files(studio):
+    """A table to learn from, and one to be answered; names are as hostile as they come."""
+    rng = np.random.default_rng(5)
+    n = 160
+    dose, kind = rng.normal(5, 2, n).round(3), rng.choice(["a", "b", HOSTILE], n)
+    ill = np.where(dose + 2 * (kind == "b") + rng.normal(size=n) > 6, "<b>ill</b>", "well")
+    rows = [["dose", HOSTILE, "ill"], *([f"{d}", k, i] for d, k, i in zip(dose, kind, ill, strict=True))]
+    for name, part in (("learn.csv", rows), ("new.csv", [row[:2] for row in rows[:41]])):
+        with (studio.folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(part)
+    (studio.folder / "bad.csv").write_bytes(b"\x00\xff\x00" * 50)
+    return studio.folder
+
+
+def choose(page, label, *options):
+    """Choose options of a list by keyboard alone."""
+    page.get_by_label(label, exact=True).focus()
+    page.keyboard.press("Enter")
+    for option in options:
+        page.get_by_role("option", name=option).click()
+    page.keyboard.press("Escape")
+
+
+@pytest.fixture(scope="module")
+def compared(visit, files):
+    """The page after a comparison of two models."""
+    with visit() as page:
+        page.set_input_files("input[type=file]", files / "learn.csv")
+        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        choose(page, "Models to compare", "Logistic regression, ridge", "Regularised", "Naive Bayes", "Support vector")
+        choose(page, "Models to compare", "maximum likelihood")
+        page.get_by_role("button", name="Compare").click()
+        page.get_by_role("heading", name="The comparison").wait_for()
+        yield page
+
+
+def test_names_of_a_file_are_shown_as_text(compared):
+    compared.get_by_role("tab", name="Data").click()
+    compared.get_by_role("rowheader", name=HOSTILE).wait_for()
+    assert compared.get_by_text("<b>ill</b>", exact=True).count() >= 1
+    assert compared.locator("img[src=x]").count() == 0
+
+
+def test_models_are_ranked_with_intervals(compared):
+    compared.get_by_role("tab", name="Comparison").click()
+    rows = compared.get_by_role("region", name="Table of models").get_by_role("row")
+    rows.nth(3).wait_for()
+    names = [row.get_by_role("rowheader").inner_text() for row in rows.all()[1:]]
+    assert sorted(names) == ["baseline", "lda", "logistic"]
+    assert re.search(r"0\.\d+ to 0\.\d+", rows.nth(1).inner_text())
+
+
+def counts(page):
+    cells = page.get_by_role("region", name="Counts at the threshold").get_by_role("cell").all_inner_texts()
+    return [int(cell.split()[0]) for cell in cells]
+
+
+def test_one_slider_moves_counts_curve_and_cost(compared):
+    compared.get_by_role("tab", name="Decide").click()
+    slider = compared.get_by_role("slider", name="Threshold")
+    slider.focus()
+    before, cost = counts(compared), compared.locator(".key", has_text="Cost").inner_text()
+    point = "document.querySelectorAll('.js-plotly-plot')[0]?.data?.at(-1).y[0]"
+    compared.wait_for_function(f"{point} !== undefined")
+    first = compared.evaluate(point)
+    for _ in range(30):
+        compared.keyboard.press("ArrowRight")
+    compared.wait_for_function("cost => document.querySelectorAll('.key')[3].innerText !== cost", arg=cost)
+    compared.wait_for_function(f"first => {point} < first", arg=first)
+    after = counts(compared)
+    assert sum(before) == sum(after) == 160
+    assert after[0] < before[0]  # fewer hits, and fewer false alarms, at a higher threshold
+    assert after[2] <= before[2]
+    compared.get_by_role("button", name="Go to the cheapest threshold").click()
+
+
+def test_a_decision_can_be_turned_and_the_change_is_named(compared):
+    compared.get_by_role("tab", name="What if").click()
+    decided = compared.locator(".verdict")
+    decided.wait_for()
+    now = decided.inner_text()
+    region = compared.get_by_role("region", name="Nearest changes")
+    row = region.get_by_role("row", name=re.compile("^dose")).inner_text().split("\t")
+    past = float(row[2]) + np.sign(float(row[2]) - float(row[1])) * 0.05
+    compared.get_by_label("dose", exact=True).fill(f"{past:.3f}")
+    compared.wait_for_function("now => document.querySelector('.verdict').innerText !== now", arg=now)
+    assert row[4] in decided.inner_text()
+
+
+def test_model_report_and_predictions_are_those_of_the_library(compared, files, tmp_path):
+    with compared.expect_download() as kept:
+        compared.get_by_role("button", name="Model file").click()
+    kept.value.save_as(tmp_path / "model.dsc")
+    with compared.expect_download() as written:
+        compared.get_by_role("button", name="Report").click()
+    assert "How well can “ill” be predicted?" in written.value.path().read_text(encoding="utf-8")
+    compared.get_by_role("tab", name="Predict").click()
+    with compared.expect_download() as answered:
+        compared.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
+    with answered.value.path().open(encoding="utf-8") as file:
+        answers = [row["prediction"] for row in csv.DictReader(file)]
+    model, schema = load(tmp_path / "model.dsc"), Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)
+    X, _ = schema.encode_batch(open_table(files / "new.csv", types=schema.types).read())
+    assert answers == model.predict(schema.rows(X)).tolist()
+
+
+def test_what_is_copied_does_the_same(compared, files, tmp_path):
+    compared.get_by_text("Copy as code").click()
+    python = compared.get_by_role("region", name="Python").inner_text()
+    command = compared.get_by_role("region", name="Command").inner_text()
+    (tmp_path / "learn.csv").write_bytes((files / "learn.csv").read_bytes())
+    ran = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "logistic" in ran.stdout
+    model = load(tmp_path / "model.dsc")
+    words = shlex.split(command.splitlines()[1])
+    assert words[:3] == ["discriminant", "fit", "learn.csv"]
+    (tmp_path / "model.dsc").unlink()
+    subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, check=True)
+    training = read_training(tmp_path / "learn.csv", "ill")
+    assert (load(tmp_path / "model.dsc").predict(training.rows) == model.predict(training.rows)).all()
+
+
+def test_a_reload_loses_nothing_and_another_tab_starts_anew(compared):
+    compared.reload()
+    compared.get_by_role("tab", name="What if").wait_for()
+    assert compared.get_by_label("Model to look at").input_value() in ("lda", "logistic")
+    other = compared.context.new_page()
+    other.goto(compared.url)
+    other.get_by_role("heading", name="See what a table can tell").wait_for()
+    assert other.get_by_role("tab").count() == 0
+    other.close()
+
+
+def test_errors_stand_beside_their_control(visit, files, studio):
+    with visit(allowed=["status of 413"]) as page:
+        page.set_input_files("input[type=file]", files / "bad.csv")
+        error = page.locator(".step", has_text="Data").get_by_role("alert")
+        error.filter(has_text="bad.csv").wait_for()
+        (files / "large.csv").write_bytes(b"a,b\n" + b"1,2\n" * 400_000)
+        page.set_input_files("input[type=file]", files / "large.csv")
+        error.filter(has_text="1 MB").wait_for()
+        page.get_by_label("or type a path on this machine").fill("/etc/passwd")
+        page.keyboard.press("Enter")
+        error.filter(has_text="can be opened by their path").wait_for()
+        page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        choose(page, "Which column is to be predicted?", "dose")
+        page.locator(".step", has_text="Question").get_by_role("alert").filter(has_text="dose").wait_for()
+        assert not error.is_visible()
+
+
+def test_work_can_be_cancelled(visit, files):
+    with visit() as page:
+        page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        choose(page, "Models to compare", "Auto")
+        page.get_by_role("button", name="Compare").click()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("alert").filter(has_text="Cancelled.").wait_for()
+        assert page.get_by_role("tab", name="Comparison").count() == 0
