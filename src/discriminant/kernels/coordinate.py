@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernel, summing_kernel
-from .losses import logistic_derivatives
 
 
 @kernel
@@ -48,17 +47,6 @@ def csr_add_gram(data, indices, indptr, factor, row_of, column_of, out):  # type
         for r in range(n_rows):
             for c in range(n_columns):
                 out[rows[r], columns[c]] += row_values[r] * column_values[c]
-
-
-@kernel
-def logistic(scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
-    """Add the logistic losses of several score functions to ``values``, write their weighted slopes."""
-    for i in range(scores.shape[0]):
-        sign = 2.0 * codes[i] - 1.0
-        for k in range(scores.shape[1]):
-            value, slope, _ = logistic_derivatives(sign * scores[i, k])
-            values[k] += weight[i] * value
-            slopes[i, k] = sign * weight[i] * slope
 
 
 @summing_kernel

@@ -57,6 +57,17 @@ def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def logistic_of_scores(scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
+    """Add the logistic losses of several scores of a row, each with its ``weight``, to ``values``; write the slopes."""
+    for i in range(scores.shape[0]):
+        sign = 2.0 * codes[i] - 1.0
+        for k in range(scores.shape[1]):
+            value, slope, _ = logistic_derivatives(sign * scores[i, k])
+            values[k] += weight[i, k] * value
+            slopes[i, k] = sign * weight[i, k] * slope
+
+
+@kernel
 def values_and_slopes(loss, width, margins, values, slopes):  # type: ignore[no-untyped-def]
     """Write the value and the first derivative at each margin."""
     for i in range(margins.size):

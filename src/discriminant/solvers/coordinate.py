@@ -37,6 +37,7 @@ from ..engine import workspace
 from ..errors import ParameterError, Setting
 from ..kernels import columns as column_kernels
 from ..kernels import coordinate as kernels
+from ..kernels.losses import logistic_of_scores
 from ..objective import Logistic, Objective, Pass, Softmax
 from .smooth import Run, Solution, descends_enough
 
@@ -124,7 +125,8 @@ class _Points(Pass):
         scores = self.scores(part)
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
-            kernels.logistic(scores, part.codes, part.weight, self.value, slopes)
+            weight = np.broadcast_to(part.weight[:, None], scores.shape)
+            logistic_of_scores(scores, part.codes, weight, self.value, slopes)
         else:
             for k in range(len(self.value)):
                 here = slice(k * self.n_scores, (k + 1) * self.n_scores)

@@ -43,6 +43,7 @@ from scipy.special import log_expit, logsumexp
 from ..data import Block, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
+from ..kernels import losses as loss_kernels
 from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Objective, Pass, Softmax, Standardisation
@@ -930,22 +931,33 @@ def ridge_paths(
         Steps at each strength.
     """
     objective = replace(objective, standard=objective.standardised)
-    point = _evaluated(objective, held, np.zeros((held.seen.shape[1], *objective.shape)), slice(None))
+    every = np.arange(held.seen.shape[1])
+    point = _evaluated(objective, held, np.zeros((len(every), *objective.shape)), every)
     for alpha in alphas:
         penalised = replace(objective, penalty=ElasticNet(float(alpha)))
-        theta, iterations = _descended(penalised, held, point, tol, max_iter)
-        point = _evaluated(objective, held, theta, slice(None))
-        yield FoldFits(float(alpha), theta, point.scores, iterations)
+        point, iterations = _descended(penalised, held, point, tol, max_iter)
+        yield FoldFits(float(alpha), point.theta, point.scores, iterations)
 
 
 @dataclass(frozen=True)
 class _FitPoints:
-    """Parameters of some fits with their mean losses and slopes, penalties left out."""
+    """Parameters of some fits with their mean losses and slopes, penalties left out, and scores of rows held out."""
 
     theta: Array
     loss: Array
     slope: Array
     scores: Array
+
+    def copied(self) -> _FitPoints:
+        return _FitPoints(*(part.copy() for part in (self.theta, self.loss, self.slope, self.scores)))
+
+    def take(self, fits: Array, found: _FitPoints, accepted: Array, held: HeldOut) -> None:
+        """Move those of the ``fits`` that are ``accepted`` to where they were ``found``."""
+        moved = fits[accepted]
+        for own, new in zip((self.theta, self.loss, self.slope), (found.theta, found.loss, found.slope), strict=True):
+            own[moved] = new[accepted]
+        pairs = np.isin(held.fits, moved)
+        self.scores[pairs] = found.scores[pairs]
 
     def penalised(self, objective: Objective) -> tuple[Array, Array]:
         """Values and gradients with the penalty."""
@@ -953,7 +965,7 @@ class _FitPoints:
         return self.loss + 0.5 * np.einsum("gij,gij->g", pull, self.theta), self.slope + pull
 
 
-def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Any) -> _FitPoints:
+def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Array) -> _FitPoints:
     """The chosen fits at these parameters, in one pass."""
     coefs, intercepts = objective.linear(theta)
     start = _Fits(objective, coefs.reshape(-1, objective.n_columns), intercepts.ravel(), held, fits)
@@ -970,10 +982,12 @@ class _Fits(Pass):
 
     summed = (*Pass.summed, "weight")
 
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, held: HeldOut, fits: Any) -> None:
-        self.held, self.seen = held, held.seen[:, fits]
-        self.n_scores, self.complete = objective.contrasts.shape[1], isinstance(fits, slice)
-        self.held_scores = np.empty((len(held.rows) if self.complete else 0, self.n_scores))
+    def __init__(self, objective: Objective, coef: Array, intercept: Array, held: HeldOut, fits: Array) -> None:
+        self.held, self.seen, self.n_scores = held, held.seen[:, fits], objective.contrasts.shape[1]
+        #: Place of each fit among the chosen ones; scores of the others are those of the last, and not looked at.
+        self.place = np.full(held.seen.shape[1], -1)
+        self.place[fits] = np.arange(len(fits))
+        self.held_scores = np.empty((len(held.rows), self.n_scores))
         super().__init__(objective, coef, intercept)
 
     def reset(self) -> None:
@@ -983,48 +997,52 @@ class _Fits(Pass):
     def add(self, part: Block) -> None:
         scores = self.scores(part).reshape(part.n_rows, -1, self.n_scores)
         rows = slice(part.start, part.start + part.n_rows)
-        if self.complete:
-            pairs = slice(*self.held.first[[rows.start, rows.stop]])
-            self.held_scores[pairs] = scores[self.held.rows[pairs] - part.start, self.held.fits[pairs]]
+        pairs = slice(*self.held.first[[rows.start, rows.stop]])
+        self.held_scores[pairs] = scores[self.held.rows[pairs] - part.start, self.place[self.held.fits[pairs]]]
         weight = part.weight[:, None] * self.seen[rows]
         self.weight += weight.sum(axis=0)
-        flat = scores.reshape(-1, self.n_scores)
-        values, slopes = self.loss.evaluate(flat, np.repeat(part.codes, scores.shape[1]))
-        self.value += np.einsum("ig,ig->g", weight, values.reshape(weight.shape))
-        slopes = slopes.reshape(scores.shape) * weight[:, :, None]
+        if self.n_scores == 1:
+            slopes = np.empty_like(weight)
+            loss_kernels.logistic_of_scores(scores[:, :, 0], part.codes, weight, self.value, slopes)
+        else:
+            flat, codes = scores.reshape(-1, self.n_scores), np.repeat(part.codes, scores.shape[1])
+            values, slopes = self.loss.evaluate(flat, codes)
+            self.value += np.einsum("ig,ig->g", weight, values.reshape(weight.shape))
+            slopes = slopes.reshape(scores.shape) * weight[:, :, None]
         self.add_products(part.X, slopes.reshape(part.n_rows, -1))
 
 
-def _descended(objective: Objective, held: HeldOut, start: _FitPoints, tol: float, max_iter: int) -> tuple[Array, int]:
-    """The parameters of all fits where their penalised losses are least, and the steps of the longest descent."""
-    theta, memory = start.theta.copy(), _FitMemory()
-    value, gradient = start.penalised(objective)
-    precondition, going = _shared_preconditioner(objective, theta), np.arange(len(theta))
+def _descended(
+    objective: Objective, held: HeldOut, start: _FitPoints, tol: float, max_iter: int
+) -> tuple[_FitPoints, int]:
+    """All fits where their penalised losses are least, and the steps of the longest descent."""
+    point, memory, going = start.copied(), _FitMemory(), np.arange(len(start.theta))
+    value, gradient = point.penalised(objective)
+    precondition = _shared_preconditioner(objective, point.theta)
     for iteration in range(max_iter):
-        if going.size == 0:
-            return theta, iteration
         direction = memory.directions(gradient, precondition, going)
         decrement = np.einsum("gij,gij->g", gradient[going], direction)
         far = decrement > 2 * tol * np.abs(value[going])
         going, direction, decrement = going[far], direction[far], decrement[far]
         if going.size == 0:
-            return theta, iteration
-        before, slope = theta.copy(), gradient.copy()
+            return point, iteration
+        before, slope = point.theta.copy(), gradient
         length, waiting = np.ones(len(going)), np.arange(len(going))
         for _ in range(_MOST_SHORTER):
             fits = going[waiting]
-            found = _evaluated(objective, held, theta[fits] - length[waiting, None, None] * direction[waiting], fits)
-            values, gradients = found.penalised(objective)
-            enough = values <= value[fits] - 1e-4 * length[waiting] * decrement[waiting] + 1e-15 * np.abs(value[fits])
-            arrived = fits[enough]
-            theta[arrived], value[arrived], gradient[arrived] = found.theta[enough], values[enough], gradients[enough]
+            aims = point.theta[fits] - length[waiting, None, None] * direction[waiting]
+            found = _evaluated(objective, held, aims, fits)
+            promised = 1e-4 * length[waiting] * decrement[waiting]
+            enough = found.penalised(objective)[0] <= value[fits] - promised + 1e-15 * np.abs(value[fits])
+            point.take(fits, found, enough, held)
             waiting = waiting[~enough]
             if waiting.size == 0:
                 break
             length[waiting] *= _SHORTER
-        memory.learn(theta - before, gradient - slope)
+        value, gradient = point.penalised(objective)
+        memory.learn(point.theta - before, gradient - slope)
         going = np.delete(going, waiting)  # where no step descends, rounding has the last word
-    return theta, max_iter
+    return point, max_iter
 
 
 def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
