@@ -1,15 +1,19 @@
 """Rows in files: the models of rows in memory, bit for bit the same whoever reads them, in little memory."""
 
+import errno
+import gc
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from itertools import pairwise
 from textwrap import dedent
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -289,3 +293,50 @@ def test_files_need_not_fit_into_memory(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | pool)
     assert done.returncode == 0, done.stderr[-2000:]
     assert all(0.7 < value < 0.9 for value in eval(done.stdout))
+
+
+@pytest.mark.parametrize("name", ["rows.arrow", "rows.feather", "rows.csv", "rows.jsonl", "rows.csv.gz"])
+def test_other_files_are_read_or_decoded(name, tmp_path):
+    X, y = normal_classes(n=900, p=3, K=2, seed=7)
+    X[0, 0] = 3.0
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=np.array(["no", "yes"])[y])
+    path = tmp_path / name
+    if ".csv" in name:
+        frame.to_csv(path, index=False)
+    elif name == "rows.jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        feather.write_feather(pa.Table.from_pandas(frame), path, chunksize=250)
+    dataset = open_dataset(path, target="y")
+    assert dataset.n_partitions == (4 if "csv" not in name and "json" not in name else 1)
+    found = LinearDiscriminantAnalysis().fit(dataset)
+    expected = LinearDiscriminantAnalysis().fit(frame[["a", "b", "c"]], frame["y"])
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
+    assert found.classes_.tolist() == ["no", "yes"]
+
+
+def test_what_was_decoded_vanishes_with_its_rows_and_with_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    pd.DataFrame({"x": np.arange(100.0), "y": np.arange(100) % 2}).to_csv(tmp_path / "rows.csv", index=False)
+    dataset = open_dataset(tmp_path / "rows.csv", target="y")
+    assert dataset.n_rows == 100
+    assert list((tmp_path / "temporary").iterdir())
+    del dataset
+    gc.collect()
+    assert not list((tmp_path / "temporary").iterdir())
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for fault in (full, interrupted):
+        monkeypatch.setattr(pq.ParquetWriter, "write_table", fault)
+        with pytest.raises((InputError, KeyboardInterrupt)) as told:
+            open_dataset(tmp_path / "rows.csv", target="y")
+        assert isinstance(told.value, KeyboardInterrupt) or "No space left on device. Make room, or" in str(told.value)
+        del told
+        assert not list((tmp_path / "temporary").iterdir())
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt

@@ -30,7 +30,7 @@ from ..errors import ColumnError, InputError, LabelError, Model, ParameterError,
 from ..kernels.transpose import turn
 from ..results import suggestion
 from .executors import executor_of
-from .pieces import Piece, kind_of, row_groups
+from .pieces import Decoded, Piece, is_partitioned, kind_of, pieces_of
 
 Array = np.ndarray[Any, Any]
 
@@ -81,6 +81,8 @@ class PartitionedRows(Source):
     roles: Roles
     pieces: tuple[Piece, ...]
     executor: Executor = field(default_factory=Threads)
+    #: What lives as long as the rows are read: files that were decoded for them.
+    kept: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.roles.features:
@@ -128,7 +130,7 @@ class PartitionedRows(Source):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the cluster: that is a matter of the process."""
-        return vars(self) | {"executor": Threads()}
+        return vars(self) | {"executor": Threads(), "kept": None}
 
     @property
     def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[tuple[Array, slice]]]:
@@ -197,7 +199,10 @@ def open_dataset(
     drop: Sequence[str] = (),
     executor: Any = "threads",
 ) -> PartitionedRows:
-    """Open Parquet files as rows that are read anew in every pass, so that they need not fit into memory.
+    """Open files as rows that are read anew in every pass, so that they need not fit into memory.
+
+    Parquet and Arrow files are read where they stand. Other tables, as `open_table` reads them (CSV, JSON, databases),
+    are decoded once, to a temporary folder that lives as long as the rows.
 
     Parameters
     ----------
@@ -246,7 +251,13 @@ def open_dataset(
     >>> folder.cleanup()
     """
     offsets = (offset,) if isinstance(offset, str) else tuple(offset or ())
-    types, pieces = row_groups(_paths(source))
+    paths, kept = _paths(source), None
+    if not all(map(is_partitioned, paths)):
+        from ..tables import open_table  # slow to load
+
+        kept = Decoded([open_table(path) for path in paths], target)
+        paths = kept.paths
+    types, pieces = pieces_of(paths)
     named = [name for name in (target, weight, *offsets, cluster, *drop, *(columns or ())) if name is not None]
     for name in named:
         if name not in types:
@@ -254,7 +265,7 @@ def open_dataset(
     apart = {target, weight, *offsets, cluster, *drop}
     features = tuple(columns) if columns is not None else tuple(name for name in types if name not in apart)
     _refuse_text({name: types[name] for name in (*features, *offsets, *([weight] if weight else []))})
-    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces, executor_of(executor))
+    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces, executor_of(executor), kept)
 
 
 def _paths(source: Any) -> list[str]:
