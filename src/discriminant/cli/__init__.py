@@ -16,16 +16,19 @@ from .. import __version__
 from ..files import abandon
 from .compare import compare
 from .console import Ended, end_on_signals, ignore_signals, leave_at_once, signal_exit_code
+from .course import learning_curve, path, trace
 from .demo import demo
 from .describe import describe
 from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
+from .generate import sample, transform
 from .modelfile import export
 from .options import application
 from .predict import predict
 from .raster import app as raster
 from .studio import studio
+from .theory import separability, theory
 
 _EPILOG = """
 A first look, the best model, a model file, and decisions on new rows:
@@ -65,7 +68,8 @@ def _all_commands(
     """Linear classification of labelled tables: describe, compare, fit, predict, evaluate, explain, export."""
 
 
-for command in (describe, compare, fit, predict, evaluate, explain, export, demo, studio):
+_LECTURE = (trace, path, learning_curve, separability, theory, sample, transform)
+for command in (describe, compare, fit, predict, evaluate, explain, export, demo, studio, *_LECTURE):
     app.command()(command)
 app.add_typer(raster, name="raster")
 

@@ -451,3 +451,14 @@ def _parquet_writer(sink: Any, schema: Any) -> Any:
     from pyarrow.parquet import ParquetWriter  # slow to load
 
     return ParquetWriter(sink, schema)
+
+
+def write_columns(columns: Any, output: str | None) -> None:
+    """Write columns by name, or a frame, to a file, if one was given."""
+    if output is None:
+        return
+    import pyarrow as pa
+
+    named = {str(name): list(columns[name]) for name in columns}
+    with table_writer(output, "refuse") as write:
+        write(pa.table(named))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ..errors import InputError
-from ..results import several
+from ..results import decimal, several
 from . import options
-from .console import Page, check_output, command_line, say, show
+from .console import Page, check_output, command_line, grid, say, show
 from .modelfile import StoredModel, kept_values, opened
 from .options import TableOptions, command
 
@@ -21,6 +23,13 @@ def evaluate(
     data: options.Data,
     costs: options.Costs = None,
     report: options.Report = None,
+    f_measure: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Also all rates by class: recall, FNR, FPR, specificity, precision and F = (M + 1) P R / (R + M P).",
+        ),
+    ] = None,
     absent: options.Absent = "refuse",
     reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
@@ -52,7 +61,15 @@ def evaluate(
     label, share = evaluation.confusion.most_frequent
     values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}
     values["unseen_levels"] = stored.report.unseen
+    values["rates"] = None if f_measure is None else _rates(evaluation.confusion, f_measure)
     show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)
+
+
+def _rates(confusion: Any, m: float) -> dict[str, Any]:
+    """The rates of each class against all others, by name."""
+    names = ("recall", "fnr", "fpr", "specificity", "precision")
+    found = {name: confusion.rate(name).tolist() for name in names}
+    return {"class": [str(label) for label in confusion.classes], **found, f"F, m = {m:g}": confusion.f(m).tolist()}
 
 
 def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, Any]:
@@ -104,4 +121,10 @@ def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any
 
 
 def _page(found: dict[str, Any], evaluation: Evaluation) -> Page:
-    return [str(evaluation), *([f"Report: {found['report']}"] if found["report"] else [])]
+    page: Page = [str(evaluation)]
+    if found["rates"]:
+        cells = [
+            [label, *(decimal(value) for value in own)] for label, *own in zip(*found["rates"].values(), strict=True)
+        ]
+        page.append(grid("Rates of each class against all others", list(found["rates"]), cells))
+    return [*page, *([f"Report: {found['report']}"] if found["report"] else [])]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import typer
 
 from ..errors import ParameterError
-from ..results import jsonable, percent
+from ..results import jsonable, listed, number, percent, several
 from . import options
 from .console import Page, check_output, show, tell_findings
 from .options import Labelled, TrainingOptions, command
@@ -21,6 +21,8 @@ Settings = Annotated[
 
 
 #: How values are written in ``--set``.
+#: Parameters whose dictionaries go by the names of columns, not of classes.
+_BY_COLUMN = ("distributions",)
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
 
@@ -37,6 +39,13 @@ def fit(
         ),
     ] = None,
     settings: Settings = None,
+    multiclass: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCHEME",
+            help="Make classes of binary models: one-vs-rest, one-vs-one or output-code, around any model.",
+        ),
+    ] = None,
     formula: options.FormulaText = None,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
     weights: options.Weights = None,
@@ -56,6 +65,7 @@ def fit(
       discriminant fit data.csv -t y --model lda --set shrinkage=oas -o model.dsc
       discriminant fit data.csv -t y --model logistic --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --model logistic --set firth=true
+      discriminant fit data.csv -t y --model perceptron --multiclass one-vs-one
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
     """
     from ..estimators.registry import coding_for
@@ -66,7 +76,7 @@ def fit(
     labelled = reading.training(data, target, weights, None, name, coding_for(name, given), formula)
     if not json:
         tell_findings(labelled.training.findings)
-    show(fitted(labelled, name, given, output), _page, json)
+    show(fitted(labelled, name, given, output, multiclass), _page, json)
 
 
 def read_settings(given: list[str]) -> dict[str, str]:
@@ -77,19 +87,22 @@ def read_settings(given: list[str]) -> dict[str, str]:
     return {text.partition("=")[0].strip(): text.partition("=")[2] for text in given}
 
 
-def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str | None) -> dict[str, Any]:
+def fitted(
+    labelled: Labelled, name: str, settings: dict[str, str], output: str | None, multiclass: str | None = None
+) -> dict[str, Any]:
     """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
     from ..estimators.base import fit_formula
     from ..storage.model_file import save
     from .explain import learned
 
     training = labelled.training
-    model = made_model(name, labelled, settings)
+    model = _around(made_model(name, labelled, settings), multiclass)
     if labelled.formula is None:
         model.fit(labelled.rows, training.y, **labelled.weights)
     else:
         fit_formula(model, labelled.formula, training)
     values = learned(model, training.schema.names)
+    values["shows"] = _shows(model, labelled)
     metrics = _training_metrics(model, labelled)
     if output is not None:
         save(
@@ -103,6 +116,41 @@ def fitted(labelled: Labelled, name: str, settings: dict[str, str], output: str 
         )
     source = {**labelled.source, "columns": model.n_features_in_}
     return {**source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+
+
+def _around(model: Any, multiclass: str | None) -> Any:
+    """The model, or a scheme that makes classes of copies of it."""
+    from ..data import check_choice
+    from ..estimators.multiclass import OneVsOne, OneVsRest, OutputCode
+
+    schemes: dict[str, Any] = {"one-vs-rest": OneVsRest, "one-vs-one": OneVsOne, "output-code": OutputCode}
+    check_choice("multiclass", multiclass, (None, *schemes))
+    return model if multiclass is None else schemes[multiclass](model)
+
+
+def _shows(model: Any, labelled: Labelled) -> list[str]:
+    """What a model shows of its own kind: hidden classes, margins, updates, rows that no class claims alone."""
+    import numpy as np
+
+    said, n = [], len(labelled.training.y)
+    if len(hidden := list(getattr(model, "masked_classes_", ()))):
+        said.append(f"Masked, so that other classes have higher values at their mean: {listed(hidden)}.")
+    if hasattr(model, "support_"):
+        widths = ", ".join(number(width) for width in np.ravel(model.margin_))
+        said.append(
+            f"{several(len(model.support_), 'support vector')} of {len(labelled.training.y):,}; margin {widths}."
+        )
+    if hasattr(model, "updates_"):
+        made = ", ".join(map(str, np.ravel(model.updates_)))
+        said.append(f"Updates: {made}; discriminant trace shows them, and the bound on their number.")
+    if len(model.classes_) > 2 and hasattr(model, "ambiguous"):
+        found = model.ambiguous(labelled.rows)
+        none, several_ = int(found.none.sum()), int(found.several.sum())
+        said.append(
+            f"Ambiguous before ties are broken: {none + several_:,} of {n:,} rows ({none:,} that no class claims, "
+            f"{several_:,} that several do); discriminant predict --ambiguous lists them."
+        )
+    return said
 
 
 def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
@@ -127,6 +175,7 @@ def _page(found: dict[str, Any]) -> Page:
         f"{found['model']} of {found['target'] or 'the labels'}, fitted to {found['rows']:,} rows and "
         f"{found['columns']:,} columns of {found['data']}",
         *learned_page(found),
+        *found["shows"],
         f"Accuracy on these rows: {percent(metrics['accuracy'])} (the most frequent class alone: "
         f"{percent(metrics['baseline_accuracy'])}; all classes counting alike: "
         f"{percent(metrics['balanced_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
@@ -150,7 +199,8 @@ def with_settings(model: Any, name: str, settings: dict[str, str], classes: Sequ
     parameters = list(model.get_params(deep=False))
     for parameter, text in settings.items():
         known_name(parameter, parameters, f"parameter of {name}")
-        model.set_params(**{parameter: _typed(type(model), parameter, text, classes)})
+        named = () if parameter in _BY_COLUMN else classes
+        model.set_params(**{parameter: _typed(type(model), parameter, text, named)})
     return model
 
 
@@ -195,9 +245,9 @@ def _guessed(text: str, classes: Sequence[Any]) -> Any:
         value = json.loads(text)
     except ValueError:
         value = text
-    if isinstance(value, dict):
+    if isinstance(value, dict) and classes:
         return {class_written(key, classes): entry for key, entry in value.items()}
-    return value if isinstance(value, list) else class_written(value, classes)
+    return value if isinstance(value, (list, dict)) or not classes else class_written(value, classes)
 
 
 def _in_words(option: Any) -> str:

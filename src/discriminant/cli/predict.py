@@ -35,6 +35,10 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    ambiguous: Annotated[
+        bool,
+        typer.Option("--ambiguous", help="Also whether classes made of binary models claim a row: one, none, several."),
+    ] = False,
     costs: options.Costs = None,
     reject_cost: Annotated[
         float | None, typer.Option(metavar="COST", help="What it costs to abstain; then rows may get 'abstain'.")
@@ -79,7 +83,7 @@ def predict(
     decision = stored.decision(costs, reject_cost, priors)
     table = stored.table(reading, data, absent)
     kept = _kept_columns(table, keep or [], keep_all)
-    answers = _Answers(stored, decision, proba, kept, absent)
+    answers = _Answers(stored, decision, proba, kept, absent, ambiguous)
     with table_writer(output, formulas) as write:
         for part in answers.of(table):
             write(part)
@@ -100,8 +104,9 @@ class _Answers:
     """Answers to a table, part by part, as pyarrow tables of one form."""
 
     def __init__(
-        self, stored: StoredModel, decision: Decision | None, proba: bool, kept: list[str], absent: str
-    ) -> None:
+        self, stored: StoredModel, decision: Decision | None, proba: bool, kept: list[str], absent: str,
+        ambiguous: bool = False,
+    ) -> None:  # fmt: skip
         import pyarrow as pa
 
         from ..decision.posteriors import refuse_margins
@@ -109,8 +114,11 @@ class _Answers:
         if proba:
             refuse_margins(stored.model)
         self.stored, self.decision, self.proba, self.kept, self.absent = stored, decision, proba, kept, absent
+        if ambiguous and not hasattr(stored.model, "ambiguous"):
+            raise ParameterError(f"--ambiguous is of classes made of binary models, which {stored.name} is not.")
+        self.ambiguous = ambiguous
         self.counts: Counter[Any] = Counter()
-        made = ["prediction", *(self._probability_names() if proba else [])]
+        made = ["prediction", *(["claimed"] if ambiguous else []), *(self._probability_names() if proba else [])]
         taken = [name for name in kept if name in made]
         if taken:
             raise ParameterError(f"Column {taken[0]!r} cannot be passed on: the result has a column of that name.")
@@ -149,6 +157,11 @@ class _Answers:
             is_coded = pa.types.is_dictionary(batch[name].type)
             columns[name] = batch[name].cast(pa.string()) if is_coded else batch[name]
         columns["prediction"] = _spread(pa.array(labels, self.label_type), kept_rows)
+        if self.ambiguous:
+            found = self.stored.model.ambiguous(X)
+            claimed = ["none" if none else "several" if several else "one"
+                       for none, several in zip(found.none, found.several, strict=True)]  # fmt: skip
+            columns["claimed"] = _spread(pa.array(claimed, pa.string()), kept_rows)
         if probabilities is not None:
             for name, values in zip(self._probability_names(), probabilities.T, strict=True):
                 columns[name] = _spread(pa.array(values), kept_rows)

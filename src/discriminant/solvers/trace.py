@@ -91,12 +91,14 @@ class Trace(Result):
     def _columns(self) -> dict[str, list[Any]]:
         scores = self.intercept.shape[1]
         parameters = np.concatenate((self.intercept[..., None], self.coef), axis=2)
+        measured = {name: getattr(self, name).tolist() for name in ("log_likelihood", "gradient_norm", "objective")}
+        taken = {"iteration", "intercept", *measured}
+        names = ["intercept", *(f"w of {name}" if name in taken else name for name in self.columns)]
         named = {
             name if scores == 1 else f"{name} ({k})": parameters[:, k, j].tolist()
             for k in range(scores)
-            for j, name in enumerate(("intercept", *self.columns))
+            for j, name in enumerate(names)
         }
-        measured = {name: getattr(self, name).tolist() for name in ("log_likelihood", "gradient_norm", "objective")}
         return {"iteration": list(range(len(self.objective))), **named, **measured}
 
     def __str__(self) -> str:
