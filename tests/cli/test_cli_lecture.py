@@ -5,8 +5,9 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
-from commands import write_rows
+from commands import run_command, write_rows
 from numpy.testing import assert_allclose
 
 from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, load
@@ -25,6 +26,10 @@ def tables(tmp_path):
     triangle = [["a", "b", "kind"], *[[*row, label] for row, label in zip(data.X.tolist(), data.y, strict=True)]]
     named = {"or": OR, "xor": XOR, "six": SIX, "triangle": triangle}
     return {name: write_rows(tmp_path / f"{name}.csv", rows) for name, rows in named.items()}
+
+
+def triangle_rows():
+    return pd.DataFrame(dataset("triangle").X, columns=["a", "b"])
 
 
 def read_csv(text):
@@ -62,8 +67,8 @@ class TestTrace:
             (("--model", "logistic", "--solver", "gradient-descent", "--schedule", "fast"), "fast"),
         ],
     )
-    def test_what_cannot_be_is_refused(self, run, tables, words, message):
-        ran = run("trace", tables["six"], "-t", "y", "--rare", 1, *words)
+    def test_what_cannot_be_is_refused(self, tables, words, message):
+        ran = run_command("trace", tables["six"], "-t", "y", "--rare", 1, *words)
         assert ran.code == 1
         assert message in ran.err
 
@@ -111,8 +116,8 @@ class TestTheory:
         assert "Monte Carlo" in run("theory", tmp_path / "qda.dsc").out
 
     @pytest.mark.parametrize("text", ["import(1)", "norm(a)", "x,y", "norm(1,2,3,4,5)"])
-    def test_other_text_is_refused(self, run, text):
-        assert run("theory", text, "norm(0, 1)").code == 1
+    def test_other_text_is_refused(self, text):
+        assert run_command("theory", text, "norm(0, 1)").code == 1
 
 
 def test_rows_are_drawn_and_turned_to_coordinates(run, tables, tmp_path):
@@ -124,27 +129,27 @@ def test_rows_are_drawn_and_turned_to_coordinates(run, tables, tmp_path):
         X, _ = model.sample(5, random_state=0, label="north")
         assert_allclose([[float(row["a"]), float(row["b"])] for row in drawn], X)
         assert {row["kind"] for row in drawn} == {"north"}
-    rows = dataset("triangle").X
+    rows = triangle_rows()
     projected = read_csv(run("transform", tmp_path / "lda.dsc", tables["triangle"]).out)
     assert_allclose([[float(row["axis 1"]), float(row["axis 2"])] for row in projected],
                     load(tmp_path / "lda.dsc").transform(rows), atol=1e-9)  # fmt: skip
     sphered = read_csv(run("transform", tmp_path / "qda.dsc", tables["triangle"], "--sphere", "north").out)
     assert_allclose([float(row["sphered 1"]) for row in sphered],
                     load(tmp_path / "qda.dsc").sphere(rows, "north")[:, 0], atol=1e-9)  # fmt: skip
-    assert run("transform", tmp_path / "qda.dsc", tables["triangle"]).code == 1
+    assert run_command("transform", tmp_path / "qda.dsc", tables["triangle"]).code == 1
 
 
 def test_classes_made_of_binary_models_tell_what_is_ambiguous(run, tables, tmp_path):
     path = tmp_path / "rest.dsc"
     words = ("--model", "least-squares", "--multiclass", "one-vs-rest")
     out = run("fit", tables["triangle"], "-t", "kind", *words, "-o", path).out
-    found = load(path).ambiguous(dataset("triangle").X)
+    found = load(path).ambiguous(triangle_rows())
     assert f"({found.none.sum()} that no class claims, {found.several.sum()} that several do)" in out
     rows = read_csv(run("predict", path, tables["triangle"], "--ambiguous").out)
     claimed = np.array([row["claimed"] for row in rows])
     assert_allclose([np.sum(claimed == "none"), np.sum(claimed == "several")], [found.none.sum(), found.several.sum()])
     run("fit", tables["triangle"], "-t", "kind", "--model", "lda", "-o", tmp_path / "lda.dsc")
-    assert "--ambiguous is of classes made of binary models" in run(
+    assert "--ambiguous is of classes made of binary models" in run_command(
         "predict", tmp_path / "lda.dsc", tables["triangle"], "--ambiguous").err  # fmt: skip
 
 
@@ -169,7 +174,7 @@ def test_rates_by_class_and_f_with_any_m(run, tables, tmp_path):
     run("fit", tables["triangle"], "-t", "kind", "--model", "lda", "-o", tmp_path / "lda.dsc")
     ran = run("evaluate", tmp_path / "lda.dsc", tables["triangle"], "--f-measure", 4)
     data = dataset("triangle")
-    confusion = ConfusionMatrix.of(data.y, load(tmp_path / "lda.dsc").predict(data.X))
+    confusion = ConfusionMatrix.of(data.y, load(tmp_path / "lda.dsc").predict(triangle_rows()))
     line = next(line.split() for line in ran.out.split("Rates of each class")[1].splitlines() if "north" in line)
     wanted = [confusion.rate(name)[0] for name in ("recall", "fnr", "fpr", "specificity", "precision")]
     assert_allclose([float(cell) for cell in line[1:]], [*wanted, confusion.f(4)[0]], atol=5e-5)
