@@ -31,8 +31,8 @@ from .workloads import (
 
 Array = np.ndarray[Any, Any]
 Data = Callable[[], tuple[Any, Array]]
-#: A rival's fit may take so many times as long as ours.
-_PATIENCE = 15.0
+#: A rival's fit may take so many times as long as ours, and at least so many seconds.
+_PATIENCE, _LEAST_PATIENCE = 8.0, 2.0
 
 
 def cases() -> Iterator[Case]:
@@ -66,7 +66,7 @@ def _svm_case(
         if stopped:
             runs = [(rival.name, runner(rival, X, y, 1.0, rival.ladder[0])) for rival in STOPPED_RIVALS]
             return entered + [Contender(name, run, excess_of_rivals) for name, run in runs]
-        patience = max(_PATIENCE * seconds_of(mine), 0.1)
+        patience = max(_PATIENCE * seconds_of(mine), _LEAST_PATIENCE)
         entered += at_their_loosest(RIVALS, X, y, 1.0, excess_of_rivals, patience, good_enough)
         few: list[Rival] = [] if sp.issparse(X) else [LIBSVM]
         return entered + at_their_loosest(few, X, y, 1.0, excess, patience, good_enough)

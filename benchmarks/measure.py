@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+#: A run that takes so long need not be warmed up, and is not repeated beyond this many seconds.
+_SLOW, _MOST_SECONDS = 4.0, 20.0
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -111,11 +114,18 @@ def measure(case: Case) -> Record:
     """Every contender's best time, after one run to warm up caches and compilers."""
     entered = case.contenders() if callable(case.contenders) else case.contenders
     contenders = [entry for entry in entered if isinstance(entry, Contender)]
-    qualities = [contender.quality(contender.run()) for contender in contenders]
-    best = [float("inf")] * len(contenders)
+    best, qualities, spent = list[float](), list[float](), [0.0] * len(contenders)
+    for contender in contenders:
+        start = time.perf_counter()
+        found = contender.run()
+        seconds = time.perf_counter() - start
+        best.append(seconds if seconds > _SLOW else float("inf"))  # where warming up is little of it
+        qualities.append(contender.quality(found))
     for _ in range(case.rounds):
         for i, contender in enumerate(contenders):
-            best[i] = min(best[i], _seconds(contender.run, case.repeat))
+            if best[i] == float("inf") or spent[i] + best[i] < _MOST_SECONDS:
+                seconds = _seconds(contender.run, case.repeat)
+                best[i], spent[i] = min(best[i], seconds), spent[i] + seconds
     measured = [
         Measured(contender.name, seconds, quality, contender.ours)
         for contender, seconds, quality in zip(contenders, best, qualities, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -39,13 +40,18 @@ def save(path: Path, families: dict[str, FamilyRecords]) -> None:
 
 
 def this_machine() -> str:
-    """Processor, threads, and the versions of what computes."""
+    """Processor, threads, the versions of what computes, and how busy it is."""
     blas = threadpool_info()[0]
     names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy", "numba"))
     return (
         f"{_processor()}, {blas['num_threads']} threads, {blas['internal_api']} {blas['version']}, "
-        f"Python {platform.python_version()}; {names}"
+        f"Python {platform.python_version()}; {names}; load of other work {_load()}"
     )
+
+
+def _load() -> str:
+    """How many processes wanted to run in the last quarter of an hour: a busy machine is no place to measure."""
+    return f"{os.getloadavg()[2]:.0f}" if hasattr(os, "getloadavg") else "not known"
 
 
 def _processor() -> str:

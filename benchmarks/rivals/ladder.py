@@ -15,6 +15,8 @@ from ..measure import Contender, LeftOut
 Array = np.ndarray[Any, Any]
 #: X, y, strength of the penalty, tolerance -> coefficients and intercepts
 Fit = Callable[[Any, Any, float, float], tuple[Array, Array]]
+#: A fit of so many seconds that leaves more than this share of the excess before it has come to its last iteration.
+_LONG, _NO_GAIN = 5.0, 0.9
 #: In steps of 10, so that no rival overshoots what is asked for by much.
 LADDER = tuple(10.0**-k for k in range(2, 12))
 
@@ -52,6 +54,7 @@ def at_their_loosest(
 def _loosest(
     rival: Rival, X: Any, y: Any, strength: float, excess: Callable[[Any], float], patience: float, enough: float
 ) -> float | LeftOut:
+    before = np.inf
     for tolerance in rival.ladder:
         start = time.perf_counter()
         try:
@@ -64,6 +67,9 @@ def _loosest(
             return tolerance
         if seconds > patience:
             return LeftOut(rival.name, f"{seconds:.1f} s to reach {reached:.1e} at tol={tolerance:g}")
+        if seconds > _LONG and reached > _NO_GAIN * before:
+            return LeftOut(rival.name, f"stops at {reached:.1e}, whatever the tolerance")
+        before = reached
     return LeftOut(rival.name, f"reaches {reached:.1e} at tol={tolerance:g}, not {enough:g}")
 
 

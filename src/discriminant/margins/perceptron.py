@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..data import DenseRows, Rows, SparseRows, check_shapes, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels
+from ..kernels.dual_coordinate import row_squares
 from ..results import Result
 from .hard_margin import maximum_margin
 
@@ -151,7 +152,9 @@ class RowBlocks:
 def _squared_lengths(block: Any) -> Array:
     """The squared length of each row."""
     if sp.issparse(block):
-        return np.asarray(block.multiply(block).sum(axis=1), dtype=np.float64).ravel()
+        squares = np.empty(block.shape[0])
+        row_squares(block.data, block.indptr, squares)
+        return squares
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
