@@ -555,7 +555,7 @@ class _Metric:
             self._take(inverse_hessian(run.objective.value_gradient_hessian(run.theta)[2]))
         elif run.excess > _FAR * run.tol and not abs(run.value - self.value) <= _STALE * self.value:
             self._take(newton_preconditioner(run.objective, run.theta))
-        share, enough = float(np.clip(run.missed, 0.01, _LEAST_ACCURATE)), 0.2 * run.tol * abs(run.value)
+        share, enough = float(np.clip(run.missed, 0.01, _LEAST_ACCURATE)), 0.5 * run.tol * abs(run.value)
         product = run.objective.hessian_product(run.theta)
         step = conjugate_gradients(product, run.gradient, self.precondition, share, enough, self.least, self.most)
         self.least, self.products = step.least, step.products
