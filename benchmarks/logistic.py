@@ -14,7 +14,7 @@ import discriminant as ours
 from .measure import Case, Contender, LeftOut, in_fresh_process, seconds_of
 from .rivals.ladder import Rival, at_their_loosest
 from .rivals.logistic import RIVALS, adelie_path, glum_path
-from .workloads import iris, logistic_rows, softmax_rows, text_like
+from .workloads import iris, logistic_rows, periodic_rows, softmax_rows, text_like, text_of_topics, tf_idf_text
 
 Array = np.ndarray[Any, Any]
 GOOD_ENOUGH = 1e-7
@@ -27,11 +27,65 @@ def cases() -> Iterator[Case]:
     yield _case("multinomial, 60,000 x 200 x 10", lambda: softmax_rows(60_000, 200, 10), 0.0, 2.5)
     yield _case("multinomial, 200,000 x 30 x 5", lambda: softmax_rows(200_000, 30, 5), 0.0, 2.5)
     yield _case("sparse text, 100,000 x 50,000, 70 a row", text_like, 1e-5, 1.5)
+    yield from _other_shapes()
     yield _path_case()
     yield _case("multinomial, iris (150 x 4)", iris, 1e-3, 1.0, repeat=50)
 
 
-def _case(title: str, made: Callable[[], tuple[Any, Any]], alpha: float, bar: float, repeat: int = 1) -> Case:
+def _other_shapes() -> Iterator[Case]:
+    """Where `tol` is given, ours goes no further than the rivals have to."""
+    title = "multinomial, 60,000 x 200 x 10, independent columns, to 1e-7"
+    yield _case(title, lambda: softmax_rows(60_000, 200, 10, correlated=False), 0.0, 3.0, tol=GOOD_ENOUGH)
+    title = "sparse multinomial, 20,000 x 30,000, 80 a row, 20 classes, to 1e-7"
+    yield _case(title, text_of_topics, 1 / 20_000, 1.5, tol=GOOD_ENOUGH)
+    title = "unit-length tf-idf text, 100,000 x 50,000, to 1e-7"
+    yield _case(title, tf_idf_text, 1e-5, 1.5, tol=GOOD_ENOUGH)
+    yield _case("two classes, 100,000 x 320", lambda: logistic_rows(100_000, 320), 0.0, 2.0)
+    yield _solver_case()
+    yield _order_case()
+
+
+def _solver_case() -> Case:
+    """The solver that is chosen against another one of ours."""
+    X, y = softmax_rows(3_000, 10, 50, correlated=False)
+
+    def fit(solver: str) -> float:
+        return -ours.LogisticRegression(alpha=1e-3, solver=solver).fit(X, y).solution_.objective
+
+    contenders = [
+        Contender("discriminant", partial(fit, "auto"), float, ours=True),
+        Contender("discriminant, lbfgs", partial(fit, "lbfgs"), float),
+    ]
+    # Both begin with the same steps: less than 1 is noise.
+    bars = {"discriminant, lbfgs": 0.9}
+    return Case("softmax, 3,000 x 10, 50 classes", contenders, bars, "objective, negative", tolerance=1e-9, repeat=5)
+
+
+def _order_case() -> Case:
+    """Rows with a period, which every eighth row would mistake for a single class, against themselves shuffled."""
+
+    def fit(data: Callable[[], tuple[Array, Array]]) -> float:
+        return -ours.LogisticRegression().fit(*data()).solution_.objective
+
+    orders = [cache(partial(periodic_rows, 500_000, 50, shuffled)) for shuffled in (False, True)]
+    contenders = [
+        Contender("discriminant, rows with a period", partial(fit, orders[0]), float, ours=True),
+        Contender("discriminant, the same rows shuffled", partial(fit, orders[1]), float),
+    ]
+    bars = {"discriminant, the same rows shuffled": 0.5}
+    return Case(
+        "logistic regression: every eighth row of one class", contenders, bars, "objective, negative", tolerance=1e-8
+    )
+
+
+def _case(
+    title: str,
+    made: Callable[[], tuple[Any, Any]],
+    alpha: float,
+    bar: float,
+    repeat: int = 1,
+    tol: float = ours.LogisticRegression.tol,
+) -> Case:
     """Ours against each rival at its loosest tolerance that is good enough; the bar is for the fastest of them."""
 
     def contenders() -> list[Contender | LeftOut]:
@@ -43,7 +97,7 @@ def _case(title: str, made: Callable[[], tuple[Any, Any]], alpha: float, bar: fl
             return -(_objective(X, y, alpha, *found) - least) / least
 
         def mine() -> tuple[Array, Array]:
-            model = ours.LogisticRegression(alpha=alpha, standardize=False).fit(X, y)
+            model = ours.LogisticRegression(alpha=alpha, standardize=False, tol=tol).fit(X, y)
             return model.coef_, model.intercept_
 
         able = [rival for rival in RIVALS if _able(rival, X, y)]

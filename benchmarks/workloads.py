@@ -60,29 +60,62 @@ def logistic_rows(n: int, p: int, seed: int = 0) -> tuple[Array, Array]:
     return X * np.geomspace(0.3, 3, p), y
 
 
-def softmax_rows(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Array, Array]:
-    """Many classes whose log-odds are linear in correlated columns."""
+def softmax_rows(n: int, p: int, n_classes: int, seed: int = 0, correlated: bool = True) -> tuple[Array, Array]:
+    """Many classes whose log-odds are linear in the columns, correlated ones or independent ones."""
     rng = np.random.default_rng(seed)
-    mixing = rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p)
+    mixing = rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p) if correlated else np.eye(p)
     X = rng.normal(size=(n, p)) @ mixing
     coef = 2 * rng.normal(size=(n_classes, p)) / np.sqrt(p)
     return X, (X @ coef.T + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
 
 
+def periodic_rows(n: int, p: int, shuffled: bool) -> tuple[Array, Array]:
+    """Every eighth row is of the second class, all others are of the first; or the same rows in random order."""
+    X, y = logistic_rows(n, p)
+    runs = min(np.count_nonzero(y == 0) // 7, np.count_nonzero(y))
+    first, second = np.flatnonzero(y == 0)[: 7 * runs].reshape(-1, 7), np.flatnonzero(y)[:runs]
+    rows = np.column_stack((second, first)).ravel()
+    rows = np.random.default_rng(0).permutation(rows) if shuffled else rows
+    return X[rows], y[rows]
+
+
 def text_like(n: int = 100_000, p: int = 50_000, words: int = 70, seed: int = 0) -> tuple[Any, Array]:
     """Sparse rows of log word counts with Zipf's frequencies, and two classes."""
     rng = np.random.default_rng(seed)
+    X = _word_counts(rng, n, p, words)
+    scores = X @ (rng.normal(size=p) * (rng.random(p) < 0.05))
+    return X, (rng.random(n) < 1 / (1 + np.exp(scores.mean() - scores))).astype(int)
+
+
+def text_of_topics(n: int = 20_000, p: int = 30_000, words: int = 80, n_classes: int = 20) -> tuple[Any, Array]:
+    """Such rows of many classes."""
+    rng = np.random.default_rng(0)
+    X = _word_counts(rng, n, p, words)
+    scores = X @ (rng.normal(size=(p, n_classes)) * (rng.random((p, 1)) < 0.3))
+    return X, (2 * (scores - scores.mean(axis=0)) / scores.std() + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
+def _word_counts(rng: np.random.Generator, n: int, p: int, words: int) -> Any:
     frequency = 1 / np.arange(1, p + 1) ** 0.9
     columns = rng.choice(p, size=(n, words), p=frequency / frequency.sum())
     X = sp.csr_matrix((np.ones(n * words), columns.ravel(), np.arange(0, n * words + 1, words)), shape=(n, p))
     X.sum_duplicates()
     X.data = np.log1p(X.data)
-    scores = X @ (rng.normal(size=p) * (rng.random(p) < 0.05))
-    return X, (rng.random(n) < 1 / (1 + np.exp(scores.mean() - scores))).astype(int)
+    return X
+
+
+def tf_idf_text() -> tuple[Any, Array]:
+    """Counts times the logarithm of how rare a word is, each row divided by its length."""
+    X, y = text_like()
+    X.data *= np.log(X.shape[0] / np.maximum(np.bincount(X.indices, minlength=X.shape[1]), 1))[X.indices]
+    return _of_unit_length(X), y
+
+
+def _of_unit_length(X: Any) -> Any:
+    return sp.csr_matrix(sp.diags_array(1 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X)
 
 
 def unit_length_text() -> tuple[Any, Array]:
     """The same, each row divided by its length."""
     X, y = text_like()
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    return sp.csr_matrix(sp.diags_array(1 / lengths) @ X), y
+    return _of_unit_length(X), y
