@@ -103,3 +103,12 @@ def test_rows_in_any_order_take_as_many_passes_as_shuffled_ones(solver, order):
         return found.passes
 
     assert passes(rows) <= 1.5 * passes(shuffled)
+
+
+@pytest.mark.parametrize("make", [lambda: gumbel_rows(30_000, 60, 12, 0.1), lambda: words(30_000, 2_100, 3)])
+def test_threads_leave_no_trace_in_what_newton_cg_finds(make):
+    X, y = make()
+    one, two = (LogisticRegression(alpha=1e-3, n_jobs=n_jobs, tol=1e-6).fit(X, y) for n_jobs in (1, 2))
+    assert one.solution_.solver == "newton-cg"
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.intercept_, two.intercept_)
