@@ -398,8 +398,12 @@ class ColumnLearner:
     def _with_ranges(self, columns: dict[str, Column]) -> dict[str, Column]:
         """The columns with the sentinels of their numbers; keeps the ranges, those of long columns side by side."""
         names = [name for name, column in columns.items() if column.kind != "category"]
-        with ThreadPoolExecutor(_THREADS if self.data.num_rows >= _LONG else 1) as threads:
-            ranged = list(threads.map(lambda name: self._ranged(columns[name]), names))
+        bare = [columns[name] for name in names]
+        if self.data.num_rows < _LONG:
+            ranged = [self._ranged(column) for column in bare]
+        else:
+            with ThreadPoolExecutor(_THREADS) as threads:
+                ranged = list(threads.map(self._ranged, bare))
         self._ranges = {column.name: own for column, own in ranged}
         return columns | {column.name: column for column, _ in ranged}
 
