@@ -110,7 +110,7 @@ def our_auto(families: list[str] | None, train: pd.DataFrame, y: Array, new: pd.
 def our_comparison(train: pd.DataFrame, y: Array, new: pd.DataFrame) -> Answer:
     """What ``discriminant compare`` says is best, fitted to all rows."""
     training = ours.read_training(train.assign(target=y), "target", coding="full")
-    models, _ = default_models(training.X, len(np.unique(training.codes)), training.schema)
+    models, _ = default_models(training.X, len(np.unique(training.codes)))
     found = ours.compare(models, training.rows, training.y, on_failure="leave_out")
     model = models[found.best_model].fit(training.rows, training.y)
     coded, _ = training.schema.encode_batch(new)

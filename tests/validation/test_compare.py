@@ -296,7 +296,8 @@ def test_models_that_cannot_be_fitted_are_errors_unless_said_otherwise():
 def test_models_are_those_that_suit_the_table_if_none_are_given():
     X, y = normal_classes(120)
     assert set(compare(None, X, y).ranking) == {
-        "ridge", "lasso", "lda", "rda", "naive-bayes", "svm-calibrated", "least-squares-calibrated", "baseline",
+        "ridge", "lasso", "lda", "rda", "naive-bayes-calibrated", "svm-calibrated",
+        "least-squares-calibrated", "baseline",
     }  # fmt: skip
     suited, left_out = default_models(sparse.csr_array(X), 3)
     assert set(suited) == {"ridge", "lasso", "svm-calibrated"}
@@ -512,3 +513,13 @@ def test_an_interval_without_zero_is_not_left_alone_beside_cannot_be_told_apart(
     assert found._words(doubtful).endswith("interval 1.0 to 20.0 by itself; adjusted for 3 pairs, p = 0.0900")
     for p, adjusted in ((0.03, 0.04), (0.2, 0.6)):
         assert "by itself" not in found._words(replace(doubtful, p_value=p, p_adjusted=adjusted))
+
+
+def test_naive_bayes_of_a_comparison_is_not_too_sure_of_columns_that_say_the_same():
+    X, y = normal_classes(120)
+    repeated = np.hstack([X + 0.1 * np.random.default_rng(j).normal(size=X.shape) for j in range(40)])
+    found = compare({name: new_model(name) for name in ("naive-bayes", "naive-bayes-calibrated")}, repeated, y)
+    plain, calibrated, baseline = (
+        found.cross_validation.mean(name, "log_loss") for name in ("naive-bayes", "naive-bayes-calibrated", "baseline")
+    )
+    assert calibrated < 0.5 * min(plain, baseline)

@@ -126,7 +126,7 @@ def _models(asked: list[str] | None, labelled: Labelled) -> tuple[dict[str, Any]
     from ..validation.comparison import default_models
 
     if asked is None:
-        return default_models(labelled.training.X, len(labelled.class_rows), labelled.training.schema)
+        return default_models(labelled.training.X, len(labelled.class_rows))
     return {name: made_model(name, labelled) for name in asked}, {}
 
 

@@ -35,7 +35,8 @@ def fit(
         typer.Option(
             metavar="NAME",
             help="auto (if none is named), logistic (with --formula), ridge, lasso, lda, qda, rda, naive-bayes, "
-            "gaussian-nb, svm, svm-calibrated, perceptron, least-squares, least-squares-calibrated or fisher.",
+            "naive-bayes-calibrated, gaussian-nb, svm, svm-calibrated, perceptron, least-squares, "
+            "least-squares-calibrated or fisher.",
         ),
     ] = None,
     settings: Settings = None,

@@ -21,6 +21,7 @@ MODELS = {
     "svm": "SupportVectorClassifier",
     "svm-calibrated": "SupportVectorClassifier",
     "naive-bayes": "NaiveBayes",
+    "naive-bayes-calibrated": "AutoClassifier",
     "gaussian-nb": "GaussianNB",
     "perceptron": "Perceptron",
     "least-squares": "LeastSquaresClassifier",
@@ -33,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lasso": {"l1_ratio": 1.0, "n_alphas": 25},
     "svm-calibrated": {"standardize": True, "calibration": "sigmoid"},
     "least-squares-calibrated": {"calibration": "sigmoid"},
+    "naive-bayes-calibrated": {"families": ["naive-bayes"], "choose": "best"},
 }
 #: Without a penalty, or shrinkage, by default: to them a column for each level is one too many.
 UNPENALISED = (

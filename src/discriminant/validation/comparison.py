@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,9 +43,6 @@ from .held_out import (
     paired_shares_interval,
     plan_rounds,
 )
-
-if TYPE_CHECKING:
-    from ..tables import Schema
 
 Array = np.ndarray[Any, Any]
 
@@ -621,10 +618,11 @@ def default_metric(costs: Any, shares: dict[Any, float], models: dict[str, Any])
     return "accuracy", f"{reason.format('accuracy')} (nor scores, for an AUC); but {why}"
 
 
-def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tuple[dict[str, Any], dict[str, Message]]:
+def default_models(X: Any, n_classes: int) -> tuple[dict[str, Any], dict[str, Message]]:
     """The models that suit a table of this size, by their short names, and why others are left out.
 
-    Each tunes itself within the rows it is given, and has probabilities; the schema is for naive Bayes.
+    Each tunes itself within the rows it is given, and has probabilities; naive Bayes has its pooling and temperature
+    from rows held out, for columns that depend on each other make its own far too sure.
     """
     (n, p), scores = X.shape, 1 if n_classes == 2 else n_classes
     dense, size = not sp.issparse(X), f"{n:,} rows, {p:,} columns and {n_classes} classes"
@@ -637,11 +635,11 @@ def default_models(X: Any, n_classes: int, schema: Schema | None = None) -> tupl
         "lasso": (n * min(n, p) * scores**2 <= _LASSO_WORK, long),
         "lda": (invertible, many_columns),
         "rda": (invertible, many_columns),
-        "naive-bayes": (dense, is_sparse),
+        "naive-bayes-calibrated": (dense, is_sparse),
         "svm-calibrated": (n * p * scores <= _SVM_VALUES, long),
         "least-squares-calibrated": (invertible, many_columns),
     }
-    models = {name: new_model(name, schema) for name, (fits, _) in suits.items() if fits}
+    models = {name: new_model(name) for name, (fits, _) in suits.items() if fits}
     return models, {name: Message(f"{why}; takes part when named.") for name, (fits, why) in suits.items() if not fits}
 
 
