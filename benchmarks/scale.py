@@ -17,6 +17,7 @@ import glob
 import json
 import os
 import resource
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -137,7 +138,9 @@ def limit(folder: Path, most: int) -> None:
 
 def against_dask(folder: Path) -> None:
     """Ridge logistic regression on a cluster of two processes, loading included; objectives at the points reached."""
-    import dask.dataframe
+    import dask
+    import dask.array as da
+    import pandas as pd
     from dask_ml.linear_model import LogisticRegression as Rival
     from distributed import Client, LocalCluster
 
@@ -155,8 +158,10 @@ def against_dask(folder: Path) -> None:
             return model.coef_[0], model.intercept_[0]
 
         def fit_rival() -> Any:
-            frame = dask.dataframe.read_parquet(files)
-            X, y = frame[NAMES].to_dask_array(lengths=True), frame["y"].to_dask_array(lengths=True)
+            read = dask.delayed(pd.read_parquet)
+            frames = [read(file, columns=[*NAMES, "y"]) for file in files]
+            X = da.concatenate([da.from_delayed(f[NAMES].to_numpy(), (FILE_ROWS, COLUMNS), float) for f in frames])
+            y = da.concatenate([da.from_delayed(f["y"].to_numpy(), (FILE_ROWS,), np.int32) for f in frames])
             # Its penalty is lamduh |w|^2 / 2 of the sum of losses, the intercept included.
             rival = Rival(solver="lbfgs", penalty="l2", C=1 / (alpha * ours.n_rows), tol=1e-6, max_iter=100)
             rival.fit(X, y)
@@ -179,6 +184,7 @@ def against_spark(folder: Path) -> None:
 
     from discriminant import LogisticRegression, open_dataset
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local-cluster[2,1,2048]")
         .config("spark.executor.memory", "2g")
