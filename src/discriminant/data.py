@@ -570,6 +570,12 @@ class DenseRows(MatrixRows):
     def block(self, start: int, stop: int) -> Array:
         return np.ascontiguousarray(self.values[start:stop], dtype=self.dtype)
 
+    def every(self, step: int) -> Self:
+        if step == 1:
+            return self
+        values = self.values.take(drawn(self.n_rows, step), axis=0)  # in half the time of an index
+        return type(self)(values, self.names, self.marks, self.redundant)
+
     def take(self, chosen: Array) -> Array:
         return np.ascontiguousarray(self.values[chosen], dtype=self.dtype)
 

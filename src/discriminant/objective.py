@@ -491,6 +491,8 @@ class Pass:
     ) -> None:
         self.form, self.coef, self.intercept, self.each = objective.form, coef, intercept, each
         self.by_column = np.ascontiguousarray(coef.T)
+        #: What the scores of dense rows have besides: rows are centred before, if the centre is far.
+        self.shift = intercept if objective.standardised.far else intercept - coef @ objective.standardised.centre
         #: Products of sparse rows are added up column by column.
         self.order: Any = "F" if isinstance(objective.data.rows, SparseRows) else "C"
         self.loss, self.standard = objective.loss, objective.standardised
@@ -538,15 +540,14 @@ class Pass:
         return self.plus_offset(self.linear_scores(part.X), part)
 
     def linear_scores(self, X: Any) -> Array:
-        coef, intercept = self.coef, self.intercept
         if sp.issparse(X):
-            scores = np.empty((X.shape[0], len(coef)))
+            scores = np.empty((X.shape[0], len(self.coef)))
             kernels.csr_scores(X.data, X.indices, X.indptr, self.by_column, scores)
-            scores += intercept
+            scores += self.intercept
         else:
             # A single score is a matrix-vector product, which BLAS does faster than a matrix with one column.
-            scores = (X @ coef[0])[:, None] if len(coef) == 1 else X @ self.by_column
-            scores += intercept if self.standard.far else intercept - coef @ self.standard.centre
+            scores = (X @ self.coef[0])[:, None] if len(self.coef) == 1 else X @ self.by_column
+            scores += self.shift
         return scores
 
     def plus_offset(self, scores: Array, part: Block) -> Array:
