@@ -15,6 +15,7 @@ from . import (
     model_files,
     moments,
     page,
+    paths,
     pictures,
     raster,
     records,
@@ -27,6 +28,7 @@ from .records import FamilyRecords
 FAMILIES: dict[str, Any] = {
     "Moment models": moments,
     "Logistic regression": logistic,
+    "Paths and cross-validation": paths,
     "Margins": margins,
     "Evaluation": evaluation,
     "Images": raster,

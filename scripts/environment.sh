@@ -70,6 +70,6 @@ if [ "${#needed[@]}" -gt 0 ]; then
     fi
 fi
 if [[ " $* " == *" bench "* ]]; then
-    # adelie declares NumPy 1 but runs with NumPy 2; without it the lasso path has one rival less.
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps adelie || true
+    # adelie declares NumPy 1 but runs with NumPy 2; without them the lasso path has rivals less.
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps adelie python-glmnet || true
 fi

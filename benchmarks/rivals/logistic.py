@@ -66,16 +66,34 @@ RIVALS = [
 ]
 
 
-def adelie_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array, float]]:
-    """The lasso path of adelie, which wants its columns one after the other in memory."""
+def adelie_path(X: Array, y: Array, alphas: Array, tol: float | None, n_threads: int = 2) -> list[tuple[Array, float]]:
+    """The lasso path of adelie, which wants its columns one after the other in memory; None: its own tolerances."""
     import adelie
 
+    tolerances = {} if tol is None else {"tol": tol, "irls_tol": tol}
     state = adelie.grpnet(
-        X=X, glm=adelie.glm.binomial(y=y.astype(float)), lmda_path=alphas, n_threads=2,
-        early_exit=False, tol=tol, irls_tol=tol, progress_bar=False,
+        X=X, glm=adelie.glm.binomial(y=y.astype(float)), lmda_path=alphas, n_threads=n_threads,
+        early_exit=False, progress_bar=False, **tolerances,
     )  # fmt: skip
     betas = state.betas.toarray()
     return [(beta, float(intercept)) for beta, intercept in zip(betas, state.intercepts, strict=True)]
+
+
+def glmnet_path(X: Array, y: Array, alphas: Array) -> list[tuple[Array, float]]:
+    """The lasso path of glmnet's Fortran code, at its own tolerance."""
+    from glmnet import LogitNet
+
+    model = LogitNet(alpha=1, lambda_path=alphas.copy(), standardize=False, n_splits=0).fit(X, y)
+    return [
+        (coef, float(b)) for coef, b in zip(model.coef_path_[0].T, np.ravel(model.intercept_path_), strict=True)
+    ]  # fmt: skip
+
+
+def glmnet_cv(X: Array, y: Array, l1_ratio: float) -> Any:
+    """Cross-validation by glmnet's Fortran code: 10 folds, 100 strengths."""
+    from glmnet import LogitNet
+
+    return LogitNet(alpha=l1_ratio, n_splits=10, scoring="neg_log_loss", random_state=0).fit(X, y)
 
 
 def glum_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array, float]]:

@@ -331,36 +331,40 @@ def cross_validated(folds: FoldMoments) -> tuple[float, Array]:
     """The shrinkage with the best held-out Gaussian likelihood, and the mean loss at each value of the grid.
 
     Needs nothing but the moments of the folds: a held-out fold's likelihood under a normal distribution is a function
-    of the fold's own moments.
+    of the fold's own moments. Fewer rows than columns are rotated to their own span once, for all folds.
     """
-    losses, weight = np.zeros(len(SHRINKAGE_GRID)), 0.0
-    for train, held in folds.splits():
+    losses, weight, n_columns = np.zeros(len(SHRINKAGE_GRID)), 0.0, folds.cells.n_columns
+    for train, held in folds.in_row_span().splits():
         divisor = train.total_weight - np.count_nonzero(train.present)
         if divisor > 0 and held.total_weight > 0:
             known = train.present & held.present
             steps = np.where(known[:, None], np.sqrt(held.weight)[:, None] * (held.mean - train.mean), 0.0)
-            losses += _gaussian_losses(train.within(), divisor, held.within().plus(steps), held.total_weight)
+            unseen = held.within().plus(steps)
+            losses += _gaussian_losses(train.within(), divisor, unseen, held.total_weight, n_columns)
             weight += held.total_weight
     losses /= max(weight, 1.0)
     return float(SHRINKAGE_GRID[int(np.argmin(losses))]), losses
 
 
-def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float) -> Array:
-    """Minus log-likelihood (up to a constant) of the unseen rows at each value of the grid."""
-    target = fitted.mean_variance(divisor)
+def _gaussian_losses(fitted: Scatter, divisor: float, unseen: Scatter, n: float, n_columns: int) -> Array:
+    """Minus log-likelihood (up to a constant) of the unseen rows at each value of the grid.
+
+    Of all ``n_columns`` directions the scatters may know only those that have any variance.
+    """
+    target = fitted.trace() / divisor / n_columns
     if target <= 0:
         return np.zeros(len(SHRINKAGE_GRID))
     basis, values = fitted.spectrum()
     along = unseen.along(basis)
     across = max(unseen.trace() - float(along.sum()), 0.0)
-    missing = fitted.n_columns - len(values)
+    missing = n_columns - len(values)
     rest = SHRINKAGE_GRID * target
     variances = (1 - SHRINKAGE_GRID)[:, None] * values / divisor + rest[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         log_determinant = np.log(variances).sum(axis=1) + (missing * np.log(rest) if missing else 0.0)
         distance = (along / variances).sum(axis=1) + (across / rest if missing else 0.0)
         losses = 0.5 * (n * log_determinant + distance)
-    if fitted.covariance(divisor).rank < fitted.n_columns:
+    if missing or fitted.covariance(divisor).rank < n_columns:
         losses[SHRINKAGE_GRID == 0] = np.inf  # a flat distribution gives rows outside it no likelihood at all
     return losses
 

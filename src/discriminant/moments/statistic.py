@@ -32,7 +32,7 @@ from ..data import Block, LabelledRows, Rows, check_shapes, require
 from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
 from ..kernels import moments as kernels
-from .covariance import Scatter, ThinScatter
+from .covariance import Scatter, ThinScatter, row_span
 
 Array = np.ndarray[Any, Any]
 Grain = Literal["diagonal", "pooled", "class"]
@@ -373,6 +373,15 @@ class ThinMoments(ClassMoments):
         some._append(self.X[own], self.codes[own] % n_classes, self.row_weight[own])
         return some
 
+    def in_row_span(self) -> ThinMoments:
+        """The same rows, centred, in the coordinates of their own span: no more columns than rows."""
+        centred = self.X - self.overall_mean()
+        size = max(float(np.abs(centred).max()), np.finfo(float).tiny)
+        rows = row_span(centred / size)[0] * size
+        found = ThinMoments(self.n_classes, rows.shape[1], self.grain, self.fourth, self.pools)
+        found._append(rows, self.codes, self.row_weight)
+        return found
+
     def dense(self, grain: Grain | None = None) -> ClassMoments:
         """The same moments without the rows."""
         moments = ClassMoments(*self.mean.shape, grain or self.grain, self.fourth and grain is None, self.pools)
@@ -552,6 +561,11 @@ class FoldMoments:
     def with_cells(self, cells: Any) -> FoldMoments:
         """The same folds with other cells."""
         return FoldMoments(cells, self.n_folds, self.first_row)
+
+    def in_row_span(self) -> FoldMoments:
+        """The same folds in few columns, where rows are kept; distances are as before."""
+        thin = isinstance(self.cells, ThinMoments) and self.cells.n_rows
+        return self.with_cells(self.cells.in_row_span()) if thin else self
 
     def folds(self) -> list[Any]:
         """The moments of each fold by themselves."""
