@@ -19,7 +19,7 @@ from ..errors import DiscriminantError, InputError
 from ..report.page import Drawing, Section, part
 from .visitors import Visitors
 
-_PAGES = {"/": "Table"}
+_PAGES = {"/": "Table", "/image": "Image"}
 _SHADES: dict[bool | None, tuple[str, str]] = {
     None: ("brightness_auto", "Colours: as the system"),
     False: ("light_mode", "Colours: light"),
@@ -324,6 +324,7 @@ class FileChooser:
     visitors: Visitors
     chosen: Callable[[Path, str], Awaitable[None]]
     work: Work
+    typed: Callable[[Path, str], Awaitable[None]] | None = None  #: what opens a typed path, if not the same
 
     def build(self, what: str, accept: str) -> None:
         """The controls."""
@@ -362,4 +363,4 @@ class FileChooser:
         except InputError as error:
             self.work.fail(error)
             return
-        await self.chosen(path, str(path))
+        await (self.typed or self.chosen)(path, str(path))
