@@ -110,6 +110,7 @@ def test_tiles_are_shown_to_their_visitor_alone(drawn, browser):
     other.close()
 
 
+@pytest.mark.filterwarnings("ignore:Use `@` matmul:PendingDeprecationWarning")  # of rasterio itself
 def test_places_and_pixels_are_one_plane(scene):
     work = ImageWork.opened(scene, "scene.tif", beside=True)
     assert work.side == 512
