@@ -40,7 +40,7 @@ test-newest: .venv-newest/.ready-test
 	.venv-newest/bin/python -m pytest $(SPREAD) -m "not slow and not tools"
 
 docs: .venv/.ready-docs
-	$(BIN)/python -m pytest -n auto -q tests/test_pages.py
+	$(BIN)/python -m pytest -n auto -q tests/test_documentation.py
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
