@@ -2,8 +2,8 @@
 Of which kind is this avocado?
 ==============================
 
-Two fifths of the avocados in a shop are organic. Of the organic ones 65 % weigh 1.4, of the ordinary ones 35 %. Before
-looking, *ordinary* is the better guess; having weighed one at 1.4, *organic* is.
+Two fifths of the avocados in a shop are organic. Of the organic ones 65 % weigh 1.4, of the ordinary ones 35
+%. Before looking, *ordinary* is the better guess; having weighed one at 1.4, *organic* is.
 
 *Replays D1 and D2: "Clasificadores discriminativos básicos", decisión a-priori vs. decisión a-posteriori.*
 """

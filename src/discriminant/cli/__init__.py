@@ -17,10 +17,12 @@ from ..files import abandon
 from .compare import compare
 from .console import Ended, end_on_signals, ignore_signals, leave_at_once, signal_exit_code
 from .course import learning_curve, path, trace
+from .dataset import dataset
 from .demo import demo
 from .describe import describe
 from .evaluate import evaluate
 from .explain import explain
+from .figure import figure
 from .fit import fit
 from .generate import sample, transform
 from .modelfile import export
@@ -69,7 +71,7 @@ def _all_commands(
 
 
 _LECTURE = (trace, path, learning_curve, separability, theory, sample, transform)
-for command in (describe, compare, fit, predict, evaluate, explain, export, demo, studio, *_LECTURE):
+for command in (describe, compare, fit, predict, evaluate, explain, export, figure, dataset, demo, studio, *_LECTURE):
     app.command()(command)
 app.add_typer(raster, name="raster")
 

@@ -18,7 +18,7 @@ from .performance import (
 )
 from .regions import decision_regions, moving_boundary
 from .space import hyperplane, score_surface
-from .theme import alt_text, write_html
+from .theme import alt_text, write_html, write_image
 
 __all__ = [
     "alt_text",
@@ -51,4 +51,5 @@ __all__ = [
     "score_surface",
     "sphering",
     "write_html",
+    "write_image",
 ]

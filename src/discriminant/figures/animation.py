@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import check_integer
 from ..errors import ColumnError, LabelError, ParameterError
-from ..estimators.given import LinearClassifier
 from ..estimators.perceptron import Perceptron
+from ..inference.likelihood import log_likelihoods
 from ..objective import Objective
 from ..solvers.trace import Trace
 from . import theme
@@ -329,7 +329,7 @@ def _way_trace(way: Array) -> dict[str, Any]:
 
 
 #: Points of the surface of a log-likelihood along each axis.
-_SURFACE = 31
+_SURFACE = 61
 
 
 def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any) -> Figure:
@@ -369,13 +369,13 @@ def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any) -> Figure:
     ways, names, intercept = _ways(models)
     edges = box(np.concatenate(list(ways.values())))
     axes = [np.linspace(edges[0, j], edges[1, j], _SURFACE) for j in range(2)]
-    classes = next(iter(models.values())).classes_
-
-    def height(first: float, second: float) -> float:
-        coef, constant = ([second], first) if intercept is None else ([first, second], intercept)
-        return LinearClassifier(coef, constant, classes=classes).log_likelihood(X, y)
-
-    values = np.array([[height(a, b) for a in axes[0]] for b in axes[1]])
+    first, second = (part.ravel() for part in np.meshgrid(*axes))
+    points = labelled_points(next(iter(models.values())), X, y)
+    if intercept is None:
+        values = log_likelihoods(points.values, points.codes, second[:, None], first)
+    else:
+        both = np.column_stack((first, second))
+        values = log_likelihoods(points.values, points.codes, both, np.full(len(first), intercept))
     words = " Contours: with the intercept as at the end." if intercept is not None else ""
     made = theme.figure(
         "The log-likelihood and the ways over it",
@@ -385,7 +385,8 @@ def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any) -> Figure:
         alt=f"contours of a hill, and {len(ways)} paths of solvers that climb it from the same start.",
     )
     made.add_contour(
-        x=axes[0], y=axes[1], z=values.astype(np.float32), ncontours=30, showscale=False, name="log-likelihood",
+        x=axes[0], y=axes[1], z=values.reshape(_SURFACE, _SURFACE).astype(np.float32), ncontours=30, showscale=False,
+        name="log-likelihood",
         colorscale=[[0, "#ffffff"], [0.7, theme.tint(theme.GREY, 0.3)], [1, theme.tint(theme.GREY, 0.8)]],
         line={"width": 0.6, "color": "white"}, hovertemplate="log-likelihood %{z:.5g}<extra></extra>",
     )  # fmt: skip

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, ParameterError
+from ..dependencies import optional_module
+from ..errors import DependencyError, InputError, ParameterError
 from ..results import plain
 
 if TYPE_CHECKING:
@@ -262,6 +263,13 @@ def evenly(n: int, most: int) -> Array:
     return np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).round().astype(int))
 
 
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title></head>
+<body><main role="img" aria-label="{alt}">{drawn}</main></body></html>
+"""
+
+
 def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
     """Write a figure as a page that any browser shows, and return its path.
 
@@ -297,9 +305,62 @@ def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
         raise ParameterError(f"write_html writes a plotly figure, got {type(figure).__name__}.")
     target = Path(path)
     program: Any = True if self_contained else "cdn"
-    target.write_text(figure.to_html(include_plotlyjs=program, full_html=True, auto_play=False), encoding="utf-8")
+    drawn = figure.to_html(include_plotlyjs=program, full_html=False, auto_play=False)
+    title, alt = html.escape(as_text(figure.layout.title.text or "Figure")), html.escape(alt_text(figure), quote=True)
+    target.write_text(_PAGE.format(title=title, alt=alt, drawn=drawn), encoding="utf-8")
     return target
 
+
+def write_image(figure: Figure, path: Any, width: int = 900, height: int | None = None) -> Path:
+    """Write a figure as a still image, and return its path.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure
+        Any figure of plotly.
+    path : str or path
+        Its ending says the format: ``.svg``, ``.png``, ``.pdf``, ``.jpg`` or ``.webp``.
+    width : int, default=900
+        In pixels.
+    height : int, optional
+        In pixels. Default: that of the figure.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the image is.
+
+    See Also
+    --------
+    write_html : A page to hover over, which needs neither kaleido nor a browser to be written.
+
+    Examples
+    --------
+    >>> from discriminant.figures import loss_curves
+    >>> write_image(loss_curves(), "losses.bmp")
+    Traceback (most recent call last):
+        ...
+    discriminant.errors.ParameterError: 'losses.bmp' is no image that can be written: .svg, .png, .pdf, .jpg or .webp.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _IMAGES:
+        raise ParameterError(
+            f"{str(path)!r} is no image that can be written: {', '.join(_IMAGES[:-1])} or {_IMAGES[-1]}."
+        )
+    optional_module("kaleido", "Images of figures")
+    try:
+        figure.write_image(target, width=width, height=height or figure.layout.height, scale=1.5)
+    except Exception as error:
+        if "chrome" not in str(error).lower() and "browser" not in str(error).lower():
+            raise
+        raise DependencyError(
+            "Images of figures are drawn by a browser, and none was found: install chromium or Chrome, or set "
+            "BROWSER_PATH to one. A page (.html) needs none."
+        ) from error
+    return target
+
+
+_IMAGES = (".svg", ".png", ".pdf", ".jpg", ".webp")
 
 _MILLISECONDS = 350
 

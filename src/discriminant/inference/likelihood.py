@@ -16,11 +16,19 @@ from scipy.stats import norm
 from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import factorised
-from ..objective import Objective, Pass
+from ..objective import Logistic, Objective, Pass
 from ..results import Result, aligned, count, decimal, jsonable, number, p_value
 from ..solvers.smooth import line_search
 
 Array = np.ndarray[Any, Any]
+
+
+def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array) -> Array:
+    """The log-likelihood of logistic regression at many points: rows (n, p), codes 0 or 1, coefficients (G, p)."""
+    scores = coef @ values.T + intercept[:, None]
+    margins = (2.0 * codes - 1.0) * scores
+    losses = Logistic().value_and_slope(np.ascontiguousarray(margins).ravel())[0]
+    return -losses.reshape(margins.shape).sum(axis=1)
 
 
 def information(objective: Objective, theta: Array) -> Array:

@@ -1,0 +1,26 @@
+"""
+When the likelihood has no maximum
+==================================
+
+A line separates the classes, and the likelihood grows for ever as the coefficients do. The fit says so;
+Firth's penalised likelihood and LDA have finite answers.
+
+*Replays L11: "Modelos de clasificación lineales", diferencias entre LDA y logistic regression.*
+"""
+
+import warnings
+
+import discriminant as d
+from discriminant import figures
+from discriminant.datasets import far_rows
+
+data = far_rows(far=0)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    d.LogisticRegression().fit(data.X, data.y)
+print(said[0].message)
+
+# %%
+firth = d.LogisticRegression(firth=True).fit(data.X, data.y)
+print("Firth:", firth.coef_.round(2), " LDA:", d.LinearDiscriminantAnalysis().fit(data.X, data.y).coef_.round(2))
+figures.coefficients(firth).show()

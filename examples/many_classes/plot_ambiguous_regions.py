@@ -1,0 +1,28 @@
+"""
+Regions that nobody claims
+==========================
+
+One classifier for each class against the rest: in the middle none says yes, outside two do. One for each
+pair: a triangle may be left where every class has one vote. Confidence resolves both.
+
+*Replays C1, C2 and C5: "Classificação linear", section 2.2; "Clasificadores discriminativos básicos",
+regiones ambiguas.*
+"""
+
+import discriminant as d
+from discriminant import figures
+from discriminant.datasets import triangle, worked_example
+
+example = worked_example("ambiguous-centre")
+data = example.given["data"]
+rest = d.OneVsRest(d.LeastSquaresClassifier()).fit(data.X, data.y)
+found = rest.ambiguous(example.given["points"])
+print("no class:", found.none, " several:", found.several)
+figures.decision_regions(rest, data.X, data.y).show()
+
+# %%
+# Pairs, with perceptrons that saw four rows of each class:
+
+few = triangle(12)
+pairs = d.OneVsOne(d.Perceptron()).fit(few.X, few.y)
+figures.decision_regions(pairs, few.X, few.y).show()
