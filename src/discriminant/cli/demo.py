@@ -43,7 +43,10 @@ def demo(
         _journey(files)
     show(
         {"folder": str(place), "files": files},
-        lambda found: [f"All files are in {found['folder']}. Open the report in a browser: {files['report']}"],
+        lambda found: [
+            f"All files are in {found['folder']}. Open the report in a browser: {files['report']}\n"
+            "To go on in the browser: discriminant studio"
+        ],
         json,
     )
 
