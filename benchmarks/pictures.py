@@ -52,7 +52,7 @@ def write_growth(families: dict[str, FamilyRecords], path: Path) -> None:
 
 def slope(points: Points) -> float:
     """The power with which the second number grows with the first, over the larger half."""
-    x, y = np.log(np.array(points[len(points) // 2 - 1 :])).T
+    x, y = np.log(np.array(points[len(points) // 2 :])).T
     return float(np.polyfit(x, y, 1)[0])
 
 
@@ -69,11 +69,9 @@ def _bar_of(job: Record, top: float, across: Callable[[float], float]) -> Iterat
     yield _text(_TITLES - 8, top + 11, title, anchor="end")
     colour = _SHORT if missed else _MET
     yield f'<rect x="{ends[0]:.1f}" y="{top}" width="{max(ends[1] - ends[0], 1):.1f}" height="12" fill="{colour}"/>'
-    for verdict in job.verdicts:
-        if verdict.bar is not None and verdict.ratio == ratio:
-            at = across(verdict.bar)
-            yield _line(at, top - 2, at, top + 14, _INK, 2)
-    yield _text(ends[1] + 5, top + 11, f"{ratio:.2f}")
+    marks = [across(verdict.bar) for verdict in job.verdicts if verdict.bar is not None and verdict.ratio == ratio]
+    yield from (_line(at, top - 2, at, top + 14, _INK, 2) for at in marks)
+    yield _text(max([ends[1], *marks]) + 5, top + 11, f"{ratio:.2f}")
 
 
 def _panel(left: float, title: str, lines: dict[str, Points]) -> Iterator[str]:
