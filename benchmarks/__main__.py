@@ -81,7 +81,8 @@ def _run(name: str, kept: dict[str, FamilyRecords], wanted: str | None, resume: 
         family.curves = module.curves() if hasattr(module, "curves") else {}
         family.facts, family.missed_facts = module.facts() if hasattr(module, "facts") else ([], [])
         print("\n".join(family.facts), flush=True)
-    _keep(kept, family)
+        _keep(kept, family)
+    records.save(KEPT, kept)
 
 
 def _keep(kept: dict[str, FamilyRecords], family: FamilyRecords) -> None:

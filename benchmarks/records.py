@@ -41,7 +41,7 @@ def save(path: Path, families: dict[str, FamilyRecords]) -> None:
 
 def this_machine() -> str:
     """Processor, threads, the versions of what computes, and how busy it is."""
-    blas = threadpool_info()[0]
+    blas = next(library for library in threadpool_info() if library["user_api"] == "blas")
     names = ", ".join(f"{name} {version(name)}" for name in ("discriminant", "scikit-learn", "numpy", "numba"))
     return (
         f"{_processor()}, {blas['num_threads']} threads, {blas['internal_api']} {blas['version']}, "
