@@ -1,6 +1,7 @@
 """Penalties along paths and by cross-validation: lasso and ridge, tall, small and wide tables.
 
-R's cv.glmnet is met as python-glmnet, the same Fortran code: R itself is not installed here.
+R's cv.glmnet is met as python-glmnet, the same Fortran code: R itself is not installed here. Its folds are scored in Python,
+which takes longer than R's: that ratio is no proof against R.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ def cases() -> Iterator[Case]:
     both = {"scikit-learn": 5.0, "scikit-learn, n_jobs=2": 5.0}
     yield Case("ridge by 10-fold cross-validation, 20 strengths, 20,000 x 50", _tall_ridges, both, "alpha", rounds=2)
     for l1_ratio, name in ((0.0, "ridge"), (1.0, "lasso")):
-        yield Case(f"{name} by cross-validation, 13 small tables", partial(_small_tables, l1_ratio), {"glmnet": 1.0})
+        yield Case(
+            f"{name} by cross-validation, 13 small tables",
+            partial(_small_tables, l1_ratio),
+            {"glmnet": 1.0},
+            tolerance=0.02,
+        )
     yield Case("ridge, 62 x 2,000", _wide_ridge, {"scikit-learn": 2.0}, repeat=5)
     bars = {"a fit at a given shrinkage": 0.25}
     yield Case('LDA, shrinkage="cv", 150 x 8,000', _thin_shrinkage, bars)
@@ -138,10 +144,10 @@ def _small_tables(l1_ratio: float) -> Entered:
     def accuracy(models: list[Any]) -> float:
         return float(np.mean([np.mean(model.predict(X) == y) for model, (X, y) in zip(models, tables, strict=True)]))
 
-    entered: Entered = [Contender("discriminant", mine, ours=True)]
+    entered: Entered = [Contender("discriminant", mine, accuracy, ours=True)]
     try:
-        accuracy(theirs())
-        return [*entered, Contender("glmnet", theirs)]
+        theirs()
+        return [*entered, Contender("glmnet", theirs, accuracy)]
     except ImportError as error:
         return [*entered, LeftOut("glmnet", str(error))]
 

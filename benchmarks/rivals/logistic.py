@@ -93,7 +93,7 @@ def glmnet_cv(X: Array, y: Array, l1_ratio: float) -> Any:
     """Cross-validation by glmnet's Fortran code: 10 folds, 100 strengths."""
     from glmnet import LogitNet
 
-    return LogitNet(alpha=l1_ratio, n_splits=10, scoring="neg_log_loss", random_state=0).fit(X, y)
+    return LogitNet(alpha=l1_ratio, n_splits=10, scoring="log_loss", random_state=0).fit(X, y)
 
 
 def glum_path(X: Array, y: Array, alphas: Array, tol: float) -> list[tuple[Array, float]]:
