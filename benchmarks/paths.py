@@ -1,7 +1,7 @@
 """Penalties along paths and by cross-validation: lasso and ridge, tall, small and wide tables.
 
-R's cv.glmnet is met as python-glmnet, the same Fortran code: R itself is not installed here. Its folds are scored in Python,
-which takes longer than R's: that ratio is no proof against R.
+R's cv.glmnet is met as python-glmnet, the same Fortran code: R itself is not installed here. Its folds are scored in
+Python, which takes longer than R's: that ratio is no proof against R.
 """
 
 from __future__ import annotations
