@@ -68,7 +68,7 @@ class Table:
         coding = common_coding(None if models is None else list(models))
         training = read_training(open_table(file.path), target, drop=list(drop), coding=coding)
         if models is None:
-            models = list(default_models(training.X, len(np.unique(training.codes)), training.schema)[0])
+            models = list(default_models(training.X, len(np.unique(training.codes)))[0])
         return cls(file, target, tuple(drop), tuple(models), training)
 
     @property
