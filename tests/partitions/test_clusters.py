@@ -4,6 +4,8 @@ import os
 import pickle
 import signal
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
-from discriminant import LinearDiscriminantAnalysis, LogisticRegression, evaluate, open_dataset
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression, dependencies, evaluate, open_dataset
 from discriminant.engine import Threads
 from discriminant.errors import DependencyError, InputError, ParameterError
 from discriminant.partitions.executors import Dask, Spark
@@ -190,7 +192,12 @@ def test_what_is_no_executor_is_refused(dataset):
 
 @pytest.mark.parametrize(("where", "extra"), [("tcp://127.0.0.1:1", "dask"), ("spark://127.0.0.1:1", "spark")])
 def test_an_extra_that_is_missing_is_named(where, extra, dataset, monkeypatch):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    listed = [(*text.split(">="), name) for name, own in project["optional-dependencies"].items() for text in own]
+    monkeypatch.setattr(dependencies, "needs", lambda: [dependencies.Need(*need) for need in listed])
+    dependencies._need_of.cache_clear()
     for name in ("distributed", "pyspark.sql"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(DependencyError, match=rf"clusters need the package .*discriminant\[{extra}\]"):
         dataset.on(where)
+    dependencies._need_of.cache_clear()
