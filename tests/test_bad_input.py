@@ -614,8 +614,15 @@ def test_a_level_never_seen_says_nothing():
 
 # --- prediction -----------------------------------------------------------------------------------------------------
 
+#: The sphere of one class, which it asks for.
+OF_ONE_CLASS = ("qda", "sphere")
 METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "sphere"]
-SOURCES = [(make, method) for make in ALL for method in METHODS if hasattr(ALL[make](), method)]
+SOURCES = [
+    (make, method)
+    for make in ALL
+    for method in METHODS
+    if hasattr(ALL[make](), method) and (make, method) != OF_ONE_CLASS
+]
 every_answer = pytest.mark.parametrize(("name", "method"), SOURCES, ids=map("-".join, SOURCES))
 
 
@@ -760,7 +767,7 @@ def test_a_bad_chunk_leaves_no_trace(make, rows, codes, weight, error):
 @every_stream
 @pytest.mark.parametrize("method", METHODS)
 def test_a_stream_that_saw_one_class_is_not_ready_until_it_saw_two(make, method):
-    if not hasattr(make(), method):
+    if not hasattr(make(), method) or (make.__name__, method) == ("QuadraticDiscriminantAnalysis", "sphere"):
         method = "predict"
     one = y == 0
     model = make().partial_fit(X[one], y[one], classes=[0, 1])

@@ -318,7 +318,8 @@ def log_softmax(scores: Array) -> Array:
     """The logarithms of the probabilities whose logarithms the scores are, up to a constant for each row."""
     top = scores.max(axis=1, keepdims=True)
     shifted = scores - np.where(np.isfinite(top), top, 0.0)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows that are no numbers show in the result
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
 def _columns(numbers: Any, chosen: Array) -> Any:

@@ -55,7 +55,7 @@ def test_a_walk_is_the_perceptron_rule_written_out():
         total += weights
     for rows in forms:
         learned = np.zeros(7), np.zeros(7), np.zeros(2, dtype=np.int64), np.zeros(1)
-        rule = 1.0, True, 10.0
+        rule = 1.0, True
         assert perceptron.walk(rows, order, sides, rule, learned, 0, 10**6) == 40
         assert_array_equal(learned[0], weights)
         assert_array_equal(learned[2], [40, updates])
@@ -68,6 +68,6 @@ def test_a_score_that_is_no_number_is_told_by_its_place():
     X, _ = both_forms()
     X[5, 2] = np.nan
     learned = np.zeros(7), np.zeros(0), np.zeros(2, dtype=np.int64), np.zeros(1)
-    rule = 1.0, False, 10.0
+    rule = 1.0, False
     assert perceptron.walk(X, np.arange(40), np.ones(40), rule, learned, 0, 10**6) == -6
     assert perceptron.mistakes(X, np.arange(40), np.ones(40), rule, learned[0], learned[3]) == -6

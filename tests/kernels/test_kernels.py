@@ -147,10 +147,11 @@ class TestCoordinate:
     def test_logistic_losses_of_several_points(self):
         points, codes = RNG.normal(size=(N, 4)), CODES % 2
         values, slopes, sign = np.zeros(4), np.empty((N, 4)), 2.0 * codes - 1
-        coordinate.logistic(points, codes, WEIGHT, values, slopes)
+        weight = WEIGHT[:, None] * [1.0, 0.0, 2.0, 1.0]
+        losses.losses_of_scores(losses.LOGISTIC, 0.0, points, codes, weight, values, slopes)
         margin = sign[:, None] * points
-        assert_allclose(values, WEIGHT @ np.log1p(np.exp(-margin)), rtol=1e-12)
-        assert_allclose(slopes, -(WEIGHT * sign)[:, None] / (1 + np.exp(margin)), rtol=1e-12)
+        assert_allclose(values, (weight * np.log1p(np.exp(-margin))).sum(axis=0), rtol=1e-12)
+        assert_allclose(slopes, -weight * sign[:, None] / (1 + np.exp(margin)), rtol=1e-12)
 
     @pytest.mark.parametrize("strength", [0.0, 0.3, 100.0])
     def test_the_quadratic_ends_where_the_subgradient_vanishes(self, strength):

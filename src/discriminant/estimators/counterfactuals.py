@@ -160,7 +160,7 @@ def nearest_changes(
     >>> found.label, [(one.columns[0], round(one.after[0], 2), one.label) for one in found.single]
     (2, [('petal length (cm)', 4.66, 1), ('petal width (cm)', 1.73, 1), ('sepal width (cm)', 3.52, 1)])
     >>> round(found.joint.distance, 3)
-    0.116
+    0.062
     """
     names = input_names(model) or column_names(model)
     given = [np.asarray(values, np.float64).ravel() for values in (row, spread, low, high)]

@@ -57,12 +57,12 @@ def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def logistic_of_scores(scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
-    """Add the logistic losses of several scores of a row, each with its ``weight``, to ``values``; write the slopes."""
+def losses_of_scores(loss, width, scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
+    """Add the losses of several scores of a row, each with its ``weight``, to ``values``; write the slopes."""
     for i in range(scores.shape[0]):
         sign = 2.0 * codes[i] - 1.0
         for k in range(scores.shape[1]):
-            value, slope, _ = logistic_derivatives(sign * scores[i, k])
+            value, slope, _ = derivatives(loss, width, sign * scores[i, k])
             values[k] += weight[i, k] * value
             slopes[i, k] = sign * weight[i, k] * slope
 

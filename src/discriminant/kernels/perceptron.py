@@ -43,9 +43,9 @@ def _wrong(side, score, nonpositive, near):  # type: ignore[no-untyped-def]
 
 @kernel
 def walk(rows, order, sides, rule, learned, start, most):  # type: ignore[no-untyped-def]
-    """Walk through dense or CSR rows; ``rule`` is (constant, nonpositive, longest), the last the length of a row."""
+    """Walk through dense or CSR rows; ``rule`` is (constant, nonpositive)."""
     weights, lag, clock, reach = learned
-    constant, nonpositive, longest = rule
+    constant, nonpositive = rule
     end = clock[1] + most
     for place in range(start, order.size):
         i, side = order[place], sides[place]
@@ -53,13 +53,11 @@ def walk(rows, order, sides, rule, learned, start, most):  # type: ignore[no-unt
         if not abs(score) < np.inf:
             return -1 - place
         clock[0] += 1
-        near = _TIE * reach[0] * longest
-        if abs(score) <= near:
-            near *= np.sqrt(squared_length(rows, i) + constant) / longest
-        if _wrong(side, score, nonpositive, near):
+        length = np.sqrt(squared_length(rows, i) + constant)  # of a row in the cache: it costs little
+        if _wrong(side, score, nonpositive, _TIE * reach[0] * length):
             add(rows, i, side, weights)
             weights[weights.size - 1] += side * constant
-            reach[0] += np.sqrt(squared_length(rows, i) + constant)
+            reach[0] += length
             if lag.size:
                 before = side * (clock[0] - 1)
                 add(rows, i, before, lag)
@@ -101,16 +99,14 @@ def gram_walk(gram, order, sides, rule, learned, start, most):  # type: ignore[n
 def mistakes(rows, order, sides, rule, weights, reach):  # type: ignore[no-untyped-def]
     """How many dense or CSR rows the weights get wrong."""
     count = 0
-    constant, nonpositive, longest = rule
+    constant, nonpositive = rule
     for place in range(order.size):
         i = order[place]
         score = dot(rows, i, weights) + weights[weights.size - 1]
         if not abs(score) < np.inf:
             return -1 - place
-        near = _TIE * reach[0] * longest
-        if abs(score) <= near:
-            near *= np.sqrt(squared_length(rows, i) + constant) / longest
-        count += _wrong(sides[place], score, nonpositive, near)
+        length = np.sqrt(squared_length(rows, i) + constant)
+        count += _wrong(sides[place], score, nonpositive, _TIE * reach[0] * length)
     return count
 
 

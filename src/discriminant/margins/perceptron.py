@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,14 +111,6 @@ class RowBlocks:
         self.rows = rows
         self._whole = _in_place(rows)
 
-    @cached_property
-    def longest(self) -> float:
-        """The length of the longest row."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = (self.rows.block(start, stop) for start, stop in self.edges)
-            found = [_squared_lengths(block).max(initial=0.0) for block in squares]
-        return float(np.sqrt(max(found, default=0.0)))
-
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Start and stop of each block."""
@@ -188,7 +180,7 @@ class PrimalPerceptron:
         self.reach = np.array([start.reach])
         self.learned: tuple[Array, ...] = self.state, self.lag, self.clock, self.reach
         constant = float(settings.fit_intercept)
-        self.rule = constant, settings.nonpositive, float(np.hypot(table.longest, constant))
+        self.rule = constant, settings.nonpositive
 
     def pieces(self, numbers: Array) -> Iterator[tuple[Kernel, Kernel, Array, slice]]:
         """Kernels that walk through some rows and count mistakes among them, and which rows these are."""

@@ -37,7 +37,7 @@ from ..engine import workspace
 from ..errors import ParameterError, Setting
 from ..kernels import columns as column_kernels
 from ..kernels import coordinate as kernels
-from ..kernels.losses import logistic_of_scores
+from ..kernels.losses import LOGISTIC, losses_of_scores
 from ..objective import Logistic, Objective, Pass, Softmax
 from .smooth import Run, Solution, descends_enough
 
@@ -51,6 +51,8 @@ _GROWTH = 4
 _CAUTION = 2.0
 #: What a fresh Hessian gains: the excess shrinks to this share in a round.
 _USUAL_GAIN = 0.01
+#: Gradients of sums in another order differ by rounding; at the largest strength all of them leave coefficients at 0.
+_ABOVE_ROUNDING = 1.0 + 1e-12
 #: Strengths under way at the same time.
 _WINDOW = 5
 #: A table of up to so many values is kept by columns, 32 MB.
@@ -126,7 +128,7 @@ class _Points(Pass):
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
             weight = np.broadcast_to(part.weight[:, None], scores.shape)
-            logistic_of_scores(scores, part.codes, weight, self.value, slopes)
+            losses_of_scores(LOGISTIC, 0.0, scores, part.codes, weight, self.value, slopes)
         else:
             for k in range(len(self.value)):
                 here = slice(k * self.n_scores, (k + 1) * self.n_scores)
@@ -404,7 +406,7 @@ def alpha_max(objective: Objective) -> float:
         )  # fmt: skip
     symmetrical, p = symmetric(objective), objective.n_columns
     slopes = np.abs(null_point(symmetrical).slope[:, :p]) / symmetrical.penalised[:, :p]
-    return float(slopes.max() / objective.penalty.l1_ratio)
+    return float(slopes.max() / objective.penalty.l1_ratio) * _ABOVE_ROUNDING
 
 
 def alpha_grid(objective: Objective, n: int = 50, ratio: float = 1e-3) -> Array:

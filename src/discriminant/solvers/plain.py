@@ -172,7 +172,7 @@ class StochasticGradient(_GradientSteps):
     >>> from discriminant.solvers import StochasticGradient
     >>> X, y = [[1], [2], [3], [4], [5], [6]], [0, 0, 1, 0, 1, 1]
     >>> solver = StochasticGradient(batch=2, schedule="decaying")
-    >>> model = LogisticRegression(solver=solver, max_iter=5_000, tol=1e-3, random_state=0).fit(X, y)
+    >>> model = LogisticRegression(solver=solver, max_iter=5_000, tol=0.1, random_state=0).fit(X, y)
     >>> model.predict([[0], [7]])
     array([0, 1])
     """

@@ -88,6 +88,8 @@ _NEAR = 10.0
 #: Products with the Hessian in one solution by conjugate gradients. With few enough parameters to have the Hessian
 #: itself, which costs a pass for about so many of them, no more than that takes.
 _MOST_PRODUCTS, _LEAST_PRODUCTS, _PARAMETERS_PER_PASS = 1000, 20, 8
+#: A step of conjugate gradients that is shorter has nothing left to solve for: its inverse would not be a number.
+_UNDERFLOW = 1e-300
 #: What may be left of a Newton step's decrement: with less known of the step, more would be wasted.
 _LEAST_ACCURATE = 0.1
 #: A preconditioner is made anew where the objective has changed by this share, and the excess is so many tolerances.
@@ -695,9 +697,9 @@ def conjugate_gradients(
     while len(diagonal) < most and size > 0:
         image = product(towards)
         curvature = float(np.vdot(towards, image))
-        if not curvature > 0:
+        length = size / curvature if curvature > 0 else 0.0
+        if not length > _UNDERFLOW:
             break
-        length = size / curvature
         solution += length * towards
         residual -= length * image
         found += length * size
@@ -1003,7 +1005,8 @@ class _Fits(Pass):
         self.weight += weight.sum(axis=0)
         if self.n_scores == 1:
             slopes = np.empty_like(weight)
-            loss_kernels.logistic_of_scores(scores[:, :, 0], part.codes, weight, self.value, slopes)
+            args = scores[:, :, 0], part.codes, weight, self.value, slopes
+            loss_kernels.losses_of_scores(self.loss.code, self.loss.width, *args)
         else:
             flat, codes = scores.reshape(-1, self.n_scores), np.repeat(part.codes, scores.shape[1])
             values, slopes = self.loss.evaluate(flat, codes)
