@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import (
+    charts,
     evaluation,
     growth,
     logistic,
@@ -16,7 +17,6 @@ from . import (
     moments,
     page,
     paths,
-    pictures,
     raster,
     records,
     starting,
@@ -50,8 +50,8 @@ def main() -> int:
         _run(name, kept, asked.job, asked.resume)
     families = {name: kept[name] for name in FAMILIES if name in kept}
     PAGE.write_text(page.page(families))
-    pictures.write_ratios(families, DOCS / page.RATIOS)
-    pictures.write_growth(families, DOCS / page.GROWTH)
+    charts.write_ratios(families, DOCS / page.RATIOS)
+    charts.write_growth(families, DOCS / page.GROWTH)
     missed = [line for family in families.values() for line in page.shortfalls(family)]
     print("\n".join(["", *(f"MISSED: {line}" for line in missed)]) if missed else "\nEvery bar is met.")
     return int(bool(missed))

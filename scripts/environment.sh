@@ -42,7 +42,7 @@ done
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 package=.
 if [[ " $* " == *" test "* || " $* " == *" docs "* ]]; then
-    package=".[dask,duckdb,excel,formula,onnx,raster,spark,studio]"
+    package=".[dask,duckdb,excel,formula,images,onnx,raster,spark,studio]"
 fi
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
     --editable "$package" "${groups[@]}"

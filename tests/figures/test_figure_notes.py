@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pictures import legend, named, sound, subtitle
 from scipy.stats import expon, norm
 
 import discriminant as d
@@ -11,7 +12,6 @@ from discriminant.errors import ColumnError, InputError, LabelError, ParameterEr
 from discriminant.multiclass import exhaustive_code, one_vs_one
 from discriminant.solvers import IRLS, GradientDescent
 from discriminant.theory import density_curves
-from pictures import legend, named, sound, subtitle
 
 
 def fitted(model, data):
