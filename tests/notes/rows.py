@@ -16,14 +16,14 @@ import discriminant as d
 from discriminant import datasets, figures, raster, solvers, theory
 from discriminant.raster import figures as pictures
 
-X, y = load_iris(return_X_y=True)            # iris.csv
-X2, y2 = X[50:, 2:], y[50:]                  # two.csv: two kinds, two columns
+X, y = load_iris(return_X_y=True)  # iris.csv
+X2, y2 = X[50:, 2:], y[50:]  # two.csv: two kinds, two columns
 gate, xor, six = datasets.logic_gate("and"), datasets.logic_gate("xor"), datasets.six_rows()
 row, triangle = datasets.three_in_a_row(), datasets.triangle()
 lda, qda = d.LinearDiscriminantAnalysis().fit(X2, y2), d.QuadraticDiscriminantAnalysis().fit(X2, y2)
 logistic = d.LogisticRegression().fit(X2, y2)
 normals = [norm(0, 1), norm(2, 1)]
-costs = {1: {2: 1.0}, 2: {1: 5.0}}           # costs.csv
+costs = {1: {2: 1.0}, 2: {1: 5.0}}  # costs.csv
 """
 _TWO = "two.csv -t kind"
 
