@@ -2,7 +2,7 @@
 Distances from a hyperplane
 ===========================
 
-w is at right angles to the plane w'x + b = 0, g(x) / |w| is the signed distance of x, and |b| / |w| that of
+w is at right angles to the plane w'x + b = 0, ``g(x) / |w|`` is the signed distance of x, and ``|b| / |w|`` that of
 the origin.
 
 *Replays geometry: "Classificação linear", section 2.1.*
