@@ -61,6 +61,7 @@ sphinx_gallery_conf = {
     "image_scrapers": (PlotlyScraper(),),
     "reset_modules": (begin_example,),
     "capture_repr": (),
+    "write_computation_times": False,  # its pages would fetch scripts
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GRAVE = ("error", "warning")
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def site(tmp_path_factory):
 def visited(browser, path, width, scheme):
     """What went wrong on a page, and how far it is wider than its window."""
     page, troubles = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), []
-    page.on("console", lambda message: troubles.append(message.text) if message.type in GRAVE else None)
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on(
         "request",
