@@ -12,7 +12,8 @@ Written by `make bench`. All contenders run in one process on the same data with
 best of several rounds counts. A ratio is another's time divided by ours, at equal quality. Rivals that solve to a
 tolerance have the loosest one, in steps of 10 from 1e-2, that reaches the stated objective; rivals that can use two
 processes are run with one and with two. Families and jobs can be run one by one (`python -m benchmarks --only Margins
---job digits`); the page shows the last measurement of each.
+--job digits`); the page shows the last measurement of each, some of
+them of an earlier state of the package, as their machine's line says.
 """
 
 
