@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import Array
 from .data import check_shapes, dense_rows, require
-
-Array = np.ndarray[Any, Any]
 
 #: What may be done to a column before it is made a polynomial.
 INNER: dict[str, Any] = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}

@@ -25,11 +25,11 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 
 import numpy as np
 
+from .arrays import Array
 from .dependencies import Deferred
 from .errors import ColumnError, DtypeError, InputError, LabelError, ParameterError, Part, Setting, WeightError
 from .results import plain, shortened, shown
 
-Array = np.ndarray[Any, Any]
 nw: Any = Deferred("narwhals.stable.v2")  # slow to load; a table that was coded from a file is no frame
 
 #: Integer labels are coded by a look-up table while their range is at most this.

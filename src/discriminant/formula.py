@@ -28,6 +28,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.polynomial import polynomial
 
+from .arrays import Array
 from .basis import Basis, Piecewise, b_splines, natural_splines, orthogonal_polynomials, powers
 from .data import Rows, as_frame, as_rows, check_shapes, dense_rows, require
 from .dependencies import optional_module
@@ -36,7 +37,6 @@ from .results import quoted, shortened, suggestion
 from .tables.levels import number_meant
 from .tables.schema import OTHER, Column, Schema
 
-Array = np.ndarray[Any, Any]
 #: Functions of a column, made from its place, its values and their weights.
 Making = Callable[[int, Array, Array | None], Piecewise]
 

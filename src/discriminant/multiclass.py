@@ -14,13 +14,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from .arrays import Array
 from .data import check_choice, check_integer, require
 from .engine import one_blas_thread
 from .errors import InputError, ParameterError
 from .objective import Hinge, Logistic
 from .rules import LinearRule
 
-Array = np.ndarray[Any, Any]
 Decoding = Literal["confidence", "votes", "votes+confidence", "hamming", "loss"]
 DecodingLoss = Literal["hinge", "logistic", "exponential"]
 DECODINGS: tuple[Decoding, ...] = get_args(Decoding)

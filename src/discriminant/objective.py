@@ -42,6 +42,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
+from .arrays import Array
 from .data import Block, LabelledRows, SparseRows, check_number, check_shapes
 from .engine import reduce as reduce_rows
 from .engine import workspace
@@ -50,8 +51,6 @@ from .kernels import moments
 from .kernels import scores as kernels
 from .moments.covariance import standard_deviations
 from .moments.statistic import ClassMoments
-
-Array = np.ndarray[Any, Any]
 
 #: Rows are passed over in parts of this many bytes, which are read several times and stay in a core's cache.
 _PART_BYTES = 1_000_000

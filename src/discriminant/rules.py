@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from .arrays import Array
 from .basis import Basis
 from .data import Rows, check_shapes, dense_parts, is_single, is_sparse, require
 from .engine import map_rows
 from .errors import InputError
 from .kernels import scores as kernels
-
-Array = np.ndarray[Any, Any]
 
 #: The K sphered copies of this many numbers' worth of rows stay in a core's cache.
 _SPHERED_NUMBERS = 1 << 18

@@ -15,11 +15,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import check_choice, check_integer
 from ..results import Result, listed, several
 from ..theory.distributions import Gaussian
 
-Array = np.ndarray[Any, Any]
 Gate = Literal["and", "or", "xor"]
 
 

@@ -10,11 +10,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from ..arrays import Array
 from ..data import as_frame, label_array
 from ..errors import InputError, ParameterError
 from ..results import plain, quoted, suggestion
-
-Array = np.ndarray[Any, Any]
 
 _ORIENTATION = "Rows are true classes, columns are actions"
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import as_frame, as_rows, check_integer, label_array
 from ..engine import map_rows
 from ..errors import DegenerateDataError, InputError, LabelError, Model, ParameterError
 from ..results import Result, plain, shown
-
-Array = np.ndarray[Any, Any]
 
 
 def check_priors(priors: Any, classes: Array) -> Array:

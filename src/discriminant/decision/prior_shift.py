@@ -10,12 +10,11 @@ from scipy.optimize import nnls
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import Array
 from ..data import check_integer, check_number, check_weights
 from ..errors import InputError, ParameterError, warn
 from ..results import Result, p_value, plain
 from .posteriors import Posterior
-
-Array = np.ndarray[Any, Any]
 
 #: Information below this share of the whole is rounding.
 _FLAT = 1e-14

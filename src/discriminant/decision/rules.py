@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import (
     as_rows,
     check_choice,
@@ -24,8 +25,6 @@ from ..errors import InputError, ParameterError
 from ..results import Result, plain, visible
 from .costs import CostTable, read_costs
 from .posteriors import Posterior, as_posterior, check_priors, class_array, equal_priors, one_for_each_class
-
-Array = np.ndarray[Any, Any]
 
 ABSTAIN = "abstain"
 

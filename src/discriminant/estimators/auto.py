@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..arrays import Array
 from ..basis import Basis, b_splines, clipped
 from ..data import LabelledRows, Rows, SparseRows, as_frame, as_rows, check_choice, check_integer, dense_rows
 from ..engine import reduce, side_by_side
@@ -30,8 +31,6 @@ from .logistic import strengths
 from .naive_bayes import naive_bayes_rule
 from .regularised import ALL, Frame, class_moments, fitted_rule, regularised_rule
 from .svm import support_vector_rule
-
-Array = np.ndarray[Any, Any]
 
 #: Settings and weights are found on this many rows, these of every class at least. Logistic regressions and
 #: discriminant analysis are then fitted to all; naive Bayes and margins would gain nothing.

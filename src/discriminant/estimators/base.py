@@ -13,6 +13,7 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from ..arrays import Array
 from ..data import (
     LabelledRows,
     Rows,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from ..formula import Formula
     from ..tables import TrainingTable
 
-Array = np.ndarray[Any, Any]
 #: The squares of squares of larger values, and of the inverses of smaller ones, are no numbers any more.
 _LARGE = 1e75
 #: A standard deviation below this share of the values' own size is their rounding, not variation.

@@ -21,6 +21,7 @@ from scipy.stats import chi2, norm
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import as_rows, check_choice, dense_rows
 from ..errors import (
     ColumnError,
@@ -50,8 +51,6 @@ from ..results import Result, aligned, columns_of, jsonable, number, p_value, pe
 from ..rules import LinearRule
 from ..solvers.smooth import named_solver
 from .base import PosteriorClassifier, input_names
-
-Array = np.ndarray[Any, Any]
 
 #: Standard errors of more parameters than this cost more than they tell.
 _MOST_TESTED = 600

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import ParameterError
 from ..results import Result, aligned, plain
 from .base import input_names, with_names
 from .coefficients import column_names
-
-Array = np.ndarray[Any, Any]
 
 #: Points at which a column is looked at, from one end of its range to the other: narrower islands are missed.
 _GRID = 81

@@ -13,14 +13,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import ParameterError
 from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing
 from .multiclass import TableRows
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(eq=False, repr=False)

@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import LabelledRows, check_integer, dense_parts
 from ..engine import map_rows
 from ..errors import (
@@ -54,7 +55,6 @@ from .base import (
 )
 from .regularised import ENOUGH_ROWS, Frame, Grid, Search, log_shares, tempered
 
-Array = np.ndarray[Any, Any]
 #: Principal axes with less than this share of the largest variance are known to few digits.
 _ROUNDING = 1e-10
 

@@ -15,14 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import MixedBlock
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..results import Result, aligned, number, plain
 from ..rules import MixedRule
 from .base import PosteriorClassifier, input_names, with_names
 from .coefficients import Effect, EffectPoint, column_names
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,13 +12,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import LabelledRows, as_rows, check_choice, labelled_rows
 from ..errors import ColumnError, LabelError, ParameterError, Setting
 from ..objective import MARGIN_LOSSES
 from ..rules import LinearRule
 from .base import PosteriorClassifier
 
-Array = np.ndarray[Any, Any]
 ZERO_ONE = "zero-one"
 
 

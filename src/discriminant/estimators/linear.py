@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Model, Setting
@@ -16,8 +17,6 @@ from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
 from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
 from .discriminant import ScatterMixin, positive_divisor
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(eq=False, repr=False)

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number, dense_rows, with_offset
 from ..engine import side_by_side
 from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
@@ -30,8 +31,6 @@ from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds,
 from ..solvers.trace import Trace
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .coefficients import LogisticInference, firth_data
-
-Array = np.ndarray[Any, Any]
 
 #: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
 _FLAT, _LARGE_SCORE = 1e-3, 8.0

@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from .. import multiclass as codebooks
+from ..arrays import Array
 from ..data import LabelledRows, Rows, array_from, as_frame, as_rows, check_choice, csr_of_floats, drawn, require
 from ..engine import map_rows, side_by_side
 from ..errors import DtypeError, InputError, ParameterError, Setting
@@ -32,7 +33,6 @@ from ..results import shown
 from ..rules import LinearRule
 from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, computable, refuse_weightless
 
-Array = np.ndarray[Any, Any]
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
 _SURE = 1.0 - float(np.finfo(np.float64).epsneg)
 #: Nothing but a sign, which half of it still has.

@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import logit
 
+from ..arrays import Array
 from ..data import (
     DISTRIBUTIONS,
     LabelledRows,
@@ -31,8 +32,6 @@ from ..solvers.smooth import HeldOut, TunedRule
 from .base import Reading, collected, constant_columns
 from .discriminant import GenerativeClassifier
 from .regularised import held_out_losses, log_shares, part_seen, tempered
-
-Array = np.ndarray[Any, Any]
 
 
 def smoothed_variances(moments: Any, smoothing: float) -> Array:

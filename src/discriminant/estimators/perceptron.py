@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number, require
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
@@ -18,8 +19,6 @@ from ..results import shown
 from ..rules import LinearRule
 from .base import StreamingMixin, can_stream
 from .multiclass import BinaryLearner
-
-Array = np.ndarray[Any, Any]
 
 #: The dual form keeps the products of every two rows: 800 MB of this many.
 _MOST_DUAL_ROWS = 10_000

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import LabelledRows, as_rows, check_integer, check_number, dense_parts, two_valued
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
 from ..engine import side_by_side
@@ -21,8 +22,6 @@ from ..moments.statistic import ClassMoments
 from ..rules import LinearRule, QuadraticRule, log_softmax
 from ..solvers.smooth import HeldOut, TunedRule
 from .base import PosteriorClassifier, by_class_or_difference, collected, constant_columns, refuse_weightless
-
-Array = np.ndarray[Any, Any]
 
 #: What is tried: from LDA to QDA, and from each covariance to a sphere.
 _POOLINGS = np.array([1.0, 0.9, 0.6, 0.3, 0.1, 0.0])

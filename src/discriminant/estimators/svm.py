@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, check_number, require
 from ..decision.posteriors import TemperedLosses
 from ..engine import one_blas_thread, side_by_side
@@ -26,8 +27,6 @@ from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, ridge_paths
 from ..solvers.smooth import is_wide as is_smooth_and_wide
 from .base import CalibratedMixin, all_or_nothing, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner
-
-Array = np.ndarray[Any, Any]
 
 #: Machines of up to so many numbers, but no fewer columns than these, are solved in a quarter of a millisecond.
 _SMALL_MACHINE, _FEW_UNKNOWNS = 40_000, 64

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import (
     check_choice,
     check_number,
@@ -35,7 +36,6 @@ from ..kernels import counting as kernels
 from ..results import WIDTH, Result, aligned, count, matrix_frame, metric_name, plain, shortened, shown
 from .intervals import Interval, Margins, Scale, Statistic, TableSample, check_level, margins
 
-Array = np.ndarray[Any, Any]
 Average = Literal["macro", "micro", "weighted"]
 Undefined = Literal["nan", "skip"]
 

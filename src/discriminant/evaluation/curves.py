@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
+from ..arrays import Array
 from ..data import check_number, codes_among, encoded, label_array, label_column, ordered, same_length
 from ..decision.costs import read_costs
 from ..engine import side_by_side
@@ -23,8 +24,6 @@ from ..errors import DtypeError, InputError, LabelError, ParameterError
 from ..kernels import counting as kernels
 from ..results import Result, columns_of, jsonable, metric_name, p_value, plain, shown
 from .intervals import Estimate, Interval, SamplingDesign, check_level, newcombe_interval, no_interval, normal_interval
-
-Array = np.ndarray[Any, Any]
 
 #: So few rows are sorted before a thread has woken up.
 _FEW_ROWS = 100_000

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import Source, codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
 from ..decision import Decision
 from ..decision.costs import read_costs
@@ -58,8 +59,6 @@ from .probabilities import (
     read_posterior,
     row_losses,
 )
-
-Array = np.ndarray[Any, Any]
 
 Means = dict[str, tuple[float, Interval]]
 

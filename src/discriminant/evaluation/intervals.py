@@ -17,12 +17,10 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
+from ..arrays import Array
 from ..data import check_choice, check_integer, check_number, check_weights, encoded, label_column
 from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from ..results import Result, metric_name, shown
-
-Array = np.ndarray[Any, Any]
-
 
 #: Cells of tables that are worked on at once.
 _MOST_CELLS = 4_000_000

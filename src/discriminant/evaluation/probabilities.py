@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import betainc, logit
 
+from ..arrays import Array
 from ..data import (
     LabelledRows,
     as_rows,
@@ -34,9 +35,6 @@ from ..solvers.smooth import named_solver
 from .confusion import Mergeable, ratio
 from .curves import RankedScores, number_column, rank
 from .intervals import Interval, SamplingDesign, check_level, no_interval, quantile
-
-Array = np.ndarray[Any, Any]
-
 
 #: A probability of 0 for what happened would cost infinitely much; it is counted as this one.
 LEAST = float(np.finfo(np.float64).eps)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import expit, logit
 
+from ..arrays import Array
 from ..data import (
     Block,
     Source,
@@ -38,8 +39,6 @@ from .probabilities import (
     read_posterior,
     row_losses,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 class Evaluator(Mergeable):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import check_integer
 from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
@@ -22,9 +23,6 @@ from .theme import Moment, animate
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-
-Array = np.ndarray[Any, Any]
 
 
 def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Figure:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-Array = np.ndarray[Any, Any]
-
-
 def class_densities(curves: DensityCurves) -> Figure:
     """Class densities times their priors, the thresholds of the Bayes decision, and its error as shaded areas.
 

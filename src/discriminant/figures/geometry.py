@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import ColumnError, DegenerateDataError, LabelError, ParameterError
 from ..estimators.discriminant import LinearDiscriminantAnalysis
 from . import theme
@@ -16,8 +17,6 @@ from .points import MOST_POINTS, LabelledPoints, add_points, around, box, equal_
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-
-Array = np.ndarray[Any, Any]
 
 _FEWEST_BINS, _MOST_BINS = 24, 60
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, Effect, EffectPoint, coefficient_table
@@ -19,9 +20,6 @@ from . import theme
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-
-Array = np.ndarray[Any, Any]
 
 
 def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:

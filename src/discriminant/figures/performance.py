@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import (
     BestThreshold,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-Array = np.ndarray[Any, Any]
 _DOTTED = {"color": theme.GREY, "dash": "dot", "width": 1.5}
 
 

@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..data import Rows, as_frame, as_rows, codes_among, dense_rows, label_column, same_length
 from ..errors import ParameterError
 from . import theme
@@ -18,8 +19,6 @@ from . import theme
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-
-Array = np.ndarray[Any, Any]
 
 #: More points than this are a cloud of one colour, and slow in a browser.
 MOST_POINTS = 4_000

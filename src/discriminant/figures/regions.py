@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import Array
 from ..data import check_integer
 from ..decision.posteriors import posterior
 from ..errors import ColumnError, DiscriminantWarning, ParameterError
@@ -26,8 +27,6 @@ from .points import LabelledPoints, add_points, add_rings, box, in_form_of, labe
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-
-Array = np.ndarray[Any, Any]
 
 #: How strongly a region is coloured where its class is as good as a guess, and where it is certain.
 _FAINT, _STRONG = 0.10, 0.50

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import ColumnError
 from . import theme
 from .geometry import separating_plane
@@ -15,8 +16,6 @@ from .points import MOST_POINTS, LabelledPoints, box, in_form_of, labelled_point
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-
-Array = np.ndarray[Any, Any]
 
 #: Symbols of the classes, those of a plane as far as space has them.
 _SYMBOLS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..dependencies import optional_module
 from ..errors import DependencyError, InputError, ParameterError
 from ..results import plain
@@ -21,8 +22,6 @@ from ..results import plain
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-
-Array = np.ndarray[Any, Any]
 
 #: The colours of Okabe and Ito, which colour-blind readers can tell apart, ordered so that the first differ in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")

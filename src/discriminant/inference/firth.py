@@ -20,18 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
+from ..arrays import Array
 from ..errors import DegenerateDataError
 from ..solvers.smooth import LBFGSMemory, line_search
 from .ml_existence import standard_design
-
-Array = np.ndarray[Any, Any]
 
 #: An iteration ends when the next step is shorter than this, squared, in standard errors.
 _SHORT_STEP = 1e-22

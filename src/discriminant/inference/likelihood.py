@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from ..arrays import Array
 from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import factorised
 from ..objective import Logistic, Objective, Pass
 from ..results import Result, aligned, count, decimal, jsonable, number, p_value
 from ..solvers.smooth import line_search
-
-Array = np.ndarray[Any, Any]
 
 
 def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array) -> Array:

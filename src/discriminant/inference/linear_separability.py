@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import LabelledRows, Rows, as_rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
 from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 from ..margins.hard_margin import maximum_margin
 from ..results import Result, jsonable, number, plain, visible
-
-Array = np.ndarray[Any, Any]
 
 #: Coordinates of a point that are printed.
 _SHOWN = 5

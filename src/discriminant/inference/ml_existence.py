@@ -26,13 +26,12 @@ there are none. If the sample is not separated, neither is the whole, which sett
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from ..arrays import Array
 from ..margins.convex_hulls import column_sizes, steepest, widest
-
-Array = np.ndarray[Any, Any]
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Values this much smaller than the terms they are sums of count as 0.

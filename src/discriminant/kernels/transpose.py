@@ -6,13 +6,8 @@ columns and writing their rows (500 MB/s became 2 GB/s).
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
+from ..arrays import Array
 from . import kernel
-
-Array = np.ndarray[Any, Any]
 
 _ROWS, _COLUMNS = 64, 8
 

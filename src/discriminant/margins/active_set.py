@@ -13,16 +13,13 @@ coefficients and the proof. The factor is that of all rows: the machines of many
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays import Array
 from ..data import SparseRows, dense_rows
 from ..kernels import active_set as kernels
 from .dual_coordinate import PROXIMAL, SEED
 from .problem import MarginFit, MarginProblem, Stop, finished, from_multipliers, inner_products
-
-Array = np.ndarray[Any, Any]
 
 #: Up to this many rows inner products cost less than sweeps over the columns.
 _MOST_WIDE_ROWS = 1_000

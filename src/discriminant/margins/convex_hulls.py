@@ -23,12 +23,11 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.optimize import linprog
 
+from ..arrays import Array
 from ..data import Rows, SparseRows, dense_parts, dense_rows, labelled_rows
 from ..engine import map_rows
 from ..errors import DiscriminantError, InputError
 from ..results import shown
-
-Array = np.ndarray[Any, Any]
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Values this much smaller than the terms they are sums of count as 0.

@@ -27,11 +27,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..kernels import dual_coordinate as kernels
 from .interior_point import WorkingSet, affordable, solve_working_sets
 from .problem import MarginFit, MarginProblem, Stop, better, from_multipliers
-
-Array = np.ndarray[Any, Any]
 
 #: The proximal weight of the intercept, relative to the rows' mean square: small enough to change nothing, large enough
 #: to keep the intercept from swinging.

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, qr_delete, solve_triangular
 
+from ..arrays import Array
 from ..data import LabelledRows, SparseRows, as_rows
 from ..engine import one_blas_thread
 from ..errors import DegenerateDataError, LabelError, NotSeparableError
@@ -33,8 +34,6 @@ from . import convex_hulls as hulls
 from .convex_hulls import CentredRows, CommonPoint, Hyperplane, RowPoints
 from .dual_coordinate import likely_support
 from .problem import MarginProblem
-
-Array = np.ndarray[Any, Any]
 
 _EPS = float(np.finfo(np.float64).eps)
 #: A row has reached 1 if it falls short by no more than this,

@@ -25,12 +25,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lstsq
 
+from ..arrays import Array
 from ..data import dense_rows
 from ..kernels import interior_point as kernels
 from ..kernels import moments
 from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers
-
-Array = np.ndarray[Any, Any]
 
 _MOST_STEPS = 100
 #: Duality gap, relative to the minimum, below which a crossover to the active set is tried at each step.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..data import DenseRows, Rows, SparseRows, check_shapes, dense_rows
 from ..errors import InputError
 from ..kernels import perceptron as kernels
@@ -24,7 +25,6 @@ from ..kernels.dual_coordinate import row_squares
 from ..results import Result
 from .hard_margin import maximum_margin
 
-Array = np.ndarray[Any, Any]
 Kernel = Callable[..., int]
 
 #: More updates than any pass makes.

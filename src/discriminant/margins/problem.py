@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import LabelledRows
 from ..engine import in_order
 from ..objective import ElasticNet, Hinge, Objective, SquaredHinge
 from ..solvers.smooth import Solution
-
-Array = np.ndarray[Any, Any]
 
 #: Rows whose slack is below this may be meant to be at the kink of the hinge.
 _AT_KINK = 1e-8

@@ -21,10 +21,10 @@ others follow.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import SparseRows
 from ..kernels import smoothed_hinge as kernels
 from ..moments.covariance import factorised
@@ -33,8 +33,6 @@ from ..solvers.smooth import line_search, minimise_newton
 from . import active_set, dual_coordinate
 from .interior_point import WorkingSet, solve_working_sets, standard_rows
 from .problem import MarginFit, MarginProblem, Stop, better, finished
-
-Array = np.ndarray[Any, Any]
 
 #: Up to this many columns Newton's method is the fastest for any table; up to the second number for dense ones with so
 #: many rows for each column. Hessians of more columns, or of sparse rows, cost more than the ascent in the dual.

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
+from ..arrays import Array
 from ..data import Rows, as_rows
 from ..errors import InputError
 from ..results import Finding, listed, number, quoted, shown
@@ -35,7 +36,6 @@ from ..rules import DiagonalRule, LinearRule, QuadraticRule
 if TYPE_CHECKING:
     from .statistic import FoldMoments
 
-Array = np.ndarray[Any, Any]
 
 #: Up to this many columns BLAS is called directly.
 _SMALL_FACTOR = 64

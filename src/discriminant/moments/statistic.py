@@ -28,13 +28,13 @@ from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import Block, LabelledRows, Rows, check_shapes, require
 from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
 from ..kernels import moments as kernels
 from .covariance import Scatter, ThinScatter, row_span
 
-Array = np.ndarray[Any, Any]
 Grain = Literal["diagonal", "pooled", "class"]
 #: Weight of each class at each level of one categorical column.
 LevelCounts = dict[Any, Array]

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, drawn, label_array, ordered, rows_of_width
 from ..engine import Executor, Threads
 from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
@@ -31,8 +32,6 @@ from ..kernels.transpose import turn
 from ..results import suggestion
 from .executors import executor_of
 from .pieces import Decoded, Piece, is_partitioned, kind_of, pieces_of
-
-Array = np.ndarray[Any, Any]
 
 #: As many statistics are merged at most: a run of pieces has one, however many pieces there are.
 _MOST_SPANS = 1024

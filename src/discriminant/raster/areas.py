@@ -14,13 +14,13 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..arrays import Array
 from ..data import is_missing, label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
 from .image import Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
 
-Array = np.ndarray[Any, Any]
 #: From a window to the values in it and where there are any.
 Reader = Callable[[Any], tuple[Array, Array]]
 

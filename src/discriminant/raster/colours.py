@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..figures.theme import COLOURS
-
-Array = np.ndarray[Any, Any]
 
 _KNOWN = {
     "#2166ac": "water lake river sea ocean pond reservoir stream lagoon canal wasser gewasser fluss meer teich bach "

@@ -16,12 +16,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import check_integer
 from ..dependencies import optional_module
 from ..errors import ColumnError, DtypeError, InputError, Message, Part, Setting
 from ..results import Finding, listed, suggestion
 
-Array = np.ndarray[Any, Any]
 #: From points of shape (n, 2) to where they lie in the other system.
 PointTransform = Callable[[Array], Array]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
+from ..arrays import Array
 from ..data import check_integer, check_number, label_array
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
@@ -30,7 +31,6 @@ from .areas import named_classes
 from .class_map import Legend, make_legend
 from .samples import Samples
 
-Array = np.ndarray[Any, Any]
 #: From pixels (bands, n) and where they hold values (n,) to codes (n,).
 Scorer = Callable[[Array, Array], Array]
 

@@ -32,8 +32,6 @@ from ..theory.distributions import Gaussian
 from .areas import area_finding, named_classes
 from .samples import ClassStatistics, Samples
 
-Array = np.ndarray[Any, Any]
-
 #: Readings of the Jeffries-Matusita distance on its scale from 0 to 2, as remote sensing has them (Richards 2013).
 _GOOD, _FAIR, _POOR = 1.9, 1.7, 1.0
 #: Of more pairs than this, the others are counted.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..data import as_rows
 from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
@@ -31,9 +32,6 @@ from .page import SHARES, between, drawing, measured, quoted, short, signed, sig
 
 if TYPE_CHECKING:
     from .table_report import Costs, ReportData, TrainingRows
-
-
-Array = np.ndarray[Any, Any]
 
 
 #: How a measure is called in the report, and what it says.

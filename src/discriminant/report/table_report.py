@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import as_rows, encode_labels
 from ..decision.costs import read_costs
 from ..errors import ParameterError
@@ -43,8 +44,6 @@ from .sections import (
     thresholds_of,
     thresholds_section,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

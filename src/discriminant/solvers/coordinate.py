@@ -32,6 +32,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
+from ..arrays import Array
 from ..data import Block, LabelledRows, dense_rows
 from ..engine import workspace
 from ..errors import ParameterError, Setting
@@ -40,8 +41,6 @@ from ..kernels import coordinate as kernels
 from ..kernels.losses import LOGISTIC, losses_of_scores
 from ..objective import Logistic, Objective, Pass, Softmax
 from .smooth import Run, Solution, descends_enough
-
-Array = np.ndarray[Any, Any]
 
 #: A working set starts with at most this many columns and then at most doubles, if it is not known better.
 _FIRST_MEMBERS = 256

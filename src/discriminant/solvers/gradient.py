@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import Block, LabelledRows, require
 from ..objective import NO_PENALTY, Objective
 from .smooth import Descent, Solution, moment_preconditioner
-
-Array = np.ndarray[Any, Any]
-
 
 #: Of `minimise_sgd`: rows of a mini-batch, length of its steps, share of the rows held out when stopping early, and
 #: after how many epochs without a better loss on these it stops.

@@ -19,13 +19,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import check_choice, check_integer, check_number
 from ..errors import ParameterError, Setting
 from ..objective import Objective
 from .gradient import batches
 from .smooth import Descent, Solution, inverse_hessian, moment_preconditioner
 
-Array = np.ndarray[Any, Any]
 Schedule = str | Callable[[int], float]
 
 #: What the first rate is multiplied by after so many passes over the rows.

@@ -40,6 +40,7 @@ import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.special import log_expit, logsumexp
 
+from ..arrays import Array
 from ..data import Block, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
@@ -49,7 +50,6 @@ from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Objective, Pass, Softmax, Standardisation
 from ..results import Result, number, several
 
-Array = np.ndarray[Any, Any]
 Preconditioner = Callable[[Array], Array]
 Minimise = Callable[..., "Solution"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..objective import Objective
 from ..results import Result, aligned, number
 from .smooth import TracePoint
 
-Array = np.ndarray[Any, Any]
 #: A printed trace has so many iterations from the beginning, and so many from the end.
 _SHOWN = 8
 

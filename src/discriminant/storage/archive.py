@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import ModelFileError
-
-Array = np.ndarray[Any, Any]
 
 DOCUMENT, CHECKSUM = "model.json", "model.sha256"
 #: The types of numbers, by the text that stands for them in a file; objects would need pickle.

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import is_single
 from ..errors import ModelFileError
 from . import registry
 from .archive import NUMBERS, array_bytes, array_name, read_array
 
-Array = np.ndarray[Any, Any]
 #: How a single text of NumPy's is marked, whose own type has the number of its letters.
 _TEXT = "<U"
 #: As many keys may have one hash by chance (-1 and -2, powers of two); of a file made to be slow, thousands have.

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..basis import Basis
 from ..data import LabelledRows, as_rows, check_shapes, is_single, require
 from ..errors import ModelFileError
 from ..tables.schema import Schema
 
-Array = np.ndarray[Any, Any]
 Parts = dict[str, Any]
 _PACKAGE = __name__.partition(".")[0]
 

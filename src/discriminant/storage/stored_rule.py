@@ -10,14 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ..arrays import Array
 from ..data import DISTRIBUTIONS, MixedRows, Rows, require
 from ..rules import MixedRule, Scorer
 from .encoding import Decoder
 from .registry import check_learned
-
-Array = np.ndarray[Any, Any]
 
 #: Models whose scores are the logarithms of their probabilities, up to a constant for each row.
 _POSTERIOR = (

@@ -22,6 +22,7 @@ from rio_tiler.errors import TileOutsideBounds
 from rio_tiler.io import ImageReader
 from rio_tiler.utils import render
 
+from ..arrays import Array
 from ..engine import ProgressOption
 from ..errors import InputError
 from ..files import write_whole
@@ -35,8 +36,6 @@ from ..raster.models import held_out_accuracy, image_model, pixel_classifier
 from ..raster.samples import Samples, draw_samples
 from ..raster.separability import class_separability
 from ..report.raster_page import write_raster_report
-
-Array = np.ndarray[Any, Any]
 
 _TILE = 256
 #: What the files begin with that the page opens: TIFF, BigTIFF, PNG and JPEG. Formats that name other files are not.

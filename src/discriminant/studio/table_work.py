@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow.csv import CSVWriter
 
+from ..arrays import Array
 from ..data import as_rows
 from ..decision import Decision, posterior
 from ..engine import ProgressOption
@@ -29,8 +30,6 @@ from ..storage import save
 from ..tables import open_table, read_training
 from ..tables.csv_injection import without_formulas
 from ..validation.comparison import Comparison, compare, default_models
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..data import as_table, check_choice, encode_labels
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
@@ -18,8 +19,6 @@ from .delimited import MISSING_CODES
 from .schema import Coding, Policy, Schema
 from .sources import as_arrow
 from .training import ColumnLearner, LearningOptions, TrainingTable
-
-Array = np.ndarray[Any, Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

@@ -23,9 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 
+from ..arrays import Array
 from ..errors import InputError
-
-Array = np.ndarray[Any, Any]
 
 DateOrder = Literal["ymd", "dmy", "mdy", "digits", "time"]
 #: What is done to texts before they are read: spaces, minus signs and apostrophes are written in many ways.

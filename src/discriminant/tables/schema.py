@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 
+from ..arrays import Array
 from ..data import Rows, as_frame, as_rows, check_choice, check_types, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Setting
 from ..results import quoted, several, shown, suggestion
@@ -22,8 +23,6 @@ from .delimited import MISSING_CODES
 from .levels import BOOLEANS, MISSING_PLACE, REFERENCE_PLACE, UNSEEN_PLACE, LevelPlaces, ValueType
 from .recognition import PLAIN, Notation, days_of_arrow, iso_day
 from .sources import SparseBatch, as_arrow, empty_matrix, is_text, without_views
-
-Array = np.ndarray[Any, Any]
 
 MISSING = "(missing)"
 OTHER = "(other)"

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ..arrays import Array
 from ..data import as_frame, check_integer
 from ..errors import ColumnError, DiscriminantError, InputError, Message, ParameterError, Part, Setting
 from ..files import working_folder
@@ -348,8 +349,6 @@ def marked_encoding(sample: bytes) -> str | None:
             return name
     return None
 
-
-Array = np.ndarray[Any, Any]
 
 #: An arrow memory pool that takes pages of the usual size.
 small_pages = pa.system_memory_pool()

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 
+from ..arrays import Array
 from ..data import Rows, check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, shown
@@ -58,9 +59,6 @@ from .schema import (
     whole_labels,
 )
 from .sources import SvmlightReader, TableReader, check_types, is_text, open_table
-
-Array = np.ndarray[Any, Any]
-
 
 #: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
 _MOST_NAMED_CODES = 20

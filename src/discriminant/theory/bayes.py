@@ -12,13 +12,12 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ..arrays import Array
 from ..data import check_choice, check_integer, encode_labels
 from ..decision.posteriors import check_priors, equal_priors
 from ..errors import InputError, LabelError, ParameterError
 from ..results import Result, shown
 from .distributions import ClassDensities, FrozenDensity, Gaussian, GaussianPairs, TableDensity, class_densities
-
-Array = np.ndarray[Any, Any]
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator):

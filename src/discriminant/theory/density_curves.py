@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..data import check_integer
 from ..errors import ParameterError
 from ..results import Result, listed, number
 from .bayes import BayesError, bayes_error, crossings_on, priors_of
 from .distributions import FrozenDensity, Gaussian, class_densities
-
-Array = np.ndarray[Any, Any]
 
 #: The share of every class that the curves leave out at each end.
 _TAIL = 5e-4

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr
 
+from ..arrays import Array
 from ..data import check_number, label_array
 from ..decision.posteriors import check_priors, equal_priors, kept_priors
 from ..errors import InputError, ParameterError
 from ..results import Result, plain, printed_columns
 from .distributions import Gaussian, GaussianPairs, named_gaussians, probabilities
-
-Array = np.ndarray[Any, Any]
 
 
 def entropy(p: Any, base: float | None = None) -> Any:

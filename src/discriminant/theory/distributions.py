@@ -17,13 +17,12 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import ndtri
 
+from ..arrays import Array
 from ..data import as_rows, is_missing, label_array
 from ..decision.posteriors import class_array
 from ..errors import DegenerateDataError, InputError, ParameterError
 from ..moments.covariance import CholeskyCovariance, factorised
 from ..results import plain
-
-Array = np.ndarray[Any, Any]
 
 #: Of the trapezoidal rule for the Jensen-Shannon divergence: errors of exp(-pi / step), and of exp(-pi step steps).
 _STEP, _STEPS = 0.075, 175

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ..arrays import Array
 from ..data import check_choice, encode_labels, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
@@ -43,8 +44,6 @@ from .held_out import (
     paired_shares_interval,
     plan_rounds,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,6 +27,7 @@ from scipy.special import softmax
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from ..arrays import Array
 from ..data import LabelledRows, check_choice
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
@@ -60,8 +61,6 @@ from .held_out import (
     plan_rounds,
     table_measure,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 def named_models(models: Any) -> dict[str, Any]:

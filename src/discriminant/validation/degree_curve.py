@@ -16,13 +16,12 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from ..arrays import Array
 from ..data import as_rows, check_integer
 from ..errors import ParameterError
 from ..evaluation.intervals import Estimate
 from ..results import Result, aligned
 from .cross_validation import cross_validate, named_models
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -24,6 +24,7 @@ from scipy.special import betainc, betaln, stdtr
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from ..arrays import Array
 from ..data import (
     LabelledRows,
     Rows,
@@ -52,8 +53,6 @@ from ..evaluation.intervals import (
     wilson_interval,
 )
 from ..results import several, shown
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from scipy.optimize import minimize_scalar, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import Array
 from ..data import check_number
 from ..engine import ProgressOption
 from ..errors import ParameterError
@@ -44,9 +45,6 @@ from .held_out import (
     plan_rounds,
     shuffled_by_class,
 )
-
-Array = np.ndarray[Any, Any]
-
 
 #: Powers of n at which the error can approach its limit: 1/2 is the slowest rate that bounds on finite classes of
 #: rules allow, 1 the rate of a regular model with a fixed number of parameters.

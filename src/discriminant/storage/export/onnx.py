@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...basis import Piecewise
 from ...data import exact_array
 from ...dependencies import optional_module
 from ...errors import ParameterError
 from ...rules import DiagonalRule, LevelRule, LinearRule
 from .recipe import Input, Member, RawColumn, Recipe, RulePart
-
-Array = np.ndarray[Any, Any]
 
 #: Operators and file layout as of 2023, the first that compare text.
 _OPERATORS, _LAYOUT = 19, 9

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...arrays import Array
 from ...basis import Basis, Piecewise
 from ...errors import DiscriminantWarning, InputError, ParameterError, warn
 from ...estimators.base import PosteriorClassifier, RuleClassifier, input_names
@@ -20,7 +21,6 @@ from ...tables.levels import NUMBER, REFERENCE_PLACE, LevelPlaces
 from ...tables.recognition import Notation
 from ...tables.schema import Column, Schema
 
-Array = np.ndarray[Any, Any]
 PartRule = LinearRule | DiagonalRule | QuadraticRule | LevelRule | Piecewise
 
 #: Whole numbers below it are written with all their digits.

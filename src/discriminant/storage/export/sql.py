@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...basis import Piecewise
 from ...errors import ParameterError, Setting
 from ...rules import DiagonalRule, LevelRule, LinearRule, QuadraticRule
 from ...tables.levels import BOOLEANS
 from .recipe import Input, LevelLookup, Member, RawColumn, Recipe
-
-Array = np.ndarray[Any, Any]
 
 #: Scores this far behind the greatest have a probability of 0 to every digit; the exponential of the difference, and
 #: its product with the share of a member, are still numbers, without which PostgreSQL stops.
