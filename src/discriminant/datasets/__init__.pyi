@@ -1,6 +1,6 @@
 """Every data set and worked example, and where it is defined."""
 
-from .catalogue import load, names
+from .catalogue import WorkedExample, load, names, worked_example, worked_examples
 from .characters import characters
 from .scenes import Scene, scene
 from .tables import (
@@ -17,7 +17,6 @@ from .tables import (
     two_normals,
     vowels,
 )
-from .worked import WorkedExample, worked_example, worked_examples
 
 __all__ = [
     "Dataset",
