@@ -336,7 +336,7 @@ def test_the_positive_class_can_be_chosen():
 def test_a_probability_of_zero_for_the_truth_is_mentioned():
     found = evaluation_of([0, 1, 1], posterior=[[1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
     np.testing.assert_allclose(found["log_loss"].value, metrics.log_loss([0, 1, 1], [0.0, 0.0, 0.8]), rtol=1e-12)
-    assert any("1 rows gave their own class the probability 0" in note for note in found.notes)
+    assert any("1 row gave the true class the probability 0" in note for note in found.notes)
 
 
 def test_the_table_prints_within_a_hundred_columns():

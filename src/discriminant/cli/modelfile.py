@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiscriminantError, InputError, ModelFileError
-from ..results import Finding
+from ..results import Finding, several
 from ..results import shortened as short
 from . import options
 from .console import check_output, file_or_none, put, say, show, tell_findings, visible_lines
@@ -103,7 +103,7 @@ class StoredModel:
             say(f"{report.summary()}.")
         self.tell_unseen()
         if self.left_out:
-            say(f"{self.left_out:,} incomplete rows have no answer.")
+            say(several(self.left_out, "incomplete row has", "incomplete rows have") + " no answer.")
 
 
 def opened(path: str, to_predict: bool = False) -> StoredModel:

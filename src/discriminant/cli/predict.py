@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, ParameterError
+from ..results import several
 from . import options
 from .console import Page, check_output, file_or_none, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
@@ -159,8 +160,8 @@ class _Answers:
         columns["prediction"] = _spread(pa.array(labels, self.label_type), kept_rows)
         if self.ambiguous:
             found = self.stored.model.ambiguous(X)
-            claimed = ["none" if none else "several" if several else "one"
-                       for none, several in zip(found.none, found.several, strict=True)]  # fmt: skip
+            claimed = ["none" if none else "several" if more else "one"
+                       for none, more in zip(found.none, found.several, strict=True)]  # fmt: skip
             columns["claimed"] = _spread(pa.array(claimed, pa.string()), kept_rows)
         if probabilities is not None:
             for name, values in zip(self._probability_names(), probabilities.T, strict=True):
@@ -232,5 +233,5 @@ def _page(found: dict[str, Any]) -> Page:
     rows = [[label, f"{count:,}"] for label, count in found["predictions"].items()]
     return [
         *shortened("Predictions", ["prediction", "rows"], rows),
-        f"{found['rows']:,} rows written to {found['file']}.",
+        f"{several(found['rows'], 'row')} written to {found['file']}.",
     ]

@@ -15,7 +15,7 @@ from ..data import LabelledRows, check_choice, check_integer, check_number, requ
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, InputError, Message, Model, NotReadyError, Setting, warn
 from ..margins import perceptron as training
-from ..results import shown
+from ..results import several, shown
 from ..rules import LinearRule
 from .base import StreamingMixin, can_stream
 from .multiclass import BinaryLearner
@@ -314,7 +314,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
         warn(
             Message(
                 f"No pass was without mistakes{problems}. The best weights at the end of a pass are kept: after "
-                f"{outcome.reached.epochs} epochs they get {outcome.mistakes} rows wrong in {self._named(worst)}. "
+                f"{outcome.reached.epochs} epochs they get {several(outcome.mistakes, 'row')} wrong in "
+                f"{self._named(worst)}. "
                 f"{circle}{self._question(worst)} decides whether they can be separated at all. If so, raise ",
                 Setting("max_iter"), ", else use ", Setting("average", True), ", ", Model("LogisticRegression"), " or ",
                 Model("SupportVectorClassifier"), ".",

@@ -28,6 +28,7 @@ from ..results import (
     metric_name,
     percent,
     plain,
+    several,
     shortened,
     shown,
 )
@@ -645,7 +646,7 @@ def _probabilities(rows: _Rows, positive: Any, level: float, means: Means, notes
     zero = int(np.count_nonzero(rows.posterior[np.arange(len(rows.codes)), rows.codes] <= 0))
     if zero:
         notes.append(
-            f"{zero:,} rows gave their own class the probability 0; in the log-loss it is counted as {LEAST:.1e}."
+            f"{several(zero, 'row')} gave the true class the probability 0, counted as {LEAST:.1e} in the log-loss."
         )
     line = None
     if len(rows.classes) == 2:

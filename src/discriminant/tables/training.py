@@ -17,7 +17,7 @@ import pyarrow.compute as compute
 from ..arrays import Array
 from ..data import Rows, check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
-from ..results import Finding, Severity, listed, percent, quoted, shown
+from ..results import Finding, Severity, listed, percent, quoted, several, shown
 from .delimited import MISSING_CODES
 from .levels import BOOLEANS, MISSING_PLACE, LevelPlaces
 from .recognition import (
@@ -717,7 +717,8 @@ def learn_target(
         raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
     findings = []
     if n_missing:
-        said = f"{n_missing:,} rows have no {name!r} and were left out."
+        were = "was" if n_missing == 1 else "were"
+        said = f"{several(n_missing, 'row has', 'rows have')} no {name!r} and {were} left out."
         findings.append(Finding("warning", "target missing", name, said))
     if labels.dtype.kind == "f":
         if (np.isfinite(labels) & (labels == np.rint(labels))).all():
@@ -1028,7 +1029,10 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         findings += found
         if kept.all():
             break
-        said = f"{np.count_nonzero(~kept):,} rows with missing values were left out."
+        said = (
+            several(np.count_nonzero(~kept), "row with missing values was", "rows with missing values were")
+            + " left out."
+        )
         findings.append(Finding("warning", "rows missing", None, said))
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
     schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
@@ -1079,7 +1083,7 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     labels, present = raw_labels(values, name, codes)
     if not present.all():
         raise ColumnError(
-            f"Groups in column {name!r} are missing in {np.count_nonzero(~present):,} rows, the first row "
+            f"Groups in column {name!r} are missing in {several(np.count_nonzero(~present), 'row')}, the first row "
             f"{int(np.argmin(present))}. Every row needs a group."
         )
     return labels
