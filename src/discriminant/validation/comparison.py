@@ -24,7 +24,7 @@ from ..engine import ProgressOption
 from ..errors import DegenerateDataError, Message, ParameterError
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
-from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, several, shown
+from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
 from .cross_validation import (
     METRICS,
     CrossValidation,
@@ -78,7 +78,7 @@ class McNemar(Result):
 
     def __str__(self) -> str:
         return (
-            f"McNemar ({self.method}): {several(self.first_only, 'row')} only the first gets right, {self.second_only} only the "
+            f"McNemar ({self.method}): {self.first_only} rows only the first gets right, {self.second_only} only the "
             f"second, of {self.n_rows}; difference {self.difference:.4f} ({100 * self.level:g} % interval "
             f"{self.low:.4f} to {self.high:.4f}), {p_value(self.p_value, name='p')}"
         )
