@@ -129,8 +129,9 @@ def working_folder(parent: Path) -> Iterator[Path]:
             stack.callback(_remove, folder)
             _under_way.add(folder)
             folder.mkdir(mode=0o700)
-            stack.enter_context(_locked(folder))
-            if folder.is_dir():  # another process may have taken it for one left behind before it was locked
+            is_ours = stack.enter_context(_locked(folder))
+            # Another process may have taken it for one left behind before it was locked, and be about to remove it.
+            if is_ours is not False and folder.is_dir():
                 break
         yield folder
 
@@ -144,18 +145,21 @@ def _remove(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder, if nobody does; gives whether it was to be had. The system frees it at any end."""
+def _locked(folder: Path) -> Iterator[bool | None]:
+    """Hold the lock of a folder, if nobody else does; the system frees it at any end.
+
+    Gives whether it was to be had, None where there are no locks, or no folder.
+    """
     if fcntl is None:
-        yield False
+        yield None
         return
     with ExitStack() as stack:
         try:
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # it is gone, another process holds it, or the disk knows no locks
-            yield False
+        except OSError as error:
+            yield False if isinstance(error, BlockingIOError) else None
             return
         yield True
 

@@ -1,14 +1,16 @@
 """A file appears whole or not at all, whatever happens while it is written."""
 
 import errno
+import fcntl
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
 import textwrap
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +175,26 @@ def test_what_another_process_is_writing_stays(tmp_path):
         code = f"from discriminant.files import write_whole; write_whole({str(tmp_path / 'second')!r}, b'second')"
         subprocess.run([sys.executable, "-c", code], check=True)
     assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == [b"first", b"second"]
+
+
+def test_a_folder_that_another_process_takes_for_one_left_behind_is_not_used(tmp_path, monkeypatch):
+    """Between making a folder and locking it, another process may lock it, to remove it a moment later."""
+    taken, make = [], Path.mkdir
+
+    def make_and_lose(folder, **options):
+        make(folder, **options)
+        if not taken:
+            taken.append(folder)
+            lock = os.open(folder, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            locks.callback(os.close, lock)
+
+    monkeypatch.setattr(Path, "mkdir", make_and_lose)
+    with ExitStack() as locks, whole_file(tmp_path / "file") as part:
+        shutil.rmtree(taken[0])  # as the other process does
+        part.write_text("whole")
+    assert (tmp_path / "file").read_text() == "whole"
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_what_is_under_way_can_be_abandoned(tmp_path):
