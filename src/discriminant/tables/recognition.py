@@ -213,8 +213,8 @@ def _days(parts: _Parts) -> tuple[Array, Array]:
     year = np.where(short, np.where(year < 69, 2000, 1900) + year, year)  # as POSIX reads two digits
     month, day = _months(parts["month"]), parts.whole("day", 1).astype(np.int64)
     on_calendar = (month >= 1) & (month <= 12) & (day >= 1)
-    first = (year - 1970).astype("M8[Y]").astype("M8[M]") + (np.where(on_calendar, month, 1) - 1)
-    length = ((first + 1).astype("M8[D]") - first.astype("M8[D]")).astype(np.int64)
+    first = (year - 1970).astype("M8[Y]").astype("M8[M]") + (np.where(on_calendar, month, 1) - 1).astype("m8[M]")
+    length = ((first + np.timedelta64(1, "M")).astype("M8[D]") - first.astype("M8[D]")).astype(np.int64)
     return first.astype("M8[D]").astype(np.int64) + day - 1, on_calendar & (day <= length)
 
 
