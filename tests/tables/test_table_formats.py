@@ -96,7 +96,7 @@ def test_every_format_gives_the_same_model(tmp_path):
         misnamed = path.name.endswith(".csv") or path.name.startswith("text")
         assert ("whatever its name says" in said(open_table(path))) == misnamed
     with pytest.raises(
-        ColumnError, match=r"records of json\.csv \(JSON\) has no column 'species'\. Did you mean 'Species'"
+        ColumnError, match=r"records of json\.csv \(JSON\) has no target 'species'\. Did you mean 'Species'"
     ):
         open_table(tmp_path / "records of json.csv", "species")
 

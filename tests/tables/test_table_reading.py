@@ -106,6 +106,14 @@ def test_any_table_in_any_dialect_is_read_as_it_was_written(written_table):
         ("a, b\r\n1, ?\r\n2, 3\r\n", {"a": [1, 2], "b": [None, 3]}),
         ("a,b\r1,2\r3,4\r", {"a": [1, 3], "b": [2, 4]}),
         ("n\n1\n\n2\n", {"n": [1, 2]}),
+        ("# made by hand\n# in spring, 2020\na,b\n1,2\n3,4\n", {"a": [1, 3], "b": [2, 4]}),
+        ("\n#a remark\r\n\r\na,b\r\n1,2\r\n", {"a": [1], "b": [2]}),
+        ("# a remark\n#a,b\n1,2\n3,4\n", {"#a": [1, 3], "b": [2, 4]}),
+        ("# a remark\n1,2\n3,4\n", {"column_1": [1, 3], "column_2": [2, 4]}),
+        ("sep=;\r\na;b\r\n1,5;2\r\n3,5;4\r\n", {"a": [1.5, 3.5], "b": [2, 4]}),
+        ("a,b\n1,2,\n3,4,\n", {"a": [1, 3], "b": [2, 4], "column_3": [None, None]}),
+        ('a b\n"1" 1 2\n"2" 3 4\n', {"column_1": [1, 2], "a": [1, 3], "b": [2, 4]}),
+        ("a\tb\nu 1\t1\t2\nv\t3\t4\n", {"column_1": ["u 1", "v"], "a": [1, 3], "b": [2, 4]}),
     ],
 )
 def test_dialects(text, columns):
@@ -240,6 +248,14 @@ def test_ragged_lines_are_named():
         list(table_of(text).batches())
 
 
+def test_lines_with_a_value_more_are_not_taken_for_named_rows():
+    """A delimiter within the last text of every line would move all others by one column."""
+    with pytest.raises(InputError, match=r"Line 2 of <stream> has 3 values, expected 2: '1,Main Street, Bath'"):
+        table_of("n,address\n1,Main Street, Bath\n5,High Street, York\n").read()
+    with pytest.raises(InputError, match=r"Line 3 of <stream> has 4 values, expected 3"):
+        table_of("# a remark\na,b,c\n1,1,2,3\n1,2,3\n2,4,5,6\n").read()
+
+
 def test_ragged_lines_can_be_skipped_and_are_counted():
     table = table_of("a,b,c\n1,2,3\n4,5\n6,7,8\n9,10,11,12\n", on_ragged="skip")
     assert columns_of(table) == {"a": [1, 6], "b": [2, 7], "c": [3, 8]}
@@ -329,8 +345,14 @@ def test_bad_parameters(asked):
 
 @pytest.mark.parametrize("asked", [{"target": "Agee"}, {"columns": ["Agee"]}, {"types": {"Agee": "number"}}], ids=str)
 def test_columns_that_are_not_there_get_a_hint(asked):
-    with pytest.raises(ColumnError, match=r"no column 'Agee'\. Did you mean 'age'\?"):
+    what = "target" if "target" in asked else "column"
+    with pytest.raises(ColumnError, match=rf"no {what} 'Agee'\. Did you mean 'age'\?"):
         table_of("age,b\n1,2\n", **asked)
+
+
+def test_a_first_line_that_was_taken_as_a_row_is_told():
+    with pytest.raises(ColumnError, match="first line was taken as a row: if it names the columns, give header=True"):
+        table_of("1,x\n2,y\n", target="y?")
 
 
 def test_a_declared_number_that_is_none_is_read_as_text():

@@ -449,12 +449,51 @@ def test_kinds_of_target(labels, classes, kind):
         (["a"] * 60, LabelError, "only one class, 'a'"),
         ([None] * 60, InputError, "Target 'y' of <frame> is missing in every row"),
         ([np.inf, 1.0] * 30, InputError, "looks continuous"),
+        ([1.0, 2.5] * 30, InputError, "holds 2 different numbers that are not whole.* types={'y': 'category'}"),
         (pd.date_range("2020-01-01", periods=60), ColumnError, "Target 'y' holds timestamp"),
     ],
 )
 def test_targets_that_are_none(labels, error, message):
     with pytest.raises(error, match=message):
         read_training(labelled().assign(y=labels), "y")
+
+
+def test_numbers_that_are_not_whole_may_be_declared_classes():
+    training = read_training(labelled().assign(y=[1.0, 2.5] * 30), "y", types={"y": "category"})
+    assert training.schema.target.classes == ("1.0", "2.5")
+
+
+@pytest.mark.parametrize(
+    ("classes", "others", "meant"),
+    [
+        (["1.0", "2.50"], [1.0, 2.5], ["1.0", "2.50"]),
+        (["01", "02", "x"], [2, 1], ["02", "01"]),
+        (["true", "false", "maybe"], [True, False], ["true", "false"]),
+        (["Yes", "No"], [False, True], ["No", "Yes"]),
+        ([3, 4], ["4", "3.0"], [4, 3]),
+        ([False, True], ["yes", "f"], [True, False]),
+        ([False, True], [0, 1], [False, True]),
+        ([0, 1], [True, False], [1, 0]),
+    ],
+    ids=str,
+)
+def test_labels_read_as_another_type_are_the_classes_that_mean_the_same(classes, others, meant):
+    frame = labelled(40 * len(classes)).assign(y=classes * 40)
+    schema = read_training(frame, "y", types={"y": "category"} if isinstance(classes[0], str) else None).schema
+    labels, _ = schema.labels(pd.DataFrame({"x": [0.0] * len(others), "y": others}))
+    assert labels.tolist() == meant
+    assert [type(label) for label in labels.tolist()] == [type(label) for label in meant]
+
+
+def test_labels_of_another_type_that_mean_no_class_are_refused():
+    schema = read_training(labelled().assign(y=["1.0", "2.50"] * 30), "y", types={"y": "category"}).schema
+    with pytest.raises(LabelError, match=r"has the class '3\.5', which training had not"):
+        schema.labels(pd.DataFrame({"x": [0.0, 1.0], "y": [3.5, 1.0]}))
+
+
+def test_a_table_of_classes_alone_is_refused_with_its_reason():
+    with pytest.raises(InputError, match="the table has no other column than that of the classes"):
+        read_training(labelled()[["y"]], "y")
 
 
 def test_a_class_of_one_row_is_told():
@@ -477,7 +516,7 @@ def test_weights_and_groups():
 
 def test_names_that_are_wrong():
     frame = labelled()
-    with pytest.raises(ColumnError, match=r"has no column 'Y'\. Did you mean 'y'\?"):
+    with pytest.raises(ColumnError, match=r"has no target 'Y'\. Did you mean 'y'\?"):
         read_training(frame, "Y")
     with pytest.raises(ColumnError, match="Name the target"):
         read_training(frame)

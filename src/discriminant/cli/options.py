@@ -231,13 +231,18 @@ class TableOptions:
     ragged: Ragged = "refuse"
 
     def opened(
-        self, data: Any, types: dict[str, str] | None = None, missing_codes: list[str] | None = None
+        self,
+        data: Any,
+        types: dict[str, str] | None = None,
+        missing_codes: list[str] | None = None,
+        target: str | None = None,
     ) -> TableReader:
         """The table itself; ``types`` say what its columns are."""
         from ..tables import open_table
 
         return open_table(
             data,
+            target,
             table=self.table,
             delimiter=self.delimiter,
             header=self.header,
@@ -282,7 +287,7 @@ class TrainingOptions(TableOptions):
             hashed = beside.begin(_file_hash, data)
             from ..tables import read_training
 
-            table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes)
+            table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes, target)
             beside.begin(_load, model, data)
             drop, shared = list(self.drop or ()), self._treatment(formula is not None)
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}

@@ -104,7 +104,7 @@ class Dialect:
     missing: tuple[str, ...] = MISSING_CODES
     seen: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
-    blank_lines: int = 0  #: empty lines before the first one
+    before: int = 0  #: lines before the first one that counts: empty ones, remarks that begin with #, ``sep=;``
     runs: bool = False  #: whether several spaces count as one delimiter
     quotes_seen: bool = False
     line_breaks: bool = False  #: whether quoted values with line breaks were seen
@@ -208,12 +208,13 @@ def find_dialect(
     codes, delimiter, decimal = asked.codes, asked.delimiter, asked.decimal
     encoding, text = decoded(sample, whole, asked.encoding, label)
     _refuse_binary(text, label)
+    sign, remarks, text = _without_remarks(text)
     quote = _found_quote(text) if asked.quote is None else (asked.quote or None)
     if delimiter is None:
-        delimiter = _found_delimiter(text, whole, quote)
+        delimiter = sign or _found_delimiter(text, whole, quote)
     runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
     records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
-    first, *rows = records
+    first, *rows = _even(records, delimiter)
     columns = [{row[j].strip() for row in rows if j < len(row)} for j in range(len(first))]
     header = _has_header(first, columns, codes, known) if asked.header is None else asked.header
     names = _names(first, header, label)
@@ -230,7 +231,7 @@ def find_dialect(
         missing=codes,
         seen=tuple(code for code in codes if code in values),
         codes=tuple(name for name, own in zip(names, columns, strict=True) if _stays_text(own.difference(codes))),
-        blank_lines=blank_lines,
+        before=remarks + blank_lines,
         runs=runs,
         quotes_seen=quote is not None and quote in text,
         line_breaks=any("\n" in value or "\r" in value for value in values.union(first)),
@@ -265,6 +266,50 @@ def _refuse_binary(text: str, label: str) -> None:
         raise InputError(f"{label} is not text: its first part is full of control characters. Save the table as CSV.")
     if not text.strip():
         raise InputError(f"{label} is empty: nothing but blank lines. Give a table with a header and rows.")
+
+
+_SEPARATOR_LINE = re.compile(r"sep=([^\r\n])[ \t]*(?:\r\n?|\n)(?=.)", re.IGNORECASE)
+_REMARKS = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n))+")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$")
+
+
+def _without_remarks(text: str) -> tuple[str | None, int, str]:
+    """The delimiter that a first line such as ``sep=;`` tells, the lines before the table, and the text after them.
+
+    Lines that begin with # are remarks, but for the last one if it looks like a header.
+    """
+    told = _SEPARATOR_LINE.match(text)
+    start = 0 if told is None else told.end()
+    remarks = _REMARKS.match(text, start)
+    if remarks is not None and "#" in remarks[0] and remarks.end() < len(text):
+        *_, last = _LINE.finditer(text, start, remarks.end())
+        below = [line[0] for line in islice(_LINE.finditer(text, remarks.end()), 2)]
+        start = last.start() if _is_heading(last[0], below) else remarks.end()
+    return (None if told is None else told[1]), len(_LINE.findall(text, 0, start)), text[start:]
+
+
+def _is_heading(line: str, below: list[str]) -> bool:
+    """Whether a line has as many values as the first below it, which is no header itself: it has numbers, if any do."""
+    even = any(line.count(sign) == below[0].count(sign) > 0 for sign in DELIMITERS[:4])
+    numbers = [any(map(is_number, re.split(r"[,;\t|]", row))) for row in below]
+    return even and numbers != [False, True]
+
+
+def _even(records: Records, delimiter: str) -> Records:
+    """The records, the first as wide as the others, where all others have one value more.
+
+    It is nothing at their end where lines end with a delimiter. It is the name of the row where R wrote them, at the
+    beginning: a number that counts, or one of words that are all different and hold no delimiter by mistake.
+    """
+    first, *rows = records
+    if not rows or any(len(row) != len(first) + 1 for row in rows):
+        return records
+    if all(not row[-1].strip() for row in rows):
+        return [[*first, ""], *rows]
+    names = [row[0] for row in rows]
+    counted = names == [str(number) for number in range(1, len(names) + 1)]
+    named = delimiter in " \t" and len(set(names)) == len(names) and not any(map(is_number, names))
+    return [["", *first], *rows] if counted or named else records
 
 
 def _found_quote(text: str) -> str:
@@ -582,8 +627,8 @@ class DelimitedReader(TableReader):
         self, source: InputFile, dialect: Dialect, columns: ColumnOptions, on_ragged: str, fixed: bool
     ) -> None:
         check_choice("on_ragged", on_ragged, ("refuse", "skip"))
-        super().__init__(source.label, dialect.names, columns, source)
         self.dialect: Dialect = dialect
+        super().__init__(source.label, dialect.names, columns, source)
         self.on_ragged = on_ragged
         self._fixed_encoding = fixed
         self._begin()
@@ -693,7 +738,7 @@ class DelimitedReader(TableReader):
                     use_threads=text is None,
                     block_size=settings.block_bytes,
                     column_names=list(dialect.names),
-                    skip_rows=dialect.blank_lines if first else 0,
+                    skip_rows=dialect.before if first else 0,
                     skip_rows_after_names=int(dialect.header and first),
                     encoding="utf8" if dialect.runs or settings.encoding in _UNICODE else settings.encoding,
                 ),
@@ -824,11 +869,14 @@ class DelimitedReader(TableReader):
         where, found, text = "A line", first.actual_columns, first.text
         with self.source.open() as stream, suppress(csv.Error):
             lines = io.TextIOWrapper(stream, self._settings.encoding, errors="replace", newline="")
-            records = text_records(lines, dialect.delimiter, dialect.quote, dialect.runs)
-            before = 0
+            records = text_records(islice(lines, dialect.before, None), dialect.delimiter, dialect.quote, dialect.runs)
+            if dialect.header:  # it may be shorter
+                next(records)
+            before = records.line_num
             for record in records:
                 if record and len(record) != expected:
-                    where, found, text = f"Line {before + 1:,}", len(record), dialect.delimiter.join(record)
+                    line = dialect.before + before + 1
+                    where, found, text = f"Line {line:,}", len(record), dialect.delimiter.join(record)
                     break
                 before = records.line_num
         return InputError(

@@ -117,6 +117,25 @@ def respelled(labels: Array, spellings: Mapping[str, str]) -> Array:
     return np.array([spellings.get(label, label) for label in written.tolist()])[index]
 
 
+_KINDS_OF_LABELS = {"U": "text", "b": "boolean"}
+
+
+def _as_classes(labels: Array, target: Target) -> Array:
+    """Labels that were read as another type than those of the training, as the classes that mean the same.
+
+    Text may be taken for numbers or truth values where a table has no other classes, and the other way round.
+    """
+    if not labels.size or _KINDS_OF_LABELS.get(labels.dtype.kind, "integer") == target.kind:
+        return labels
+    known = (*target.classes, *target.left_out)
+    texts = {str(label): place for place, label in enumerate(known)}
+    places = LevelPlaces(texts | {written: texts[label] for written, label in target.spellings if label in texts})
+    kind: ValueType = {"U": "text", "b": "truth"}.get(labels.dtype.kind, "number")  # type: ignore[assignment]
+    written, index = np.unique(labels, return_inverse=True)
+    meant = [(str(label), places.place(str(label), kind)) for label in written.tolist()]
+    return exact_array([text if place in (None, UNSEEN_PLACE) else known[place] for text, place in meant])[index]
+
+
 def missing_texts(texts: Sequence[str], codes: Sequence[str], levels: Any = ()) -> set[str]:
     """Those of the texts that stand for a missing value.
 
@@ -581,9 +600,7 @@ class Schema:
         else:
             values = arrow_table(batch)[target.name]
             labels, present = raw_labels(values, target.name, self.missing_codes, target.classes)
-        if target.kind == "text" and labels.dtype.kind != "U":
-            labels = np.array([str(v) for v in labels.tolist()])
-        labels = respelled(labels, dict(target.spellings))
+        labels = respelled(_as_classes(labels, target), dict(target.spellings))
         if target.left_out:
             wanted = ~np.isin(labels, exact_array(target.left_out))
             present = present.copy()

@@ -402,6 +402,9 @@ def check_types(types: Any) -> None:
             )
 
 
+_HEADER = Setting("header", True)
+
+
 class TableReader(ABC):
     """Rows under named columns.
 
@@ -438,7 +441,7 @@ class TableReader(ABC):
         self.columns = tuple(names)
         refuse_same_names(names, label)
         for name in (*columns.wanted, *columns.types):
-            self.known(name)
+            self.known(name, "target" if name == columns.target else "column")
         self.target = columns.target
         self.types = dict(columns.types)
         if columns.columns is not None:
@@ -462,10 +465,11 @@ class TableReader(ABC):
     def known(self, name: str, what: str = "column") -> str:
         """The name itself, or a `ColumnError` with those that come near."""
         if name not in self.columns:
-            raise ColumnError(
-                f"{self.label} has no {what} {name!r}.{suggestion(str(name), self.columns)} "
-                f"Columns: {quoted(self.columns, 20)}."
-            )
+            said = f"{self.label} has no {what} {name!r}.{suggestion(str(name), self.columns)} "
+            said = f"{said}Columns: {quoted(self.columns, 20)}."
+            if self.dialect is None or self.dialect.header:
+                raise ColumnError(said)
+            raise ColumnError(f"{said} Its first line was taken as a row: if it names the columns, give ", _HEADER, ".")
         return name
 
     def read(self) -> Any:

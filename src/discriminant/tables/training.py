@@ -204,7 +204,8 @@ class ColumnLearner:
             wanted = [column for column in columns if column.name not in self.options.drop] or columns
             reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in wanted[:5])
             rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
-            raise InputError(f"No column is left to learn from in {rows} ({reasons}).")
+            said = f" ({reasons})" if columns else ": the table has no other column than that of the classes"
+            raise InputError(f"No column is left to learn from in {rows}{said}.")
         outputs = Counter(name for column in columns for name in column.outputs)
         name, count = outputs.most_common(1)[0]
         if count > 1:
@@ -720,7 +721,9 @@ def learn_target(
         were = "was" if n_missing == 1 else "were"
         said = f"{several(n_missing, 'row has', 'rows have')} no {name!r} and {were} left out."
         findings.append(Finding("warning", "target missing", name, said))
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind == "f" and as_written:
+        labels = np.array(list(map(str, labels.tolist())))
+    elif labels.dtype.kind == "f":
         if (np.isfinite(labels) & (labels == np.rint(labels))).all():
             largest = labels[np.abs(labels).argmax()]
             raise InputError(
@@ -830,6 +833,10 @@ def imbalance_findings(classes: Sequence[Any], counts: Any) -> list[Finding]:
 
 def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
     examples = quoted(values[:3].tolist())
+    if values.size <= _MOST_CLASSES and np.isfinite(values.astype(np.float64)).all():
+        said = f"Target {name!r} holds {values.size:,} different numbers that are not whole, such as {examples}: they "
+        said = f"{said}are measured, as a rule, and not classes. If they are classes, declare them with "
+        return InputError(said, _typed(str(name), "category"), ".")
     what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
     return InputError(
         f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
