@@ -7,14 +7,12 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import AliasWarning, Message, ParameterError
 from ..results import listed, number, percent
 from . import options
 from .console import Page, check_output, command_line, grid, say, show, tell_findings, told
 from .fit import made_model
-from .options import Labelled, TrainingOptions, command
+from .options import Labelled, TrainingOptions, command, option
 
 if TYPE_CHECKING:
     from ..validation.comparison import Comparison
@@ -25,22 +23,18 @@ def compare(
     data: options.Data,
     target: options.Target = None,
     models: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Names as for fit --model. By default those that suit the table."),
+        str | None, option("A,B,C", "Names as for fit --model. By default those that suit the table.")
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Parts that are held out in turn: 10, of 5,000 rows or more 5, where classes are large enough.",
-        ),
+        option("N", "Parts that are held out in turn: 10, of 5,000 rows or more 5, where classes are large enough."),
     ] = None,
-    repeats: Annotated[int, typer.Option(metavar="N", help="How often rows are dealt anew.")] = 1,
+    repeats: Annotated[int, option("N", "How often rows are dealt anew.")] = 1,
     metric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier. By default cost with "
+        option(
+            "NAME",
+            "log-loss, accuracy, balanced-accuracy, auc, f1, cost, error-rate or brier. By default cost with "
             "--costs, else log-loss; where a model has no probabilities accuracy, or auc if one class has more than "
             "80 % of the rows.",
         ),

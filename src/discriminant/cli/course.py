@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
-
-import typer
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import ParameterError
 from ..results import number, several
 from . import options
 from .console import Page, check_output, shortened, show, tell_findings, write_columns
 from .fit import Settings, made_model, read_settings
-from .options import TrainingOptions, command
+from .options import Labelled, TrainingOptions, command, option
 
-Steps = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Also as a table: .csv, .parquet or .arrow.")
-]
+if TYPE_CHECKING:
+    from ..tables.schema import Coding
+
+
 #: Solvers as they are taught, by the names of the command line.
 _SOLVERS = ("gradient-descent", "stochastic-gradient", "irls")
+
+
+@dataclass(frozen=True)
+class CourseOptions(TrainingOptions):
+    """How a labelled table is read, and where the steps of what is learned from it go."""
+
+    output: Annotated[str | None, option("FILE", "Also as a table: .csv, .parquet or .arrow.", "--output", "-o")] = None
+    overwrite: options.Overwrite = False
+    json: options.Json = False
+
+    def labelled(
+        self, data: str, target: str | None, model: str, weights: str | None = None, coding: Coding = "reference"
+    ) -> Labelled:
+        """The table that a model is learned from; what was found in it is told."""
+        check_output(self.output, self.overwrite, data)
+        labelled = self.training(data, target, weights, None, model, coding)
+        if not self.json:
+            tell_findings(labelled.training.findings)
+        return labelled
+
+    def show(self, labelled: Labelled, columns: Any, values: dict[str, Any], page: Callable[..., Page]) -> None:
+        """Write the steps, and show them with what else was found."""
+        write_columns(columns, self.output)
+        show({**labelled.source, **values, "file": self.output}, page, self.json)
 
 
 @command
 def trace(
     data: options.Data,
     target: options.Target = None,
-    model: Annotated[str, typer.Option(metavar="NAME", help="perceptron, or logistic.")] = "perceptron",
+    model: Annotated[str, option("NAME", "perceptron, or logistic.")] = "perceptron",
     solver: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of logistic: gradient-descent, stochastic-gradient or irls, as they are taught, in the units of the "
+        option(
+            "NAME",
+            "Of logistic: gradient-descent, stochastic-gradient or irls, as they are taught, in the units of the "
             "data; or a name that fit takes (newton, lbfgs, ...).  [default: irls]",
         ),
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option(metavar="ETA", help="First step length of the gradient solvers.")
-    ] = None,
+    rate: Annotated[float | None, option("ETA", "First step length of the gradient solvers.")] = None,
     schedule: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Step lengths: constant, decaying, square-root or line-search.")
+        str | None, option("NAME", "Step lengths: constant, decaying, square-root or line-search.")
     ] = None,
-    batch: Annotated[int | None, typer.Option(metavar="B", help="Rows of a mini-batch.")] = None,
+    batch: Annotated[int | None, option("B", "Rows of a mini-batch.")] = None,
     settings: Settings = None,
-    output: Steps = None,
-    reading: TrainingOptions = TrainingOptions(),
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
+    course: CourseOptions = CourseOptions(),
 ) -> None:
     """Show how a model is learned, step by step.
 
@@ -59,23 +78,19 @@ def trace(
       discriminant trace data.csv -t y --model logistic --solver irls
       discriminant trace data.csv -t y --model logistic --solver gradient-descent --rate 0.01 -o steps.csv
     """
-    check_output(output, overwrite, data)
     if model not in ("perceptron", "logistic"):
         raise ParameterError(f"--model {model}: steps are shown of perceptron and of logistic.")
     given = {"rate": rate, "schedule": schedule, "batch": batch}
     if model == "perceptron" and (solver is not None or any(value is not None for value in given.values())):
         raise ParameterError("--solver, --rate, --schedule and --batch are of --model logistic. Use --set eta=0.1.")
-    labelled = reading.training(data, target, None, None, model)
-    if not json:
-        tell_findings(labelled.training.findings)
+    labelled = course.labelled(data, target, model)
     made = made_model(model, labelled, read_settings(settings or []))
     if model == "logistic":
         made.set_params(solver=_solver(solver or "irls", given))
     made.set_params(trace=True).fit(labelled.rows, labelled.training.y)
     named = list(labelled.training.schema.names)
     values, columns = _updates(made, named) if model == "perceptron" else _iterates(made)
-    write_columns(columns, output)
-    show({**labelled.source, "model": model, **values, "file": output}, _trace_page, json)
+    course.show(labelled, columns, {"model": model, **values}, _trace_page)
 
 
 def _solver(name: str, given: Mapping[str, Any]) -> Any:
@@ -162,13 +177,10 @@ def _trace_page(found: dict[str, Any]) -> Page:
 def path(
     data: options.Data,
     target: options.Target = None,
-    l1_ratio: Annotated[float, typer.Option(metavar="SHARE", help="Of the L1 penalty: 1 lasso, 0 ridge.")] = 1.0,
-    n_alphas: Annotated[int | None, typer.Option(metavar="N", help="Number of strengths.")] = None,
+    l1_ratio: Annotated[float, option("SHARE", "Of the L1 penalty: 1 lasso, 0 ridge.")] = 1.0,
+    n_alphas: Annotated[int | None, option("N", "Number of strengths.")] = None,
     weights: options.Weights = None,
-    output: Steps = None,
-    reading: TrainingOptions = TrainingOptions(),
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
+    course: CourseOptions = CourseOptions(),
 ) -> None:
     """The coefficients of logistic regression along a whole path of penalties, from the strongest to nearly none.
 
@@ -177,10 +189,7 @@ def path(
       discriminant path data.csv -t y
       discriminant path data.csv -t y --l1-ratio 0 -o ridge.csv
     """
-    check_output(output, overwrite, data)
-    labelled = reading.training(data, target, weights, None, "lasso", "full")
-    if not json:
-        tell_findings(labelled.training.findings)
+    labelled = course.labelled(data, target, "lasso", weights, "full")
     from ..estimators.logistic import LogisticRegressionPath
 
     found = LogisticRegressionPath(l1_ratio=l1_ratio, n_alphas=n_alphas)
@@ -193,10 +202,7 @@ def path(
         for j, name in enumerate(labelled.training.schema.names):
             columns[f"{name}{own}"] = found.coefs_[:, k, j].tolist()
     columns["columns"] = (found.coefs_ != 0).any(axis=1).sum(axis=1).tolist()
-    write_columns(columns, output)
-    show(
-        {**labelled.source, "l1_ratio": l1_ratio, "classes": classes, "path": columns, "file": output}, _path_page, json
-    )
+    course.show(labelled, columns, {"l1_ratio": l1_ratio, "classes": classes, "path": columns}, _path_page)
 
 
 def _path_page(found: dict[str, Any]) -> Page:
@@ -213,18 +219,14 @@ def _path_page(found: dict[str, Any]) -> Page:
 def learning_curve(
     data: options.Data,
     target: options.Target = None,
-    model: Annotated[str, typer.Option(metavar="NAME", help="A model that fit takes.")] = "lda",
+    model: Annotated[str, option("NAME", "A model that fit takes.")] = "lda",
     settings: Settings = None,
     bayes_error: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="The error no classifier avoids, if known: the rest is approximation."),
+        float | None, option("SHARE", "The error no classifier avoids, if known: the rest is approximation.")
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="Of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the folds.")] = 0,
-    output: Steps = None,
-    reading: TrainingOptions = TrainingOptions(),
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
+    folds: Annotated[int, option("N", "Of the cross-validation.")] = 5,
+    seed: Annotated[int, option("N", "Of the folds.")] = 0,
+    course: CourseOptions = CourseOptions(),
 ) -> None:
     """The error for a growing number of rows, and its three sources: estimation, approximation, optimisation.
 
@@ -233,16 +235,12 @@ def learning_curve(
       discriminant learning-curve data.csv -t y --model qda
       discriminant learning-curve data.csv -t y --model logistic --bayes-error 0.16 -o curve.csv
     """
-    check_output(output, overwrite, data)
-    labelled = reading.training(data, target, None, None, model)
-    if not json:
-        tell_findings(labelled.training.findings)
+    labelled = course.labelled(data, target, model)
     from ..validation.learning_curve import error_sources
 
     made = made_model(model, labelled, read_settings(settings or []))
     found = error_sources(
         made, labelled.rows, labelled.training.y, bayes_error, cv=folds, random_state=seed, progress=False
     )
-    write_columns(found.curve.to_frame(), output)
-    values = {"sources": found.to_dict(), "curve": found.curve.to_dict(), "file": output}
-    show({**labelled.source, "model": model, **values}, lambda _: [str(found.curve), str(found)], json)
+    values = {"model": model, "sources": found.to_dict(), "curve": found.curve.to_dict()}
+    course.show(labelled, found.curve.to_frame(), values, lambda _: [str(found.curve), str(found)])

@@ -9,15 +9,14 @@ import typer
 from ..errors import ParameterError
 from . import options
 from .console import check_output, grid, show
-from .options import command
+from .options import command, option
 
 
 @command
 def dataset(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The data; without it, what there is.")] = None,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A CSV file; a folder for scene, which is an image."),
+        str | None, option("FILE", "A CSV file; a folder for scene, which is an image.", "--output", "-o")
     ] = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,

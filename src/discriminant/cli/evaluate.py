@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import InputError
 from ..results import decimal, several
 from . import options
 from .console import Page, check_output, command_line, grid, say, show
 from .modelfile import StoredModel, kept_values, opened
-from .options import TableOptions, command
+from .options import TableOptions, command, option
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
@@ -25,9 +23,8 @@ def evaluate(
     report: options.Report = None,
     f_measure: Annotated[
         float | None,
-        typer.Option(
-            metavar="M",
-            help="Also all rates by class: recall, FNR, FPR, specificity, precision and F = (M + 1) P R / (R + M P).",
+        option(
+            "M", "Also all rates by class: recall, FNR, FPR, specificity, precision and F = (M + 1) P R / (R + M P)."
         ),
     ] = None,
     absent: options.Absent = "refuse",

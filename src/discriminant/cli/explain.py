@@ -14,7 +14,7 @@ from ..results import NOTHING, number, p_value, quoted, suggestion, visible
 from . import options
 from .console import Page, grid, say, shortened, show, told
 from .modelfile import StoredModel, batches, kept_values, opened
-from .options import TableOptions, command
+from .options import TableOptions, command, option
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -32,14 +32,11 @@ def explain(
         str | None, typer.Argument(metavar="[DATA]", help="The table of the row, where --row is a number.")
     ] = None,
     row: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER|VALUES", help="A row of DATA by its number (the first is 0), or 'a=1,b=2'."),
+        str | None, option("NUMBER|VALUES", "A row of DATA by its number (the first is 0), or 'a=1,b=2'.")
     ] = None,
     costs: options.Costs = None,
-    reject_cost: Annotated[float | None, typer.Option(metavar="COST", help="What it costs to abstain.")] = None,
-    priors: Annotated[
-        str | None, typer.Option(metavar="A=0.3,B=0.7", help="Shares of the classes where the row comes from.")
-    ] = None,
+    reject_cost: Annotated[float | None, option("COST", "What it costs to abstain.")] = None,
+    priors: Annotated[str | None, option("A=0.3,B=0.7", "Shares of the classes where the row comes from.")] = None,
     reading: TableOptions = TableOptions(),
     json: options.Json = False,
 ) -> None:

@@ -15,7 +15,7 @@ from .console import check_output, show
 from .evaluate import labelled_rows
 from .fit import Settings, made_model, read_settings
 from .modelfile import opened
-from .options import TrainingOptions, command
+from .options import TrainingOptions, command, option
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -246,21 +246,15 @@ def figure(
         str | None, typer.Argument(metavar="[SOURCE]", help="A labelled table, to which a model is fitted; or a model.")
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="A page (.html), or an image (.svg, .png).")
+        str, option("FILE", "A page (.html), or an image (.svg, .png).", "--output", "-o")
     ] = "figure.html",
     target: options.Target = None,
-    rows: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Labelled rows to draw, where SOURCE is a model file.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model to fit; each kind has its own if none is named.")
-    ] = None,
+    rows: Annotated[str | None, option("DATA", "Labelled rows to draw, where SOURCE is a model file.")] = None,
+    model: Annotated[str | None, option("NAME", "The model to fit; each kind has its own if none is named.")] = None,
     settings: Settings = None,
     costs: options.Costs = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column of an effect, or the class of a cost curve.")
-    ] = None,
-    shape: Annotated[str, typer.Option(metavar="ROWSxCOLUMNS", help="The shape of images.")] = "20x20",
+    column: Annotated[str | None, option("NAME", "The column of an effect, or the class of a cost curve.")] = None,
+    shape: Annotated[str, option("ROWSxCOLUMNS", "The shape of images.")] = "20x20",
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,

@@ -6,17 +6,14 @@ import types
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import typer
-
 from ..errors import ParameterError
 from ..results import jsonable, listed, number, percent, several
 from . import options
 from .console import Page, check_output, show, tell_findings
-from .options import Labelled, TrainingOptions, command
+from .options import Labelled, TrainingOptions, command, option
 
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model, such as alpha=0.1; may be repeated."),
+    list[str] | None, option("NAME=VALUE", "A parameter of the model, such as alpha=0.1; may be repeated.", "--set")
 ]
 
 
@@ -32,9 +29,9 @@ def fit(
     target: options.Target = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="auto (if none is named), logistic (with --formula), ridge, lasso, lda, qda, rda, naive-bayes, "
+        option(
+            "NAME",
+            "auto (if none is named), logistic (with --formula), ridge, lasso, lda, qda, rda, naive-bayes, "
             "naive-bayes-calibrated, gaussian-nb, svm, svm-calibrated, perceptron, least-squares, "
             "least-squares-calibrated or fisher.",
         ),
@@ -42,13 +39,10 @@ def fit(
     settings: Settings = None,
     multiclass: Annotated[
         str | None,
-        typer.Option(
-            metavar="SCHEME",
-            help="Make classes of binary models: one-vs-rest, one-vs-one or output-code, around any model.",
-        ),
+        option("SCHEME", "Make classes of binary models: one-vs-rest, one-vs-one or output-code, around any model."),
     ] = None,
     formula: options.FormulaText = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="The model file (.dsc).")] = None,
+    output: Annotated[str | None, option("FILE", "The model file (.dsc).", "--output", "-o")] = None,
     weights: options.Weights = None,
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
@@ -208,9 +202,8 @@ def with_settings(model: Any, name: str, settings: dict[str, str], classes: Sequ
 def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:
     """The value that the text stands for, by the parameter's type."""
     hint = get_type_hints(kind.__init__)[name]  # type: ignore[misc]
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    for option in options:
-        found, value = _as_option(option, text, classes)
+    for choice in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):
+        found, value = _as_option(choice, text, classes)
         if found:
             return value
     raise ParameterError(f"--set {name}={text}: expected {' or '.join(map(_in_words, options))}.")

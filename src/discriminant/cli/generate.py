@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import ParameterError
 from . import options
 from .console import check_output, file_or_none, table_writer
 from .modelfile import StoredModel, batches, opened
-from .options import TableOptions, command
+from .options import TableOptions, command, option
 
 Output = Annotated[
     str | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE",
-        help="Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
+    option(
+        "FILE",
+        "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
+        "--output",
+        "-o",
     ),
-]  # fmt: skip
+]
 
 
 @command
 def sample(
     model: options.ModelPath,
-    n: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows.")] = 100,
-    label: Annotated[
-        str | None, typer.Option("--class", metavar="LABEL", help="Rows of one class; by the priors if not given.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed draws the same rows.")] = 0,
+    n: Annotated[int, option("N", "How many rows.", "--rows", "-n")] = 100,
+    label: Annotated[str | None, option("LABEL", "Rows of one class; by the priors if not given.", "--class")] = None,
+    seed: Annotated[int, option("N", "The same seed draws the same rows.")] = 0,
     output: Output = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -66,9 +64,9 @@ def transform(
     data: options.Data,
     sphere: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS|all",
-            help="Sphered coordinates, in which the covariance within classes is 1: 'all' of lda, a class of qda.",
+        option(
+            "CLASS|all",
+            "Sphered coordinates, in which the covariance within classes is 1: 'all' of lda, a class of qda.",
         ),
     ] = None,
     output: Output = None,

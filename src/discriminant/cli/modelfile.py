@@ -15,7 +15,7 @@ from ..results import Finding, several
 from ..results import shortened as short
 from . import options
 from .console import check_output, file_or_none, put, say, show, tell_findings, visible_lines
-from .options import TableOptions, command, read_priors
+from .options import TableOptions, command, option, read_priors
 
 if TYPE_CHECKING:
     from ..decision import Decision, Posterior
@@ -149,17 +149,15 @@ def batches(table: TableReader, rows: int = 65536) -> Iterator[tuple[int, Any]]:
 @command
 def export(
     model: options.ModelPath,
-    to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="python, sql, json or onnx.")],
+    to: Annotated[str, option("LANGUAGE", "python, sql, json or onnx.", "--to")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; standard output if not given, or -.")
+        str | None, option("FILE", "Where to; standard output if not given, or -.", "--output", "-o")
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option(metavar="DATABASE", help="For SQL, and needed there: duckdb, postgresql or sqlite.")
+        str | None, option("DATABASE", "For SQL, and needed there: duckdb, postgresql or sqlite.")
     ] = None,
-    table: Annotated[str, typer.Option(metavar="NAME", help="For SQL, the table of the rows.")] = "data",
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="For SQL, a column to pass on; may be repeated.")
-    ] = None,
+    table: Annotated[str, option("NAME", "For SQL, the table of the rows.")] = "data",
+    keep: Annotated[list[str] | None, option("COLUMN", "For SQL, a column to pass on; may be repeated.")] = None,
     overwrite: options.Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="With -o, what was written as JSON.")] = False,
 ) -> None:

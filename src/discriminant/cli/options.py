@@ -37,6 +37,12 @@ _HASHED_BYTES = 1 << 24
 #: Smaller files hold tables that are fitted before compiled kernels would be loaded.
 _LARGE_FILE = 1 << 20
 
+
+def option(metavar: str, help: str, *names: str) -> Any:  # noqa: A002
+    """An option with a value: what stands for it in the help, what it means, and its names if not the parameter's."""
+    return typer.Option(*names, metavar=metavar, help=help)
+
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -47,96 +53,79 @@ Data = Annotated[
 ]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by discriminant fit.")]
 Target = Annotated[
-    str | None,
-    typer.Option("--target", "-t", metavar="COLUMN", help="The column of classes (SVMlight has none: leave it out)."),
+    str | None, option("COLUMN", "The column of classes (SVMlight has none: leave it out).", "--target", "-t")
 ]
-Weights = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="A column of row weights: 3 counts like three such rows.")
-]
+Weights = Annotated[str | None, option("COLUMN", "A column of row weights: 3 counts like three such rows.")]
 Groups = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="A column of groups (patients, sites): their rows are held out together."),
+    str | None, option("COLUMN", "A column of groups (patients, sites): their rows are held out together.")
 ]
-Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")]
+Drop = Annotated[list[str] | None, option("COLUMN", "Leave a column out; may be repeated.")]
 Types = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN=KIND",
-        help="What a column is, taken as written: number, category, boolean, date, date-dmy (the day first) or "
+    option(
+        "COLUMN=KIND",
+        "What a column is, taken as written: number, category, boolean, date, date-dmy (the day first) or "
         "date-mdy; may be repeated.",
     ),
 ]
 Missing = Annotated[
     str | None,
-    typer.Option(
-        metavar="POLICY",
-        help="Missing values: 'indicator' (the mean, and a column that marks them), 'drop' (leave the rows out) or "
+    option(
+        "POLICY",
+        "Missing values: 'indicator' (the mean, and a column that marks them), 'drop' (leave the rows out) or "
         "'refuse'.  [default: indicator; drop with a formula]",
     ),
 ]
 MissingCodes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT", help="What stands for a missing value, instead of NA, ? and the like; may be repeated."
-    ),
+    list[str] | None, option("TEXT", "What stands for a missing value, instead of NA, ? and the like; may be repeated.")
 ]
 Rare = Annotated[
     int | None,
-    typer.Option(
-        metavar="ROWS",
-        help="Levels with fewer rows count as (other), and columns that differ in fewer rows are left out; at most a "
+    option(
+        "ROWS",
+        "Levels with fewer rows count as (other), and columns that differ in fewer rows are left out; at most a "
         "twentieth of the rows. 1 keeps all.  [default: 5; 1 with a formula]",
     ),
 ]
 DropClassesBelow = Annotated[
-    int, typer.Option(metavar="ROWS", help="Leave out classes with fewer rows, here and in evaluations. 1 keeps all.")
+    int, option("ROWS", "Leave out classes with fewer rows, here and in evaluations. 1 keeps all.")
 ]
 MergeClassesBelow = Annotated[
-    int, typer.Option(metavar="ROWS", help="Make classes with fewer rows one class, (other). 1 keeps all apart.")
+    int, option("ROWS", "Make classes with fewer rows one class, (other). 1 keeps all apart.")
 ]
 MaxLevels = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        help="A category keeps its N most frequent levels; others count as (other).  [default: 50; all with a formula]",
+    option(
+        "N", "A category keeps its N most frequent levels; others count as (other).  [default: 50; all with a formula]"
     ),
 ]
 FormulaText = Annotated[
     str | None,
-    typer.Option(
-        metavar="FORMULA",
-        help="The target and the terms of the model, such as 'ill ~ age + sex * dose + ns(bmi, df=4)'; needs the "
+    option(
+        "FORMULA",
+        "The target and the terms of the model, such as 'ill ~ age + sex * dose + ns(bmi, df=4)'; needs the "
         "package formulaic.",
     ),
 ]
 Table = Annotated[
-    str | None,
-    typer.Option(
-        "--table", "--sheet", metavar="NAME", help="The sheet of a workbook, or the table (or query) of a database."
-    ),
+    str | None, option("NAME", "The sheet of a workbook, or the table (or query) of a database.", "--table", "--sheet")
 ]
-Delimiter = Annotated[str | None, typer.Option(metavar="CHAR", help="What separates values, if not found out rightly.")]
+Delimiter = Annotated[str | None, option("CHAR", "What separates values, if not found out rightly.")]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line names the columns.", show_default=False),
 ]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="How the text is encoded, for example latin-1.")]
-Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="The decimal sign, point or comma.")]
-Ragged = Annotated[
-    str, typer.Option(metavar="POLICY", help="Lines with another number of values: 'refuse', or 'skip' and count them.")
-]
-Absent = Annotated[
-    str,
-    typer.Option(metavar="POLICY", help="Columns of the training that are not there: 'refuse', or take as 'missing'."),
-]
+Encoding = Annotated[str | None, option("NAME", "How the text is encoded, for example latin-1.")]
+Decimal = Annotated[str | None, option("CHAR", "The decimal sign, point or comma.")]
+Ragged = Annotated[str, option("POLICY", "Lines with another number of values: 'refuse', or 'skip' and count them.")]
+Absent = Annotated[str, option("POLICY", "Columns of the training that are not there: 'refuse', or take as 'missing'.")]
 Costs = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="A table of costs: true classes in the first column, what is decided in the header, costs in the cells.",
+    option(
+        "FILE", "A table of costs: true classes in the first column, what is decided in the header, costs in the cells."
     ),
 ]
-Report = Annotated[str | None, typer.Option(metavar="FILE", help="Also write a report to read in a browser (.html).")]
+Report = Annotated[str | None, option("FILE", "Also write a report to read in a browser (.html).")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]

@@ -13,7 +13,7 @@ from ..results import several
 from . import options
 from .console import Page, check_output, file_or_none, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
-from .options import TableOptions, command
+from .options import TableOptions, command, option
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -27,12 +27,11 @@ def predict(
     data: options.Data,
     output: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "FILE",
+            "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, "
-            "or -.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
@@ -42,20 +41,16 @@ def predict(
     ] = False,
     costs: options.Costs = None,
     reject_cost: Annotated[
-        float | None, typer.Option(metavar="COST", help="What it costs to abstain; then rows may get 'abstain'.")
+        float | None, option("COST", "What it costs to abstain; then rows may get 'abstain'.")
     ] = None,
-    priors: Annotated[
-        str | None, typer.Option(metavar="A=0.3,B=0.7", help="Shares of the classes where the rows come from.")
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to pass on, separated by commas.")
-    ] = None,
+    priors: Annotated[str | None, option("A=0.3,B=0.7", "Shares of the classes where the rows come from.")] = None,
+    keep: Annotated[list[str] | None, option("COLUMNS", "Columns to pass on, separated by commas.")] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass on all columns.")] = False,
     formulas: Annotated[
         str,
-        typer.Option(
-            metavar="CHOICE",
-            help="In CSV, text that a spreadsheet would run (it begins with = + - @): 'refuse', 'keep' it as it is for "
+        option(
+            "CHOICE",
+            "In CSV, text that a spreadsheet would run (it begins with = + - @): 'refuse', 'keep' it as it is for "
             "other programs, or 'quote' it with an apostrophe for spreadsheets.",
         ),
     ] = "refuse",

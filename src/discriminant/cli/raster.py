@@ -13,7 +13,7 @@ from ..errors import DegenerateDataError, InputError, ParameterError, Setting
 from . import options
 from .console import Page, check_output, command_line, say, shortened, show, tell_findings, told
 from .fit import Settings, read_settings, with_settings
-from .options import application, command, pairs, read_costs, read_priors
+from .options import application, command, option, pairs, read_costs, read_priors
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -38,18 +38,13 @@ Images = Annotated[
     ),
 ]
 Crs = Annotated[
-    str | None,
-    typer.Option(
-        "--crs", metavar="EPSG:N", help="The coordinate system of an image whose file says none, or a wrong one."
-    ),
+    str | None, option("EPSG:N", "The coordinate system of an image whose file says none, or a wrong one.", "--crs")
 ]
 MapPath = Annotated[str, typer.Argument(metavar="MAP", help="A class map (.tif).")]
 Names = Annotated[
     list[str] | None,
-    typer.Option(
-        "--name",
-        metavar="VALUE=CLASS",
-        help="The class that a number or colour (#rrggbb) of an image stands for; may be repeated.",
+    option(
+        "VALUE=CLASS", "The class that a number or colour (#rrggbb) of an image stands for; may be repeated.", "--name"
     ),
 ]
 
@@ -66,9 +61,8 @@ class ImageOptions:
 
     bands: Annotated[
         str | None,
-        typer.Option(
-            metavar="BAND,...",
-            help="The bands to read, by number or name, such as 1,2,4 or 1-4; by default all but transparency.",
+        option(
+            "BAND,...", "The bands to read, by number or name, such as 1,2,4 or 1-4; by default all but transparency."
         ),
     ] = None
     crs: Crs = None
@@ -85,15 +79,11 @@ class AreaOptions:
     """How areas are read."""
 
     class_field: Annotated[
-        str | None,
-        typer.Option("--class-field", "-c", metavar="FIELD", help="The field of the areas that has the class."),
+        str | None, option("FIELD", "The field of the areas that has the class.", "--class-field", "-c")
     ] = None
-    layer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The layer with the areas, where a file has several.")
-    ] = None
+    layer: Annotated[str | None, option("NAME", "The layer with the areas, where a file has several.")] = None
     areas_crs: Annotated[
-        str | None,
-        typer.Option(metavar="EPSG:N", help="The coordinate system of areas whose file says none, or a wrong one."),
+        str | None, option("EPSG:N", "The coordinate system of areas whose file says none, or a wrong one.")
     ] = None
     name: Names = None
 
@@ -114,25 +104,14 @@ class AreaOptions:
 class TrainingSource(AreaOptions):
     """What the model of a map learns from, or the file it comes from."""
 
-    areas: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Training areas: polygons, points or an image of classes.")
-    ] = None
-    samples: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Samples kept by raster samples, instead of areas.")
-    ] = None
+    areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
+    samples: Annotated[str | None, option("FILE", "Samples kept by raster samples, instead of areas.")] = None
     model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm."
-        ),
+        str, option("NAME", "maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
     ] = "maximum-likelihood"
     settings: Settings = None
-    model_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A model kept by --save-model, instead of areas.")
-    ] = None
-    priors: Annotated[
-        str | None, typer.Option(metavar="CLASS=SHARE,...", help="How frequent each class is on the ground.")
-    ] = None
+    model_file: Annotated[str | None, option("FILE", "A model kept by --save-model, instead of areas.")] = None
+    priors: Annotated[str | None, option("CLASS=SHARE,...", "How frequent each class is on the ground.")] = None
 
     def trained(self, image: Image) -> TrainedModel:
         """The model, fitted where it has to be."""
@@ -230,30 +209,25 @@ class TrainedModel:
 class MapOptions:
     """What is decided about each pixel, and what is written of it."""
 
-    probability: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the probability of the most probable class.")
-    ] = None
-    probabilities: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the probability of every class, a band each.")
-    ] = None
+    probability: Annotated[str | None, option("FILE", "Also write the probability of the most probable class.")] = None
+    probabilities: Annotated[str | None, option("FILE", "Also write the probability of every class, a band each.")] = (
+        None
+    )
     probability_type: Annotated[
-        str, typer.Option(metavar="TYPE", help="Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
+        str, option("TYPE", "Probabilities in whole 'percent', or as 'float32' from 0 to 1.")
     ] = "percent"
     reject: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Give no class to pixels outside the region that holds this share of their class, such as 0.99.",
+        option(
+            "SHARE", "Give no class to pixels outside the region that holds this share of their class, such as 0.99."
         ),
     ] = None
     reject_cost: Annotated[
-        float | None,
-        typer.Option(metavar="COST", help="What giving no class costs, where a wrong class costs 1 (or see --costs)."),
+        float | None, option("COST", "What giving no class costs, where a wrong class costs 1 (or see --costs).")
     ] = None
     costs: options.Costs = None
     colour: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CLASS=#RRGGBB", help="The colour of a class on the map; may be repeated."),
+        list[str] | None, option("CLASS=#RRGGBB", "The colour of a class on the map; may be repeated.")
     ] = None
     overviews: Annotated[bool, typer.Option("--overviews", help="Add smaller copies, for large maps.")] = False
 
@@ -276,9 +250,7 @@ def samples(
     ],
     reading: AreaOptions,
     picture: ImageOptions,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the samples in a file (.parquet).")
-    ] = None,
+    output: Annotated[str | None, option("FILE", "Keep the samples in a file (.parquet).", "--output", "-o")] = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -311,11 +283,11 @@ def samples(
 @command
 def classify(
     images: Images,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The class map (.tif).")],
+    output: Annotated[str, option("FILE", "The class map (.tif).", "--output", "-o")],
     source: TrainingSource,
     picture: ImageOptions,
     making: MapOptions,
-    save_model: Annotated[str | None, typer.Option(metavar="FILE", help="Keep the model (.dsc).")] = None,
+    save_model: Annotated[str | None, option("FILE", "Keep the model (.dsc).")] = None,
     validate: Annotated[
         bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
     ] = True,
@@ -378,7 +350,7 @@ def accuracy(
             "accuracies and areas that allow for the area of each class.",
         ),
     ] = False,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="The level of the intervals.")] = 0.95,
+    level: Annotated[float, option("SHARE", "The level of the intervals.")] = 0.95,
     crs: Crs = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
@@ -415,20 +387,16 @@ def accuracy(
 @command
 def sample_design(
     class_map: MapPath,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The points (.gpkg or .geojson).")],
-    total: Annotated[
-        int | None, typer.Option(metavar="N", help="How many pixels to check; by default as many as are needed.")
-    ] = None,
-    at_least: Annotated[int, typer.Option(metavar="N", help="The fewest in each class.")] = 50,
-    users_accuracy: Annotated[
-        float, typer.Option(metavar="SHARE", help="The user's accuracy that is expected of the map.")
-    ] = 0.8,
+    output: Annotated[str, option("FILE", "The points (.gpkg or .geojson).", "--output", "-o")],
+    total: Annotated[int | None, option("N", "How many pixels to check; by default as many as are needed.")] = None,
+    at_least: Annotated[int, option("N", "The fewest in each class.")] = 50,
+    users_accuracy: Annotated[float, option("SHARE", "The user's accuracy that is expected of the map.")] = 0.8,
     standard_error: Annotated[
-        float, typer.Option(metavar="SHARE", help="The standard error that is wanted for the overall accuracy.")
+        float, option("SHARE", "The standard error that is wanted for the overall accuracy.")
     ] = 0.01,
     name: Names = None,
     crs: Crs = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another number draws other pixels.")] = 0,
+    seed: Annotated[int, option("N", "Another number draws other pixels.")] = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:

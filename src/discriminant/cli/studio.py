@@ -9,25 +9,22 @@ import typer
 
 from ..errors import InputError
 from .console import say
-from .options import command
+from .options import command, option
 
 
 @command
 def studio(
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A table or an image to open at once.")] = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; a token is asked for unless this machine alone is.")
+        str, option("ADDRESS", "Where to listen; a token is asked for unless this machine alone is.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 any that is free.")] = 8321,
+    port: Annotated[int, option("N", "The port; 0 any that is free.")] = 8321,
     folder: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FOLDER", help="Files below it may be opened by typing their path; may be repeated."),
+        list[str] | None, option("FOLDER", "Files below it may be opened by typing their path; may be repeated.")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")] = True,
-    state: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Where uploads are kept; your cache if not given.")
-    ] = None,
-    upload_limit: Annotated[float, typer.Option(metavar="MB", help="The largest file that can be uploaded.")] = 200.0,
+    state: Annotated[str | None, option("FOLDER", "Where uploads are kept; your cache if not given.")] = None,
+    upload_limit: Annotated[float, option("MB", "The largest file that can be uploaded.")] = 200.0,
 ) -> None:
     """Work in the browser: tables, lessons, images.
 

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..results import number
 from . import options
 from .console import Page, check_output, grid, show, tell_findings, write_columns
-from .options import TrainingOptions, command
+from .options import TrainingOptions, command, option
 
 #: ``name(1, 2)``.
 _CALL = re.compile(r"\s*([a-z_0-9]+)\s*\(([^()]*)\)\s*")
@@ -30,7 +30,7 @@ def theory(
         ),
     ],
     priors: Annotated[
-        str | None, typer.Option(metavar="P,Q", help="Shares of the classes; equal if not given, or the model's own.")
+        str | None, option("P,Q", "Shares of the classes; equal if not given, or the model's own.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -131,8 +131,7 @@ def separability(
     data: options.Data,
     target: options.Target = None,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The witness as a table: .csv, .parquet or .arrow."),
+        str | None, option("FILE", "The witness as a table: .csv, .parquet or .arrow.", "--output", "-o")
     ] = None,
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,

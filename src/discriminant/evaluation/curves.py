@@ -559,14 +559,9 @@ class Roc(ScoreCurve):
         return 0.5 * (1 + (area - least) / (most - least))
 
     def best_threshold(
-        self,
-        cost_fp: float = 1.0,
-        cost_fn: float = 1.0,
-        prior: float | None = None,
-        costs: Any = None,
-        level: float = 0.95,
-        random_state: Any = 0,
-    ) -> BestThreshold:
+        self, cost_fp: float = 1.0, cost_fn: float = 1.0, prior: float | None = None, costs: Any = None,
+        level: float = 0.95, random_state: Any = 0,
+    ) -> BestThreshold:  # fmt: skip
         """The threshold with the lowest expected cost on these rows, with a bootstrap interval.
 
         Parameters
@@ -1098,14 +1093,9 @@ class AucComparison(Result):
 
 
 def compare_auc(
-    y: Any,
-    score_a: Any,
-    score_b: Any,
-    positive: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: Any, score_a: Any, score_b: Any, positive: Any = None, sample_weight: Any = None, groups: Any = None,
     level: float = 0.95,
-) -> AucComparison:
+) -> AucComparison:  # fmt: skip
     """The difference of the AUCs of two scores of the same rows, with DeLong's interval and test.
 
     The test is of equal AUCs, two-sided; it takes into account that both scores saw the same rows.

@@ -351,18 +351,9 @@ def _table_estimates(confusion: ConfusionMatrix, table: TableSample, level: floa
 
 
 def evaluate(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    costs: Any = None,
-    actions: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    positive: Any = None,
-    level: float = 0.95,
-    random_state: Any = 0,
-) -> Evaluation:
+    model: Any, X: Any, y: Any = None, *, costs: Any = None, actions: Any = None, sample_weight: Any = None,
+    groups: Any = None, positive: Any = None, level: float = 0.95, random_state: Any = 0,
+) -> Evaluation:  # fmt: skip
     """How good a fitted classifier is on these rows, which it should not have been fitted to.
 
     Parameters
@@ -447,20 +438,10 @@ def evaluate(
 
 
 def evaluation_of(
-    y: Any,
-    predicted: Any = None,
-    posterior: Any = None,
-    scores: Any = None,
-    *,
-    classes: Any = None,
-    costs: Any = None,
-    actions: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    positive: Any = None,
-    level: float = 0.95,
+    y: Any, predicted: Any = None, posterior: Any = None, scores: Any = None, *, classes: Any = None, costs: Any = None,
+    actions: Any = None, sample_weight: Any = None, groups: Any = None, positive: Any = None, level: float = 0.95,
     random_state: Any = 0,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """How good predictions are, however they were made.
 
     Parameters

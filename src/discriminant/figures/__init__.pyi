@@ -2,7 +2,7 @@
 
 from .animation import descent_trace, likelihood_paths, perceptron_trace
 from .densities import class_densities, loss_curves
-from .geometry import boundary, projected_histograms, projections, sphering
+from .geometry import boundary, hyperplane, projected_histograms, projections, score_surface, sphering
 from .models import code_matrix, coefficients, effect, images, regularisation_path
 from .performance import (
     calibration_curve,
@@ -17,7 +17,6 @@ from .performance import (
     roc_curve,
 )
 from .regions import decision_regions, moving_boundary
-from .space import hyperplane, score_surface
 from .theme import alt_text, write_html, write_image
 
 __all__ = [

@@ -456,25 +456,11 @@ def _called(name: str) -> str:
 
 
 def compare(
-    models: Any,
-    X: Any,
-    y: Any,
-    cv: Any = None,
-    repeats: int = 1,
-    metric: str | None = None,
-    holdout: Any = None,
-    groups: Any = None,
-    costs: Any = None,
-    sample_weight: Any = None,
-    stratify: bool = True,
-    level: float = 0.95,
-    random_state: Any = 0,
-    train_scores: bool = False,
-    keep: Literal["predictions", "posteriors"] = "posteriors",
-    on_failure: Literal["raise", "leave_out"] = "raise",
-    progress: ProgressOption = None,
-    n_jobs: int | None = None,
-) -> Comparison:
+    models: Any, X: Any, y: Any, cv: Any = None, repeats: int = 1, metric: str | None = None, holdout: Any = None,
+    groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True, level: float = 0.95,
+    random_state: Any = 0, train_scores: bool = False, keep: Literal["predictions", "posteriors"] = "posteriors",
+    on_failure: Literal["raise", "leave_out"] = "raise", progress: ProgressOption = None, n_jobs: int | None = None,
+) -> Comparison:  # fmt: skip
     """Cross-validate models on the same splits and say which differences between them are real.
 
     A baseline that knows the shares of the classes alone takes part. Differences are judged row by row while rows are

@@ -768,22 +768,11 @@ class CrossValidation(Result):
 
 
 def cross_validate(
-    models: Any,
-    X: Any,
-    y: Any,
-    cv: Any = None,
-    repeats: int = 1,
-    groups: Any = None,
-    costs: Any = None,
-    metrics: Any = None,
-    sample_weight: Any = None,
-    stratify: bool = True,
-    random_state: Any = 0,
-    train_scores: bool = False,
-    keep: Literal["predictions", "posteriors"] | None = None,
-    progress: ProgressOption = None,
-    n_jobs: int | None = None,
-) -> CrossValidation:
+    models: Any, X: Any, y: Any, cv: Any = None, repeats: int = 1, groups: Any = None, costs: Any = None,
+    metrics: Any = None, sample_weight: Any = None, stratify: bool = True, random_state: Any = 0,
+    train_scores: bool = False, keep: Literal["predictions", "posteriors"] | None = None,
+    progress: ProgressOption = None, n_jobs: int | None = None,
+) -> CrossValidation:  # fmt: skip
     """Scores of models on rows they have not seen, all models on the same splits.
 
     Models that are read from class moments (`LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis`,

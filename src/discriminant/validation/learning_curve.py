@@ -176,19 +176,10 @@ class LearningCurve(Result):
 
 
 def learning_curve(
-    model: Any,
-    X: Any,
-    y: Any,
-    sizes: Any = None,
-    cv: Any = 5,
-    repeats: int = 1,
-    groups: Any = None,
-    sample_weight: Any = None,
-    stratify: bool = True,
-    random_state: Any = 0,
-    progress: ProgressOption = None,
+    model: Any, X: Any, y: Any, sizes: Any = None, cv: Any = 5, repeats: int = 1, groups: Any = None,
+    sample_weight: Any = None, stratify: bool = True, random_state: Any = 0, progress: ProgressOption = None,
     n_jobs: int | None = None,
-) -> LearningCurve:
+) -> LearningCurve:  # fmt: skip
     """The error of a model for a growing number of training rows, each set of rows holding the one before.
 
     Models that are read from class moments read each split's rows once, whatever the number of sizes.
@@ -401,19 +392,10 @@ class ErrorSources(Result):
 
 
 def error_sources(
-    model: Any,
-    X: Any,
-    y: Any,
-    bayes_error: Any = None,
-    sizes: Any = None,
-    cv: Any = 5,
-    repeats: int = 1,
-    groups: Any = None,
-    sample_weight: Any = None,
-    random_state: Any = 0,
-    progress: ProgressOption = None,
+    model: Any, X: Any, y: Any, bayes_error: Any = None, sizes: Any = None, cv: Any = 5, repeats: int = 1,
+    groups: Any = None, sample_weight: Any = None, random_state: Any = 0, progress: ProgressOption = None,
     n_jobs: int | None = None,
-) -> ErrorSources:
+) -> ErrorSources:  # fmt: skip
     """The error of a model split into estimation, approximation and optimisation, side by side.
 
     Estimation is the distance of the error on held-out rows from the limit of the learning curve, approximation the
