@@ -202,11 +202,12 @@ def with_settings(model: Any, name: str, settings: dict[str, str], classes: Sequ
 def _typed(kind: type, name: str, text: str, classes: Sequence[Any]) -> Any:
     """The value that the text stands for, by the parameter's type."""
     hint = get_type_hints(kind.__init__)[name]  # type: ignore[misc]
-    for choice in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):
+    choices = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for choice in choices:
         found, value = _as_option(choice, text, classes)
         if found:
             return value
-    raise ParameterError(f"--set {name}={text}: expected {' or '.join(map(_in_words, options))}.")
+    raise ParameterError(f"--set {name}={text}: expected {' or '.join(map(_in_words, choices))}.")
 
 
 def _as_option(option: Any, text: str, classes: Sequence[Any]) -> tuple[bool, Any]:

@@ -10,16 +10,6 @@ from .console import check_output, file_or_none, table_writer
 from .modelfile import StoredModel, batches, opened
 from .options import TableOptions, command, option
 
-Output = Annotated[
-    str | None,
-    option(
-        "FILE",
-        "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
-        "--output",
-        "-o",
-    ),
-]
-
 
 @command
 def sample(
@@ -27,7 +17,7 @@ def sample(
     n: Annotated[int, option("N", "How many rows.", "--rows", "-n")] = 100,
     label: Annotated[str | None, option("LABEL", "Rows of one class; by the priors if not given.", "--class")] = None,
     seed: Annotated[int, option("N", "The same seed draws the same rows.")] = 0,
-    output: Output = None,
+    output: options.Output = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Draw rows from a generative model (lda, qda, gaussian-nb, naive-bayes).
@@ -69,7 +59,7 @@ def transform(
             "Sphered coordinates, in which the covariance within classes is 1: 'all' of lda, a class of qda.",
         ),
     ] = None,
-    output: Output = None,
+    output: options.Output = None,
     absent: options.Absent = "refuse",
     reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,

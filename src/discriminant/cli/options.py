@@ -125,6 +125,15 @@ Costs = Annotated[
         "FILE", "A table of costs: true classes in the first column, what is decided in the header, costs in the cells."
     ),
 ]
+Output = Annotated[
+    str | None,
+    option(
+        "FILE",
+        "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
+        "--output",
+        "-o",
+    ),
+]
 Report = Annotated[str | None, option("FILE", "Also write a report to read in a browser (.html).")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for machines.")]

@@ -25,15 +25,7 @@ _BATCH_ROWS = 8192
 def predict(
     model: options.ModelPath,
     data: options.Data,
-    output: Annotated[
-        str | None,
-        option(
-            "FILE",
-            "Where to, by its ending: .csv, .parquet, .feather or .arrow. CSV on standard output if not given, or -.",
-            "--output",
-            "-o",
-        ),
-    ] = None,
+    output: options.Output = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
     ambiguous: Annotated[
         bool,

@@ -48,6 +48,7 @@ def names() -> list[str]:
     See Also
     --------
     load : Makes one of them.
+    worked_examples : What the notes ask about them.
 
     Examples
     --------
@@ -74,6 +75,7 @@ def load(name: str) -> Dataset:
     See Also
     --------
     names : What there is.
+    scene : A small image with its classes.
 
     Examples
     --------
@@ -96,10 +98,8 @@ class WorkedExample(Result):
 
     Attributes
     ----------
-    name : str
-        By which `worked_example` knows it.
-    title : str
-        What it shows, in a few words.
+    name, title : str
+        By which `worked_example` knows it, and what it shows in a few words.
     rows : tuple of str
         The subjects it replays, by the ids of the table of subjects: D1, L7 and so on.
     note : str
@@ -189,7 +189,7 @@ def worked_example(name: str) -> WorkedExample:
 
     See Also
     --------
-    worked_examples : All of them by name.
+    worked_examples : All of them, in the order of the subjects.
     load : The data that they are about.
 
     Examples

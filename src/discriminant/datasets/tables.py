@@ -29,10 +29,8 @@ class Dataset(Result):
 
     Attributes
     ----------
-    name : str
-        By which `load` knows it.
-    title : str
-        What it is, in a few words.
+    name, title : str
+        By which `load` knows it, and what it is in a few words.
     description : str
         What a row is, what the columns are, and what the data are good for.
     source : str
@@ -51,6 +49,7 @@ class Dataset(Result):
     See Also
     --------
     load : Makes one by its name.
+    worked_examples : What the notes ask about them.
     """
 
     name: str

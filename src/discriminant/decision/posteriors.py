@@ -328,6 +328,7 @@ def posterior(model: Any, X: Any, priors: Any = None) -> Posterior:
     See Also
     --------
     Posterior : From probabilities at hand.
+    Decision : What is best done, given what errors cost.
 
     Examples
     --------

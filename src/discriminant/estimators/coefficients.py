@@ -130,11 +130,12 @@ class CoefficientTable(Result):
         Parameters
         ----------
         values : dict
-            None stands where there is no number.
+            What `to_dict` gave: None stands where there is no number.
 
         Returns
         -------
         CoefficientTable
+            With the numbers as they were.
         """
         rows = [_stored_row(row) for row in values["rows"]]
         reason = None if values["reason"] is None else Message(values["reason"])
@@ -181,7 +182,7 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
     See Also
     --------
     LogisticRegression.summary : The same of a logistic regression, with other references and covariances.
-    figures.coefficients : Draws this table.
+    figures.coefficients : This table as a picture.
 
     Examples
     --------
@@ -396,7 +397,7 @@ class Effect(Result):
     Parameters
     ----------
     column : str
-        Of the table.
+        Of the table, as it is named there.
     at : float or str
         The value that the others are compared with: there the change is 0.
     reference : a class

@@ -28,6 +28,7 @@ from .coefficients import column_names
 
 #: Points at which a column is looked at, from one end of its range to the other: narrower islands are missed.
 _GRID = 81
+#: The range of a turning point is halved this often: to the last digits of its column.
 _HALVINGS = 50
 #: A point on a face belongs to either side; so much of the step more is beyond it.
 _BEYOND = 1e-9
@@ -138,6 +139,7 @@ def nearest_changes(
     Returns
     -------
     NearestChanges
+        Of each column alone, and of all numbers together.
 
     See Also
     --------

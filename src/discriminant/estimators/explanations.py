@@ -86,10 +86,12 @@ def contributions(
     Returns
     -------
     Contributions
+        Of every column to the lead of the class of the row, the largest first.
 
     See Also
     --------
     coefficient_table : The same model as a table.
+    column_effects : What each column does, over its whole range.
 
     Examples
     --------
@@ -197,6 +199,7 @@ def column_effects(model: Any, means: Any, low: Any, high: Any, schema: Any = No
     Returns
     -------
     ColumnEffects
+        By column, what moves the log-odds most first.
 
     See Also
     --------
@@ -339,10 +342,12 @@ def nomogram(model: Any, low: Any, high: Any, schema: Any = None) -> Nomogram:
     Returns
     -------
     Nomogram
+        Points for the values of each column, and the probability at each sum.
 
     See Also
     --------
     coefficient_table : The coefficients of the model.
+    contributions : The same for one row, in log-odds.
 
     References
     ----------

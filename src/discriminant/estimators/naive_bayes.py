@@ -85,8 +85,7 @@ class GaussianNB(GenerativeClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = GaussianNB().fit(X, y)
-    >>> model.score(X, y)
+    >>> GaussianNB().fit(X, y).score(X, y)
     0.96
     """
 

@@ -143,12 +143,8 @@ class Evaluation(Result):
 
         Parameters
         ----------
-        classes : array of shape (K,)
-            In sorted order.
-        n_rows, total_weight : int, float
-            Rows, and the sum of their weights.
-        level : float
-            Of all intervals.
+        classes, n_rows, total_weight, level : array, int, float, float
+            As the attributes.
         random_state : int or Generator, default=0
             Of the bootstrap.
         sample : TableSample, optional

@@ -243,7 +243,7 @@ class Estimate(Result):
         Parameters
         ----------
         value : float
-            The new one.
+            In the place of this one.
 
         Returns
         -------

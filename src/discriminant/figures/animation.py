@@ -219,12 +219,10 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from discriminant import LogisticRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 2))
-    >>> y = X[:, 0] + rng.normal(size=200) > 0
-    >>> model = LogisticRegression(alpha=0.01, solver="gradient", trace=True).fit(X, y)
+    >>> from discriminant.datasets import crossed_normals
+    >>> data = crossed_normals(200)
+    >>> model = LogisticRegression(alpha=0.01, solver="gradient", trace=True).fit(data.X, data.y)
     >>> figure = descent_trace(model)
     >>> len(figure.frames) == len(model.solution_.trace)
     True

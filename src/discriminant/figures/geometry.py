@@ -531,7 +531,7 @@ def score_surface(model: Any, X: Any, y: Any) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        One surface for each class, or one for two classes.
+        A surface for each class; for two classes one.
 
     See Also
     --------

@@ -116,8 +116,8 @@ def effect(found: Effect) -> Figure:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from discriminant import LogisticRegression
     >>> frame = load_breast_cancer(as_frame=True).frame
-    >>> model = LogisticRegression.from_formula("target ~ ns(`mean texture`, df=3)", frame)
-    >>> figure = effect(model.effect("mean texture"))
+    >>> found = LogisticRegression.from_formula("target ~ ns(`mean texture`, df=3)", frame).effect("mean texture")
+    >>> figure = effect(found)
     >>> figure.layout.title.text, figure.data[-1].name
     ('Effect of mean texture', '1 against 0')
     """
@@ -445,6 +445,7 @@ def images(X: Any, shape: tuple[int, int], titles: Sequence[Any], columns: int =
     See Also
     --------
     coefficients : Coefficients of columns that are not pixels.
+    decision_regions : Any classifier in the plane of two columns.
 
     Examples
     --------

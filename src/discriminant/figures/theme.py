@@ -166,6 +166,7 @@ def alt_text(figure: Figure) -> str:
     See Also
     --------
     write_html : Writes the figure with these words.
+    write_image : The picture alone.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class LegendEntry:
     Parameters
     ----------
     code : int
-        In the pixels.
+        What stands in the pixels.
     label : object
         The class, as the model has it: text or a number.
     colour : str
@@ -50,6 +50,7 @@ class LegendEntry:
     See Also
     --------
     Legend : Several of them.
+    legend_of_file : Those of a map on disk.
 
     Examples
     --------

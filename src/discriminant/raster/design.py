@@ -120,10 +120,11 @@ def sample_size(shares: Any, users_accuracy: Any, standard_error: float = 0.01) 
     Returns
     -------
     int
+        Over all classes of the map.
 
     See Also
     --------
-    allocate : How they are spread over the classes.
+    allocate : How they are spread.
 
     References
     ----------

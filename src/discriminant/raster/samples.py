@@ -66,6 +66,7 @@ class SampleOrigin:
     See Also
     --------
     Samples : Have an origin.
+    draw_samples : Writes it down.
 
     Examples
     --------

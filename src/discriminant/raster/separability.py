@@ -222,6 +222,7 @@ def class_separability(samples: Samples | ClassStatistics, bands: Sequence[str] 
     Returns
     -------
     ClassSeparability
+        Of every pair of classes, closest first, and the bands in the order in which they help.
 
     See Also
     --------

@@ -43,6 +43,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
     See Also
     --------
     bayes_error : The share of rows it gets wrong.
+    density_curves : Its densities and thresholds over one column.
 
     Examples
     --------

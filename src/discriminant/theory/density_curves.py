@@ -89,6 +89,7 @@ def density_curves(distributions: Any, priors: Any = None, n: int = 401, classes
     See Also
     --------
     bayes_error : The error alone.
+    class_distances : How far apart normal classes are, in any number of columns.
 
     Examples
     --------

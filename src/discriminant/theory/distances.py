@@ -409,6 +409,7 @@ def class_distances(gaussians: Any) -> ClassDistances:
     See Also
     --------
     error_bounds : What distances say about the error.
+    discriminant.raster.class_separability : Of training areas, band by band.
 
     Examples
     --------
@@ -444,6 +445,7 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     See Also
     --------
     bayes_error : The error itself.
+    class_distances : The distances they come from.
 
     Examples
     --------

@@ -98,6 +98,7 @@ def export(
     See Also
     --------
     save : All of a model, for this package.
+    load : A model that was saved.
 
     Examples
     --------
