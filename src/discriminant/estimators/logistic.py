@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from itertools import islice
 from numbers import Real
 from typing import Any, Literal, Self
@@ -24,7 +23,7 @@ from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
-from ..solvers.coordinate import Columns, alpha_grid, path_solutions, regularisation_path
+from ..solvers.coordinate import Columns, alpha_grid, held_out_losses, regularisation_path
 from ..solvers.gradient import HELD_OUT_SHARE, Stream, split_rows
 from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds, strength_prior
@@ -47,8 +46,6 @@ _RISING = 3
 #: With an L1 penalty: the same tolerance; how much weaker than the best strength the last one is where the path ends;
 #: how many strengths are looked at before folds wait for each other.
 _L1_FOLD_TOL, _L1_WEAKER, _L1_STEP = 1e-4, 2.5, 3
-#: Strengths of a fold under way at the same time: fewer than of a single path, where precision takes longer.
-_L1_WINDOW = 2
 #: How often folds are dealt at most: ridges go along the path together, and more of them cost little.
 _MOST_DEALS, _MOST_L1_DEALS = 5, 2
 #: The weakest ridge, in rows of average information: what less changes is rounding.
@@ -658,14 +655,14 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
             found = RidgeChoice.among(objective, held, alphas, max(self.tol, _FOLD_TOL), self.max_iter, most)
             return found.alphas, found.losses
 
-        parts = [tuple(objective.part(rows) for rows in split) for split in splits]
-        tol, columns = max(self.tol, _L1_FOLD_TOL), Columns.of(objective)
-        paths = [path_solutions(train, alphas, tol, self.max_iter, _L1_WINDOW, columns) for train, _ in parts]
+        columns, tol = Columns.of(objective), max(self.tol, _L1_FOLD_TOL)
+        paths = [
+            held_out_losses(objective.part(train), objective.part(held), alphas, tol, self.max_iter, _L1_STEP, columns)
+            for train, held in splits
+        ]
 
         def next_losses(split: int) -> Array:
-            held = parts[split][1]
-            mean_loss = partial(columns.mean_loss, held) if columns else held.mean_loss
-            return np.array([mean_loss(solution.theta) for solution in islice(paths[split], _L1_STEP)])
+            return np.array(list(islice(paths[split], _L1_STEP)))
 
         losses = np.empty((len(splits), 0))
         while losses.shape[1] < len(alphas):

@@ -27,8 +27,14 @@ _SWEEPS_PER_MEMBER, _LEAST_SWEEPS, _MOST_JUMPS = 1.0, 12, 60
 _COLLINEAR = 1e-11
 #: A set of members starts with at most this many columns beyond those that the strong rule keeps, and then doubles.
 _FIRST_MEMBERS = 256
-#: A step that promises less than this share of the objective is taken even where it is not needed.
+#: Models are minimised to a share of the tolerance, a smaller one below this: coefficients have half the digits of the
+#: objective.
 _LAST = 1e-9
+#: The strong rule discards columns whose gradient is below the penalty by what that has fallen. One left out wrongly
+#: costs a pass over all of them, one too many a few visits, so the rule allows for a greater fall,
+_LENIENT = 2.0
+#: but where strengths are far apart not for more than leaves this share of the penalty.
+_LEAST_BOUND = 0.5
 OPTIMAL, STEPS_USED_UP, NO_DESCENT, NOT_FINITE = range(4)
 
 
@@ -187,23 +193,25 @@ def _jump(columns, support, penalty, rows, theta, slopes):  # type: ignore[no-un
 
 @kernel
 def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enough):  # type: ignore[no-untyped-def]
-    """Minimise the model over the members; what it gains, and the sweeps.
+    """Minimise the model over the members; what it gains, what is left to gain, and the sweeps.
 
     Sweeps go over all members, then over the support until these promise little, and so on. What they promise follows
     from the rate at which their gains fall.
     """
     diagonal = np.full((theta.shape[0], members.size), -1.0)
-    gained, before, sweeps, since_jump, jumps, over_all, length = 0.0, np.inf, 0, 0, 0, True, 1.0
+    gained, before, rate, sweeps, since_jump, jumps, over_all, length = 0.0, np.inf, 0.0, 0, 0, 0, True, 1.0
     while True:
         gain = _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes)
         gained += gain
         sweeps, since_jump = sweeps + 1, since_jump + 1
-        rate = min(gain / before, 0.999) if before > 0.0 else 0.0
+        if before < np.inf:  # else the set of columns is another one, and the last rate as good a guess as any
+            rate = min(gain / before, 0.999) if before > 0.0 else 0.0
         share = min(_SHARE, np.sqrt(max(gained, 0.0) / (value + 1e-300)))
-        little = max(gain, gain * rate / (1.0 - rate)) <= max(enough, share * gained)
+        promised = max(gain, gain * rate / (1.0 - rate))
+        little = promised <= max(enough, share * gained)
         # A jump that was cut short is followed by another, with the coefficients that are left.
         if (little and over_all and length == 1.0) or jumps == _MOST_JUMPS or not np.isfinite(gain):
-            return gained, sweeps
+            return gained, promised, sweeps
         before, over_all = (np.inf, True) if little else (gain, False)
         if length < 1.0 or (since_jump >= _LEAST_SWEEPS and not over_all):
             support = _support(members, penalty, theta)
@@ -215,10 +223,10 @@ def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enoug
 
 
 @kernel
-def _penalty_of(theta, penalty):  # type: ignore[no-untyped-def]
+def _penalty_of(theta, members, penalty):  # type: ignore[no-untyped-def]
     l1, ridge = penalty
     total = 0.0
-    for j in range(theta.shape[1]):
+    for j in members:
         for k in range(theta.shape[0]):
             total += (l1[j] + 0.5 * ridge[j] * abs(theta[k, j])) * abs(theta[k, j])
     return total
@@ -226,90 +234,196 @@ def _penalty_of(theta, penalty):  # type: ignore[no-untyped-def]
 
 @kernel
 def _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain):  # type: ignore[no-untyped-def]
-    """Go from ``start`` towards ``theta`` as far as the objective falls enough; the mean loss there, or infinity."""
-    step, changed, length = theta - start, np.empty(scores.shape), 1.0
+    """Go from ``start`` towards ``theta`` as far as the objective falls enough; the loss or infinity, the length."""
+    aim, changed, length = theta, np.empty(scores.shape), 1.0
     while length > 1e-4:
         changed[:] = scores
         add_scores(columns, members, start, theta, changed)
         loss = weighted_losses(changed, codes, rows, slopes)
-        if loss + _penalty_of(theta, penalty) <= value - 1e-4 * length * gain + 1e-15 * value:
+        if loss + _penalty_of(theta, members, penalty) <= value - 1e-4 * length * gain + 1e-15 * value:
             scores[:] = changed
-            return loss
+            return loss, length
+        if length == 1.0:
+            aim = theta.copy()
         length *= 0.25
         for j in members:
             for k in range(theta.shape[0]):
-                theta[k, j] = start[k, j] + length * step[k, j]
+                theta[k, j] = start[k, j] + length * (aim[k, j] - start[k, j])
     theta[:] = start
     weighted_losses(scores, codes, rows, slopes)
-    return np.inf
+    return np.inf, 0.0
 
 
 @kernel
-def _minimise_members(columns, codes, members, penalty, rows, theta, scores, slopes, tol, most):  # type: ignore[no-untyped-def]
-    """Proximal Newton steps over the members until a step promises a share ``tol`` of the objective or less.
+def _missed(rows, model, slopes):  # type: ignore[no-untyped-def]
+    """A bound of what another step would gain because the loss is not quadratic.
 
-    Returns the mean loss, what the next step would gain, the steps, the sweeps, and why there were no more. A last step
-    whose gain is hardly to be seen is taken uncounted: coefficients have half the digits of the objective.
+    Where the ``model`` has its minimum its slopes differ from the true ones by d; the next step gains d'X H^-1 X'd / 2,
+    H = X'WX with the curvatures W at hand, which is at most d'W^-1 d / 2.
     """
-    loss, model, steps, sweeps = weighted_losses(scores, codes, rows, slopes), np.empty(slopes.shape), 0, 0
-    precision = 0.01 * tol * min(tol / _LAST, 1.0)
-    while True:
-        value, start = loss + _penalty_of(theta, penalty), theta.copy()
-        model[:] = slopes
-        gain, more = _minimise_model(columns, members, penalty, rows, theta, model, value, precision * value)
-        sweeps += more
-        reason = NOT_FINITE if not np.isfinite(gain + value) else OPTIMAL if gain <= tol * value else STEPS_USED_UP
-        last = reason == OPTIMAL and gain <= _LAST * value
-        if not last and (reason != STEPS_USED_UP or steps >= most):
-            theta[:] = start
-            return loss, gain, steps, sweeps, reason
-        new = _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain)
-        if last or new == np.inf:
-            reason = OPTIMAL if gain <= 1e-7 * value else NO_DESCENT
-            return loss if new == np.inf else new, gain, steps, sweeps, reason
-        loss, steps = new, steps + 1
+    weight, curves, shares = rows
+    n_scores, n = slopes.shape
+    total = 0.0
+    for k in range(n_scores):
+        for i in range(n):
+            difference = slopes[k, i] - model[k, i]
+            if difference != 0.0:
+                curve = curves[0, i] if n_scores == 1 else weight[i] * shares[k, i]
+                total += 0.5 * difference * difference / curve
+    return total
 
 
 @kernel
-def _joining(members, penalty, bound, theta, gradient):  # type: ignore[no-untyped-def]
-    """Members, and columns whose gradient exceeds ``bound`` times the penalty; the steepest where they are many."""
+def _minimise_members(columns, codes, members, penalty, rows, theta, scores, slopes, loss, tol, most):  # type: ignore[no-untyped-def]
+    """Proximal Newton steps over the members until what is left to gain is a share ``tol`` of the objective or less.
+
+    Returns the mean loss, what is left, the steps, the sweeps, and why there were no more. What a model gains is always
+    taken; of a start that was good enough the step is not counted.
+    """
+    model, steps, sweeps = np.empty(slopes.shape), 0, 0
+    precision = tol * min(0.1, 0.01 * tol / _LAST)
+    while True:
+        value, start = loss + _penalty_of(theta, members, penalty), theta.copy()
+        model[:] = slopes
+        gain, left, more = _minimise_model(columns, members, penalty, rows, theta, model, value, precision * value)
+        sweeps += more
+        optimal = gain <= tol * value
+        if not np.isfinite(gain + value) or (steps >= most and not optimal):
+            theta[:] = start
+            return loss, gain, steps, sweeps, STEPS_USED_UP if np.isfinite(gain + value) else NOT_FINITE
+        new, length = _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain)
+        if new == np.inf:
+            return loss, gain, steps, sweeps, OPTIMAL if gain <= max(tol, 1e-7) * value else NO_DESCENT
+        left = left + _missed(rows, model, slopes) if length == 1.0 else np.inf
+        loss, steps = new, steps + (not optimal)
+        if optimal or left <= tol * value:
+            return loss, min(left, gain), steps, sweeps, OPTIMAL
+
+
+@kernel
+def _lacking(columns, is_member, penalty, curves, theta, gradient):  # type: ignore[no-untyped-def]
+    """What columns that are no members would gain, each by itself."""
     l1, ridge = penalty
-    ratio = np.zeros(l1.size)
+    total = 0.0
     for j in range(l1.size):
         for k in range(theta.shape[0]):
-            slope = abs(gradient[k, j] + ridge[j] * theta[k, j])
-            ratio[j] = np.inf if theta[k, j] != 0.0 or l1[j] == 0.0 else max(ratio[j], slope / l1[j])
-    for j in members:
-        ratio[j] = np.inf
-    most = 2 * members.size + _FIRST_MEMBERS
-    while True:
-        wanted = np.flatnonzero(ratio > bound)
-        if wanted.size <= most or np.all(ratio[wanted] == np.inf):
-            return wanted
-        bound *= 1.1
+            over = abs(gradient[k, j]) - l1[j]
+            if over > 0.0 and not is_member[j]:
+                curvature = ridge[j]
+                for i in range(columns.shape[1]):
+                    curvature += columns[j, i] * columns[j, i] * curves[k, i]
+                total += 0.5 * over * over / curvature
+    return total
 
 
 @kernel
-def minimise_penalised(columns, codes, weight, penalty, bound, theta, scores, gradient, tol, most):  # type: ignore[no-untyped-def]
-    """Minimise mean loss plus penalty from ``theta``, whose ``scores`` and ``gradient`` are given, all in place.
+def _join(is_member, penalty, bound, theta, gradient):  # type: ignore[no-untyped-def]
+    """Mark columns whose gradient exceeds ``bound`` times the penalty, the steepest where they are many; how many."""
+    l1 = penalty[0]
+    ratio, wanted, size = np.zeros(l1.size), 0, 0
+    for j in range(l1.size):
+        for k in range(theta.shape[0]):
+            is_member[j] |= theta[k, j] != 0.0 or l1[j] == 0.0
+        size += is_member[j]
+        if not is_member[j]:
+            for k in range(theta.shape[0]):
+                ratio[j] = max(ratio[j], abs(gradient[k, j]) / l1[j])
+            wanted += ratio[j] > bound
+    while wanted > size + _FIRST_MEMBERS:
+        bound *= 1.1
+        wanted = np.count_nonzero(ratio > bound)
+    for j in range(l1.size):
+        is_member[j] |= ratio[j] > bound
+    return wanted
 
-    Columns whose gradient exceeds ``bound`` times the penalty are members from the start: 1, or what the strong rule
-    says (Tibshirani et al. 2012). The gradient of all columns tells which are missing.
 
-    Returns the mean loss, what the next step would gain, the steps, the sweeps over a column, the passes over all
-    columns, and why it ended.
+@kernel
+def _minimise_penalised(columns, codes, penalty, bound, rows, theta, scores, slopes, loss, gradient, tol, most):  # type: ignore[no-untyped-def]
+    """Minimise mean loss plus penalty from ``theta``, with its ``scores`` and what follows from them, all in place.
+
+    Columns whose ``gradient`` exceeds ``bound`` times the penalty are members from the start. Then the gradient of all
+    columns tells which are missing; they join unless all of them together would not be noticed.
     """
-    rows = (weight, np.empty(scores.shape), np.empty(scores.shape))
-    slopes = np.empty(scores.shape)
-    members = np.empty(0, dtype=np.int64)
-    steps, visits, passes, reason, loss, gain = 0, 0, 0, OPTIMAL, 0.0, 0.0
+    is_member = np.zeros(columns.shape[0], dtype=np.bool_)
+    steps, visits, passes = 0, 0, 0
+    _join(is_member, penalty, bound, theta, gradient)
     while True:
-        wanted = _joining(members, penalty, bound if passes == 0 else 1.0, theta, gradient)
-        if passes > 0 and (wanted.size == members.size or reason != OPTIMAL):
-            return loss, gain, steps, visits, passes, reason
-        members = wanted
-        loss, gain, more, sweeps, reason = _minimise_members(
-            columns, codes, members, penalty, rows, theta, scores, slopes, tol, most - steps
+        members = np.flatnonzero(is_member)
+        loss, left, more, sweeps, reason = _minimise_members(
+            columns, codes, members, penalty, rows, theta, scores, slopes, loss, tol, most - steps
         )
         steps, visits, passes = steps + more, visits + sweeps * members.size, passes + 1
         add_products(columns, slopes, gradient)
+        left += _lacking(columns, is_member, penalty, rows[1], theta, gradient)
+        enough = left <= tol * (loss + _penalty_of(theta, members, penalty))
+        if reason != OPTIMAL or enough or _join(is_member, penalty, 1.0, theta, gradient) == 0:
+            return loss, left, steps, visits, passes, reason
+
+
+@kernel
+def _carrying(theta):  # type: ignore[no-untyped-def]
+    """The columns with a coefficient that is not 0."""
+    found, size = np.empty(theta.shape[1], np.int64), 0
+    for j in range(theta.shape[1]):
+        for k in range(theta.shape[0]):
+            if theta[k, j] != 0.0:
+                found[size] = j
+                size += 1
+                break
+    return found[:size]
+
+
+@kernel
+def _go_ahead(columns, codes, penalty, length, older, rows, offset, theta, scores, slopes, loss):  # type: ignore[no-untyped-def]
+    """Start from where the last two solutions point to, if the objective is less there than at the last; the loss.
+
+    Coefficients that are 0, or would change their sign, stay as they are.
+    """
+    carrying = _carrying(theta)
+    value = loss + _penalty_of(theta, carrying, penalty)
+    ahead, moved = theta.copy(), offset.copy()
+    for j in carrying:
+        for k in range(theta.shape[0]):
+            aim = theta[k, j] + length * (theta[k, j] - older[k, j])
+            if aim * theta[k, j] > 0.0:
+                ahead[k, j] = aim
+    add_scores(columns, carrying, np.zeros(theta.shape), ahead, moved)
+    loss = weighted_losses(moved, codes, rows, slopes)
+    if loss + _penalty_of(ahead, carrying, penalty) < value:
+        theta[:], scores[:] = ahead, moved
+        return loss
+    return weighted_losses(scores, codes, rows, slopes)
+
+
+@kernel
+def minimise_path(columns, codes, weight, offset, units, strengths, tol, most, state, thetas, gradients, found):  # type: ignore[no-untyped-def]
+    """Minimise mean loss plus penalty at decreasing strengths, each from where the two before it point to.
+
+    ``units`` (l1, ridge) times a strength are its penalty. The first two strengths are those of ``state``, which goes
+    along: coefficients at the first and at the second, and the gradient of the mean loss at the second; where they are
+    equal, the second need not be solved. Columns are screened by the sequential strong rule (Tibshirani et al. 2012).
+
+    Of each strength that follows, ``thetas`` and ``gradients`` take the solution and the gradient of its mean loss,
+    ``found`` the mean loss, what is left to gain, the steps, the sweeps over a column, the passes over all columns, and
+    why it ended.
+    """
+    older, theta, gradient = state
+    rows = (weight, np.empty(offset.shape), np.empty(offset.shape))
+    scores, slopes = offset.copy(), np.empty(offset.shape)
+    add_scores(columns, _carrying(theta), np.zeros(theta.shape), theta, scores)
+    loss = weighted_losses(scores, codes, rows, slopes)
+    for s in range(found.shape[0]):
+        oldest, stronger, strength = strengths[s], strengths[s + 1], strengths[s + 2]
+        penalty = (strength * units[0], strength * units[1])
+        last = theta.copy()
+        if oldest != stronger:
+            length = (strength - stronger) / (stronger - oldest)
+            loss = _go_ahead(columns, codes, penalty, length, older, rows, offset, theta, scores, slopes, loss)
+        bound = max(1.0 - _LENIENT * (stronger / max(strength, 1e-300) - 1.0), _LEAST_BOUND)
+        loss, left, steps, visits, passes, reason = _minimise_penalised(
+            columns, codes, penalty, bound, rows, theta, scores, slopes, loss, gradient, tol, most
+        )
+        found[s, 0], found[s, 1], found[s, 2] = loss, left, steps
+        found[s, 3], found[s, 4], found[s, 5] = visits, passes, reason
+        older[:] = last
+        thetas[s], gradients[s] = theta, gradient

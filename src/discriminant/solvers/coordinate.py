@@ -10,8 +10,9 @@ complement), and the model is minimised by coordinate descent with jumps over th
 Several strengths of the penalty can be under way at the same time (`advance`): a pass is bound by memory, and evaluates
 a few points in the time of one.
 
-A small table is kept by columns (`Columns`) and needs no passes: one compiled loop per strength takes proximal Newton
-steps over the columns that may matter, with exact losses, and looks at all columns at its end (`kernels.columns`).
+A small table is kept by columns (`Columns`) and needs no passes: one compiled loop goes along the path, by proximal
+Newton steps over the columns that may matter, with exact losses, and looks at all columns after each strength
+(`kernels.columns`).
 
 The penalty is that of all K coefficient vectors, which for L1 depends on the basis of the scores: softmax is solved
 here in its K scores (`symmetric`), not in contrasts.
@@ -52,12 +53,12 @@ _CAUTION = 2.0
 _USUAL_GAIN = 0.01
 #: Gradients of sums in another order differ by rounding; at the largest strength all of them leave coefficients at 0.
 _ABOVE_ROUNDING = 1.0 + 1e-12
-#: Strengths under way at the same time.
-_WINDOW = 5
+#: Strengths under way at the same time: fewer where folds ask for little precision.
+_WINDOW, _FEW = 5, 2
 #: A table of up to so many values is kept by columns, 32 MB.
 _SMALL = 4_000_000
-#: The strong rule may keep columns whose gradient is this share of the penalty, where strengths are far apart.
-_LEAST_BOUND = 0.5
+#: Solutions with so many coefficients together are read at once.
+_AT_ONCE = 1 << 20
 #: The reasons of the kernel that minimises there.
 _REASONS = ("optimal", "max_iter", "no further descent", "not finite")
 #: After this many sweeps of coordinate descent, a jump to the minimum over the support; and so on.
@@ -80,9 +81,11 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
     objective = symmetric(objective)
     if not theta.any() and objective.fit_intercept and objective.data.offset is None:
         theta[:, -1] = null_intercepts(objective)
-    start, *anchors = evaluate(objective, [theta, *anchor_points(objective)])
+    places = [theta, *anchor_points(objective)]
     if columns := Columns.of(objective):
+        start, *anchors = columns.points(objective, places)
         return columns.minimise(PenalisedRun(objective, start, anchors, tol, max_iter, trace))
+    start, *anchors = evaluate(objective, places)
     descent = ProximalNewton(objective, start, anchors, tol, max_iter, trace)
     hessian = WorkingHessian(objective)
     while descent.found is None:
@@ -92,10 +95,10 @@ def minimise(objective: Objective, theta: Array, tol: float, max_iter: int, trac
 
 @dataclass(frozen=True)
 class LossPoint:
-    """Parameters with the mean loss and its gradient there, penalties left out."""
+    """Parameters with the mean loss and its gradient there, penalties left out; of one point, or stacked."""
 
     theta: Array
-    loss: float
+    loss: Any
     slope: Array
 
     @property
@@ -150,15 +153,11 @@ class PenalisedRun(Run):
         self.move_to(start)
 
     def move_to(self, point: LossPoint) -> None:
-        self.point, theta = point, point.theta
-        # The smallest subgradient of the whole: 0 at the minimum.
-        slope = self.smooth_gradient
-        inside = np.sign(slope) * np.maximum(np.abs(slope) - self.l1, 0.0)
-        self.stand_at(theta, self.value_at(point), np.where(theta != 0, slope + np.sign(theta) * self.l1, inside))
+        self.point = point
+        self.stand_at(point.theta, self.value_at(point), least_subgradients(point, self.l1, self.objective.ridge))
 
     def value_at(self, point: LossPoint) -> float:
-        penalty = 0.5 * (self.objective.ridge * point.theta**2).sum() + (self.l1 * np.abs(point.theta)).sum()
-        return point.loss + float(penalty)
+        return float(penalised_values(point, self.l1, self.objective.ridge))
 
     @property
     def smooth_gradient(self) -> Array:
@@ -170,8 +169,25 @@ class PenalisedRun(Run):
         self.reason = reason
         self.excess = max(self.gain, 0.0) / max(abs(self.value), 1e-300)
         self.theta = with_centred_intercepts(self.objective, self.theta)
-        self.found = self.solution(duality_gap(self))
+        point = LossPoint(self.point.theta[None], np.array([self.point.loss]), self.point.slope[None])
+        (gap,) = duality_gaps(
+            self.objective, point, np.array([self.value]), self.l1, self.objective.ridge, self.anchors
+        )
+        self.found = self.solution(None if np.isnan(gap) else float(gap))
         return self.found
+
+
+def penalised_values(points: LossPoint, l1: Array, ridge: Array) -> Array:
+    """The objective at points."""
+    size = np.abs(points.theta)
+    return np.asarray(points.loss + (size * (l1 + 0.5 * ridge * size)).sum(axis=(-2, -1)))
+
+
+def least_subgradients(points: LossPoint, l1: Array, ridge: Array) -> Array:
+    """The smallest subgradient of the objective at points: 0 at the minimum."""
+    slope = points.slope + ridge * points.theta
+    inside = slope - np.clip(slope, -l1, l1)
+    return np.where(points.theta != 0, slope + np.sign(points.theta) * l1, inside)
 
 
 def with_centred_intercepts(objective: Objective, theta: Array) -> Array:
@@ -179,8 +195,8 @@ def with_centred_intercepts(objective: Objective, theta: Array) -> Array:
     if not isinstance(objective.loss, Softmax) or not objective.fit_intercept:
         return theta
     coef, intercept = objective.linear(theta)
-    shared = (intercept - coef @ objective.standardised.centre).mean()
-    return np.concatenate((theta[:, :-1], theta[:, -1:] - shared), axis=1)
+    shared = (intercept - coef @ objective.standardised.centre).mean(axis=-1)
+    return np.concatenate((theta[..., :-1], theta[..., -1:] - shared[..., None, None]), axis=-1)
 
 
 @dataclass(frozen=True)
@@ -195,50 +211,131 @@ class Columns:
         data, standard, known = objective.data, objective.standardised, isinstance(objective.loss, Logistic | Softmax)
         if not known or not isinstance(data, LabelledRows) or data.n_rows * data.rows.n_columns > _SMALL:
             return None
-        values, units = np.ones((objective.shape[1], data.n_rows)), (standard.centre, standard.scale)
+        values, units = np.empty((objective.shape[1], data.n_rows)), (standard.centre, standard.scale)
+        values[objective.n_columns :] = 1.0
         for block in (block for span in data.spans for block in data.blocks(span)):
             column_kernels.standardised_columns(dense_rows(block.X), *units, block.start, values)
+        if not np.isfinite(values.sum()):  # columns that no step looks at would stay unseen
+            data.rows.refuse_nonfinite()
         return cls(values)
-
-    def scores(self, objective: Objective, theta: Array) -> Array:
-        """The scores of all rows, (C, n)."""
-        scores = np.zeros((len(theta), self.values.shape[1]))
-        if objective.data.offset is not None:
-            scores += np.atleast_2d(objective.data.offset.T)
-        members = np.flatnonzero(theta.any(axis=0))
-        column_kernels.add_scores(self.values, members, np.zeros_like(theta), theta, scores)
-        return scores
 
     def mean_loss(self, objective: Objective, theta: Array) -> float:
         """The loss of the objective's rows alone, without the penalty."""
-        scores, (weight, codes) = self.scores(objective, theta), _weight_and_codes(objective)
-        rows = weight, np.empty_like(scores), np.empty_like(scores)
-        return float(column_kernels.weighted_losses(scores, codes, rows, np.empty_like(scores)))
+        return self._losses(objective, theta)[0]
 
-    def minimise(self, run: PenalisedRun, bound: float = 1.0) -> Solution:
-        """Go to the minimum; columns whose gradient exceeds ``bound`` times the penalty are members from the start."""
-        objective, reason = run.objective, column_kernels.STEPS_USED_UP
+    def points(self, objective: Objective, thetas: list[Array]) -> list[LossPoint]:
+        """The points at these parameters."""
+        found = []
+        for theta in thetas:
+            loss, slopes = self._losses(objective, theta)
+            gradient = np.empty_like(theta)
+            column_kernels.add_products(self.values, slopes, gradient)
+            objective.passes[0] += 1.0
+            found.append(LossPoint(theta, loss, gradient))
+        return found
+
+    def _losses(self, objective: Objective, theta: Array) -> tuple[float, Array]:
+        """The mean loss, and its slopes in the scores."""
+        codes, weight, scores = _of_rows(objective)
+        rows, slopes = (weight, np.empty_like(scores), np.empty_like(scores)), np.empty_like(scores)
+        carrying = np.flatnonzero(theta.any(axis=0))
+        column_kernels.add_scores(self.values, carrying, np.zeros_like(theta), theta, scores)
+        return float(column_kernels.weighted_losses(scores, codes, rows, slopes)), slopes
+
+    def minimise(self, run: PenalisedRun) -> Solution:
+        """Go to the minimum, step by step where the steps are traced."""
+        path = ColumnPath(self, run.objective, run.point)
+        alphas, most, reason = np.array([run.objective.penalty.alpha]), 1 if run.traced else run.max_iter, "max_iter"
         if not run.point.finite:
             return run.finish("not finite")
-        (weight, codes), penalty = _weight_and_codes(objective), (objective.lasso[0], objective.ridge[0])
-        while reason == column_kernels.STEPS_USED_UP and run.iterations < run.max_iter:
-            theta, slope = run.point.theta.copy(), run.point.slope.copy()
-            scores = self.scores(objective, theta)
-            loss, run.gain, steps, visits, passes, reason = column_kernels.minimise_penalised(
-                self.values, codes, weight, penalty, bound, theta, scores, slope, run.tol / _CAUTION,
-                1 if run.traced else run.max_iter,
-            )  # fmt: skip
-            run.iterations += steps
-            objective.passes[0] += passes + visits / len(self.values)
-            if steps == 0 and run.traced:
+        while reason == "max_iter" and run.iterations < run.max_iter:
+            points, ways = path.to(alphas, run.tol, most)
+            run.gain, run.iterations = float(ways.left[0]), run.iterations + int(ways.steps[0])
+            reason = ways.reasons[0]
+            if ways.steps[0] == 0 and run.traced:
                 run.trace.pop()  # a last step that is not counted
-            run.move_to(LossPoint(with_centred_intercepts(objective, theta), loss, slope))
-        return run.finish(_REASONS[reason])
+            run.move_to(LossPoint(points.theta[0], float(points.loss[0]), points.slope[0]))
+        return run.finish(reason)
 
 
-def _weight_and_codes(objective: Objective) -> tuple[Array, Array]:
-    """Weights that sum to 1, and class codes."""
-    return objective.data.weight_of(slice(None)) / objective.total_weight, objective.data.codes
+@dataclass(frozen=True)
+class _Ways:
+    """How minima at some strengths were reached: what is left to gain, and the effort."""
+
+    left: Array
+    steps: Array
+    passes: Array
+    reasons: list[str]
+
+
+class ColumnPath:
+    """The minima at decreasing strengths over a table kept by columns, each from where those before it point to."""
+
+    def __init__(self, columns: Columns, objective: Objective, start: LossPoint | None = None) -> None:
+        self.columns, self.objective, self.rows = columns, objective, _of_rows(objective)
+        if start is None:
+            theta = np.zeros(objective.shape)
+            if objective.fit_intercept:
+                theta[:, -1] = null_intercepts(objective)
+            (start,) = columns.points(objective, [theta])
+        self.state = start.theta.copy(), start.theta.copy(), start.slope.copy()
+        self.strengths = np.empty(0)
+
+    def to(self, alphas: Array, tol: float, most: int) -> tuple[LossPoint, _Ways]:
+        """The minima at further strengths, stacked; ``most`` steps for each."""
+        # The first strength has nobody before it.
+        before = self.strengths[-2:] if self.strengths.size else alphas[[0, 0]]
+        (codes, weight, offset), factor = self.rows, self.objective.penalised[0]
+        ratio, shape = self.objective.penalty.l1_ratio, (len(alphas), *self.state[0].shape)
+        thetas, slopes, facts = np.empty(shape), np.empty(shape), np.empty((len(alphas), 6))
+        self.strengths = np.concatenate((before, alphas))
+        column_kernels.minimise_path(
+            self.columns.values, codes, weight, offset, (ratio * factor, (1 - ratio) * factor**2), self.strengths,
+            tol / _CAUTION, most, self.state, thetas, slopes, facts,
+        )  # fmt: skip
+        loss, left, steps, visits, passes, reasons = facts.T
+        effort = self.objective.passes[0] + np.cumsum(passes + visits / len(self.columns.values))
+        self.objective.passes[0] = float(effort[-1])
+        thetas = with_centred_intercepts(self.objective, thetas)
+        ways = _Ways(left, steps, effort, [_REASONS[int(reason)] for reason in reasons])
+        return LossPoint(thetas, loss, slopes), ways
+
+    def solutions(self, alphas: Array, tol: float, most: int) -> Iterator[Solution]:
+        """The same as solutions, with the bounds that duality gives."""
+        anchors = self.columns.points(self.objective, anchor_points(self.objective))
+        run = max(_AT_ONCE // self.state[0].size, 1)
+        for first in range(0, len(alphas), run):
+            yield from self._read(alphas[first : first + run], tol, most, anchors)
+
+    def _read(self, alphas: Array, tol: float, most: int, anchors: list[LossPoint]) -> Iterator[Solution]:
+        points, ways = self.to(alphas, tol, most)
+        ratio, factor = self.objective.penalty.l1_ratio, self.objective.penalised
+        l1, ridge = (alphas[:, None, None] * unit for unit in (ratio * factor, (1 - ratio) * factor**2))
+        values, gradients = penalised_values(points, l1, ridge), least_subgradients(points, l1, ridge)
+        gaps = duality_gaps(self.objective, points, values, l1, ridge, anchors)
+        norms = np.abs(gradients).max(axis=(1, 2))
+        for k in range(len(alphas)):
+            yield Solution(
+                theta=points.theta[k],
+                objective=float(values[k]),
+                gradient_norm=float(norms[k]),
+                excess=max(float(ways.left[k]), 0.0) / max(abs(float(values[k])), 1e-300),
+                passes=float(ways.passes[k]),
+                iterations=int(ways.steps[k]),
+                converged=ways.reasons[k] == "optimal",
+                reason=ways.reasons[k],
+                solver="coordinate",
+                duality_gap=None if np.isnan(gaps[k]) else float(gaps[k]),
+            )
+
+
+def _of_rows(objective: Objective) -> tuple[Array, Array, Array]:
+    """Class codes, weights that sum to 1, and what the scores of the rows begin with, (C, n)."""
+    data = objective.data
+    scores = np.zeros((objective.shape[0], data.n_rows))
+    if data.offset is not None:
+        scores += np.atleast_2d(data.offset.T)
+    return data.codes, data.weight_of(slice(None)) / objective.total_weight, scores
 
 
 class ProximalNewton(PenalisedRun):
@@ -358,42 +455,45 @@ def null_intercepts(objective: Objective) -> Array:
     return logs - logs.mean() if isinstance(objective.loss, Softmax) else np.array([logs[1] - logs[0]])
 
 
-def duality_gap(descent: PenalisedRun) -> float | None:
-    """A proven bound on the objective's distance from its minimum, None where there is none to be had.
+def duality_gaps(
+    objective: Objective, points: LossPoint, values: Array, l1: Array, ridge: Array, anchors: list[LossPoint]
+) -> Array:
+    """Proven bounds on the distance of the objective from its minimum at stacked points, NaN where there is none.
 
     The losses' slopes at a point are a dual point; its value is ``loss - slope'theta``, no row need be read. It must be
     mixed with the anchors so that the slopes in the intercepts vanish, and shrunk until no slope exceeds the penalty;
     the dual is concave and 0 at 0, which bounds its value from below each time.
     """
-    point = descent.point
-    if not isinstance(descent.objective.loss, Logistic | Softmax) or not point.finite:
-        return None
-    level, slope = _without_intercept_slopes(descent)
-    if slope is None:
-        return None
-    l1, ridge = descent.l1[:, : slope.shape[1]], descent.objective.ridge[:, : slope.shape[1]]
+    p, none = objective.n_columns, np.full(len(values), np.nan)
+    if not isinstance(objective.loss, Logistic | Softmax) or not np.isfinite(points.slope).all():
+        return none
+    shares, known = _dual_shares(objective, points, anchors)
+    levels, slopes = points.loss - (points.slope * points.theta).sum(axis=(1, 2)), points.slope[..., :p]
+    levels, slopes = shares[:, 0] * levels, shares[:, 0, None, None] * slopes
+    for share, anchor in zip(shares[:, 1:].T, anchors, strict=True):
+        levels += share * (anchor.loss - float(np.vdot(anchor.slope, anchor.theta)))
+        slopes += share[:, None, None] * anchor.slope[:, :p]
+    size, l1, ridge = np.abs(slopes), l1[..., :p], ridge[..., :p]
     with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = float(np.min(np.where(np.abs(slope) > l1, l1 / np.abs(slope), 1.0), initial=1.0))
-        over = np.maximum(np.abs(slope) - l1, 0.0)
-        conjugate = float(np.where(over > 0, over**2 / (2 * ridge), 0.0).sum())
-    return max(descent.value - max(level - conjugate, shrink * level), 0.0)
+        shrink = np.where(size > l1, l1 / size, 1.0).min(axis=(1, 2), initial=1.0)
+        over = np.maximum(size - l1, 0.0)
+        conjugate = np.where(over > 0, over**2 / (2 * ridge), 0.0).sum(axis=(1, 2))
+    return np.where(known, np.maximum(values - np.maximum(levels - conjugate, shrink * levels), 0.0), none)
 
 
-def _without_intercept_slopes(descent: PenalisedRun) -> tuple[float, Array | None]:
-    """Dual value and slopes in the coefficients of a dual point whose slopes in the intercepts vanish."""
-    anchors, p, share = descent.anchors, descent.objective.n_columns, np.ones(1)
-    points = [descent.point, *anchors]
-    if descent.objective.fit_intercept:
-        if not anchors:
-            return 0.0, None
-        sides = np.array([anchor.slope[:, -1] for anchor in anchors]).T
-        share, left = nnls(sides, -descent.point.slope[:, -1])
-        if left > 1e-14:
-            return 0.0, None
-        share = np.append(1.0, share) / (1.0 + share.sum())
-    levels = [point.loss - float(np.vdot(point.slope, point.theta)) for point in points]
-    slopes = [point.slope[:, :p] for point in points]
-    return float(share @ levels), np.tensordot(share, slopes, axes=1)
+def _dual_shares(objective: Objective, points: LossPoint, anchors: list[LossPoint]) -> tuple[Array, Array]:
+    """Shares of each point and the anchors in a mixture without slopes in the intercepts, and whether there is one."""
+    shares, known = np.zeros((len(points.theta), 1 + len(anchors))), np.ones(len(points.theta), dtype=bool)
+    shares[:, 0] = 1.0
+    if not objective.fit_intercept:
+        return shares, known
+    if not anchors:
+        return shares, ~known
+    sides = np.array([anchor.slope[:, -1] for anchor in anchors]).T
+    for k, slope in enumerate(points.slope[:, :, -1]):
+        shares[k, 1:], left = nnls(sides, -slope)
+        known[k] = left <= 1e-14
+    return shares / shares.sum(axis=1, keepdims=True), known
 
 
 def alpha_max(objective: Objective) -> float:
@@ -451,31 +551,41 @@ def path_solutions(
     if alphas.size == 0 or (np.diff(alphas) > 0).any():
         raise ParameterError(Setting("alphas"), " must be a decreasing sequence of at least one strength.")
     objective = replace(symmetric(objective), standard=objective.standardised)
-    start, places = null_point(objective), anchor_points(objective)
-    anchors, columns = evaluate(objective, places) if places else [], columns or Columns.of(objective)
-
-    def run(kind: Any, alpha: float, start: LossPoint, **options: float) -> Any:
-        penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
-        return kind(penalised, start, anchors, tol, max_iter, False, **options)
-
-    if columns:
-        stronger = alphas[0]
-        for alpha in alphas:
-            here = run(PenalisedRun, alpha, start)
-            yield columns.minimise(here, max(2 - stronger / max(alpha, 1e-300), _LEAST_BOUND))
-            start, stronger = here.point, alpha
+    if columns := columns or Columns.of(objective):
+        yield from ColumnPath(columns, objective).solutions(alphas, tol, max_iter)
         return
-    hessian, descents, given = WorkingHessian(objective), [run(ProximalNewton, alphas[0], start)], 0
+    start, places = null_point(objective), anchor_points(objective)
+    anchors = evaluate(objective, places) if places else []
+
+    def run(alpha: float, start: LossPoint, **options: float) -> ProximalNewton:
+        penalised = replace(objective, penalty=replace(objective.penalty, alpha=float(alpha)))
+        return ProximalNewton(penalised, start, anchors, tol, max_iter, False, **options)
+
+    hessian, descents, given = WorkingHessian(objective), [run(alphas[0], start)], 0
     while going := [descent for descent in descents if descent.found is None]:
         advance(going, hessian, _strong(descents[-1], alphas[len(descents) - 1 : len(descents) + 1]))
         # The next strength starts when there is room and its neighbour has a point of its own.
         newest, n_going = descents[-1], sum(descent.found is None for descent in descents)
         if len(descents) < len(alphas) and n_going < window and (newest.found or newest.iterations):
             factor = newest.curvature_factor
-            descents.append(run(ProximalNewton, alphas[len(descents)], newest.point, curvature_factor=factor))
+            descents.append(run(alphas[len(descents)], newest.point, curvature_factor=factor))
         while given < len(descents) and (found := descents[given].found) is not None:
             yield found
             given += 1
+
+
+def held_out_losses(
+    train: Objective, held: Objective, alphas: Array, tol: float, max_iter: int, at_once: int, columns: Columns | None
+) -> Iterator[float]:
+    """The mean loss on other rows of the minima along a path, ``at_once`` strengths after the other as asked for."""
+    if columns is None:
+        for solution in path_solutions(train, alphas, tol, max_iter, _FEW):
+            yield held.mean_loss(solution.theta)
+        return
+    path, held = ColumnPath(columns, symmetric(train)), symmetric(held)
+    for first in range(0, len(alphas), at_once):
+        points, _ = path.to(alphas[first : first + at_once], tol, max_iter)
+        yield from (columns.mean_loss(held, theta) for theta in points.theta)
 
 
 def _strong(newest: ProximalNewton, alphas: Array) -> Array:
