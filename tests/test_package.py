@@ -1,5 +1,6 @@
 """The package as a whole: what the tools check, what it shows, and what it must not load or tell."""
 
+import ast
 import inspect
 import os
 import re
@@ -29,6 +30,16 @@ def test_everything_public_is_shown_and_can_be_imported():
     assert dir(discriminant) == sorted(discriminant.__all__)
     for name in discriminant.__all__:
         assert getattr(discriminant, name) is not None
+
+
+def test_no_public_name_is_that_of_a_module_beside_it():
+    """Loading the module would put it in the place of what is public."""
+    stubs = list(Path(discriminant.__file__).parent.rglob("__init__.pyi"))
+    assert len(stubs) > 5
+    for stub in stubs:
+        imports = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+        names = {alias.name for node in imports if node.module for alias in node.names}
+        assert not names & {path.stem for path in stub.parent.glob("*.py")}, stub
 
 
 def test_every_public_name_has_a_docstring():

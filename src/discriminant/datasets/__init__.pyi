@@ -1,7 +1,7 @@
 """Every data set and worked example, and where it is defined."""
 
 from .catalogue import WorkedExample, load, names, worked_example, worked_examples
-from .characters import characters
+from .letters import characters
 from .scenes import Scene, scene
 from .tables import (
     Dataset,

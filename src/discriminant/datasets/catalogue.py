@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..results import Result, listed, suggestion
 from . import tables
-from .characters import characters
+from .letters import characters
 from .tables import Dataset
 
 _MAKERS: dict[str, Callable[[], Dataset]] = {

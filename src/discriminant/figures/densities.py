@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..estimators.given import ZERO_ONE, LinearClassifier
 from ..objective import MARGIN_LOSSES
 from ..results import listed
-from ..theory.density_curves import DensityCurves
+from ..theory.curves import DensityCurves
 from . import theme
 
 if TYPE_CHECKING:

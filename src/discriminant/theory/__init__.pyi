@@ -1,7 +1,7 @@
 """Every public name of the theory, and where it is defined."""
 
 from .bayes import BayesClassifier, BayesError, bayes_error
-from .density_curves import DensityCurves, density_curves
+from .curves import DensityCurves, density_curves
 from .distances import (
     ChernoffDistance,
     ClassDistances,
