@@ -458,6 +458,18 @@ def test_targets_that_are_none(labels, error, message):
         read_training(labelled().assign(y=labels), "y")
 
 
+@pytest.mark.parametrize("values", [["u", None, "v"], [1.5, None, 2.5], [1.5, np.nan, 2.5]], ids=str)
+def test_nothing_in_a_dictionary_is_a_missing_value(values):
+    numbers = np.arange(60) % 3
+    coded = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(values, from_pandas=False))
+    table = pa.table({"c": coded, "y": pa.array(["a", "b"] * 30)})
+    plain = pa.table({"c": pa.array([[str(values[0]), None, str(values[2])][i] for i in numbers]), "y": table["y"]})
+    found, expected = (read_training(each, "y", types={"c": "category"}) for each in (table, plain))
+    assert found.schema.names == expected.schema.names
+    assert_array_equal(found.X, expected.X)
+    assert found.schema.columns[0].missing == 20
+
+
 def test_numbers_that_are_not_whole_may_be_declared_classes():
     training = read_training(labelled().assign(y=[1.0, 2.5] * 30), "y", types={"y": "category"})
     assert training.schema.target.classes == ("1.0", "2.5")

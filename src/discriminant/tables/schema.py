@@ -913,9 +913,11 @@ def distinct_texts(values: Any) -> tuple[list[str], Array]:
     if isinstance(whole, pa.ChunkedArray):  # dictionaries of their own in each chunk stay apart
         whole = whole.unify_dictionaries().combine_chunks()
     coded = whole if pa.types.is_dictionary(whole.type) else _plain_text(whole).dictionary_encode()
-    texts = _plain_text(coded.dictionary).fill_null("").to_pylist()
+    texts = _plain_text(coded.dictionary)
     index = coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy(zero_copy_only=False)
-    return texts, index
+    if texts.null_count:  # a dictionary may hold nothing among its values
+        index = np.where(np.append(texts.is_null(), False)[index], len(texts), index)
+    return texts.fill_null("").to_pylist(), index
 
 
 def _plain_text(values: Any) -> Any:
