@@ -109,8 +109,7 @@ def test_what_is_no_date_stops_the_answer(database):
 
 def test_dates_that_stand_for_missing_ones(database):
     times, y = moments()
-    texts = times.dt.strftime("%Y-%m-%d")
-    texts[:15] = "9999-12-31"
+    texts = times.dt.strftime("%Y-%m-%d").mask(times.index < 15, "9999-12-31")
     model, schema, rows = dated_case(texts, y)
     assert schema.used[0].notation.sentinels
     assert_read(model, schema, rows, database)
