@@ -92,7 +92,7 @@ class TestSeparability:
         found = run("separability", tables["or"], "-t", "y", "--rare", 1, "--json").json
         assert found["separable"]
         parts = dict(zip(found["witness"]["name"], found["witness"]["value"], strict=True))
-        assert parts["distance of the nearest rows"] == pytest.approx(0.5**0.5 / 2)
+        assert parts["width"] == pytest.approx(0.5**0.5)
         assert {name for name in parts if name.startswith("row")} == {"row 0", "row 1", "row 2"}
 
     def test_of_others_has_a_common_point_also_as_a_file(self, run, tables, tmp_path):

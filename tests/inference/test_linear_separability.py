@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from discriminant import SupportVectorClassifier
 from discriminant.data import as_rows
 from discriminant.errors import InputError, LabelError
 from discriminant.inference.linear_separability import linear_separability
@@ -61,7 +62,7 @@ def assert_witnessed(found, X, y, size=1.0):
     for (first, second), witness in found.pairs.items():
         if isinstance(witness, Hyperplane):
             score = X @ witness.coef + witness.intercept
-            margin = min(score[y == second].min(), -score[y == first].max()) / np.linalg.norm(witness.coef)
+            margin = 2 * min(score[y == second].min(), -score[y == first].max()) / np.linalg.norm(witness.coef)
             assert margin > 0
             assert witness.margin == pytest.approx(margin, rel=1e-6)
             assert witness.check(X, y) == pytest.approx(margin, rel=1e-6)
@@ -196,7 +197,7 @@ class TestCases:
         X, y, _ = two_sides(5_000, 8, gap)
         found = linear_separability(X, y)
         assert found.separable
-        assert found.witness.margin >= gap
+        assert found.witness.margin >= 2 * gap
         assert_witnessed(found, X, y)
 
     @pytest.mark.parametrize("depth", [1e-6, 1e-2, 1.0])
@@ -252,7 +253,7 @@ class TestManyClasses:
         assert found.witness is found.pairs["versicolor", "virginica"]
         assert_witnessed(found, iris.data, y, size=10)
         lines = repr(found).splitlines()
-        assert lines[0] == "setosa and versicolor: separable, margin 0.8176"
+        assert lines[0] == "setosa and versicolor: separable, margin 1.635"
         assert lines[2].startswith("versicolor and virginica: not separable, the point (")
         assert lines[2].endswith(") lies in both hulls")
 
@@ -276,7 +277,12 @@ class TestManyClasses:
         found = linear_separability([[0.0], [10.0], [12.0]], ["low", "middle", "high"])
         assert found.separable
         assert found.witness.classes == ("high", "middle")
-        assert found.witness.margin == pytest.approx(1)
+        assert found.witness.margin == pytest.approx(2)
+
+    def test_the_margin_is_that_of_a_support_vector_machine(self):
+        X, y, _ = two_sides(40, 3, gap=0.2)
+        machine = SupportVectorClassifier("hard").fit(X, y)
+        assert linear_separability(X, y).witness.margin == pytest.approx(machine.margin_, rel=1e-9)
 
     def test_many_coordinates_are_not_all_printed(self):
         assert "(0, 0, 0, 0, 0, ...)" in repr(linear_separability(np.zeros((2, 7)), [0, 1]))

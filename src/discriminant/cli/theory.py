@@ -173,7 +173,7 @@ def _witnesses(found: Any, names: list[str], rows: Any, y: Any) -> dict[str, lis
     for pair, witness in found.pairs.items():
         if hasattr(witness, "margin"):
             add(pair, "hyperplane", [*zip(names, witness.coef, strict=True), ("constant", witness.intercept)])
-            add(pair, "margin", [("distance of the nearest rows", witness.margin)])
+            add(pair, "margin", [("width", witness.margin)])
             add(pair, "support vectors", [(f"row {i}", a) for i, a in _support(pair, rows, y)])
         else:
             sides = ((witness.rows_first, witness.weights_first), (witness.rows_second, witness.weights_second))

@@ -117,8 +117,8 @@ def linear_separability(X: Any, y: Any) -> LinearSeparability:
     >>> found = linear_separability(X, y)
     >>> found
     a and b: not separable, the point (1, 1) lies in both hulls
-    a and c: separable, margin 0.7906
-    b and c: separable, margin 1.107
+    a and c: separable, margin 1.581
+    b and c: separable, margin 2.214
     >>> found.separable
     False
     >>> found.witness.rows_first, found.witness.weights_first
@@ -151,7 +151,8 @@ def _witness(rows: Rows, sign: Array) -> Hyperplane | CommonPoint:
         return error.witness
     except DegenerateDataError:  # separable, but by less than the columns' units allow to measure
         return separator(centred(rows, movable=True), sign)
-    return Hyperplane(found.coef * found.margin, found.intercept * found.margin, found.margin)
+    distance = found.margin / 2
+    return Hyperplane(found.coef * distance, found.intercept * distance, found.margin)
 
 
 def _in_words(found: Hyperplane | CommonPoint) -> str:

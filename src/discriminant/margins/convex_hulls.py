@@ -90,7 +90,9 @@ def separator(view: CentredRows, sign: Array, fit_intercept: bool = True) -> Hyp
         added = to_add(margin, margin <= doubt, chosen)
         if not added.size:
             unit = view.scale / float(np.linalg.norm(coef))
-            return Hyperplane(*view.plane_in_units(coef * unit, intercept * unit), margin=float(margin.min()) * unit)
+            return Hyperplane(
+                *view.plane_in_units(coef * unit, intercept * unit), margin=2 * float(margin.min()) * unit
+            )
         chosen = np.concatenate((chosen, added))
     found = common_point(view, sign, chosen, weights, cones=not fit_intercept)
     if meets(view, found):
@@ -364,7 +366,7 @@ class Hyperplane:
     intercept : float
         Minus the hyperplane's distance from the origin along that direction.
     margin : float
-        The distance of the nearest row.
+        The width of the strip without rows around it: twice the distance of the nearest row.
     classes : tuple
         The class on the negative side, and that on the positive side.
 
@@ -379,7 +381,7 @@ class Hyperplane:
     classes: tuple[Any, Any] = (-1, 1)
 
     def check(self, X: Any, y: Any) -> float:
-        """The distance of the nearest row of the two classes, computed anew; negative for a row on the wrong side.
+        """The margin between rows of the two classes, computed anew; negative for a row on the wrong side.
 
         Parameters
         ----------
@@ -395,7 +397,7 @@ class Hyperplane:
         all_rows, codes = _rows_and_codes(X, y, self.classes)
         scores = CentredRows(all_rows, None, 1.0).project(self.coef) + self.intercept
         distances = np.where(codes == 1, scores, -scores)[codes >= 0]
-        return float(distances.min(initial=np.inf) / np.linalg.norm(self.coef))
+        return float(2 * distances.min(initial=np.inf) / np.linalg.norm(self.coef))
 
 
 @dataclass(frozen=True)

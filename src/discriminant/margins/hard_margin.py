@@ -66,14 +66,14 @@ class MaximumMargin:
     alpha : array of shape (n,)
         Multipliers of the rows, 0 for all but the support vectors. With an intercept ``sum_i alpha_i sign_i = 0``.
     margin : float
-        ``1 / |coef|``, the distance of the nearest rows: half the width of the gap between the classes.
+        ``2 / |coef|``, the width of the gap between the classes: twice the distance of the nearest rows.
     duality_gap : float
         A proven bound on how far ``|coef|^2`` is from its minimum, relative to it.
     gradient_norm : float
         Largest derivative of the Lagrangian in coefficients and intercept, of the rows seen from their middle: by how
         much the first line above, and the balance of the multipliers, do not hold.
     support : array of int
-        The rows with a positive multiplier, in ascending order. They are at distance ``margin``, maybe among others.
+        The rows with a positive multiplier, in ascending order, at distance ``margin / 2``; maybe others are, too.
     iterations : int
         Changes of the active set.
     """
@@ -118,7 +118,7 @@ def maximum_margin(X: Any, sign: Array, fit_intercept: bool = True) -> MaximumMa
     >>> found.coef.round(9), round(found.intercept, 9)
     (array([1., 1.]), -2.0)
     >>> round(found.margin, 4)
-    0.7071
+    1.4142
     >>> found.support
     array([1, 2])
     """
@@ -153,7 +153,7 @@ def _in_view(view: CentredRows, sign: Array, fit_intercept: bool) -> MaximumMarg
     in_coef = float(np.abs(coef - np.asarray(block.T @ (multipliers * sign[chosen]))).max()) / view.scale
     residual = max(in_coef, fit_intercept * abs(float(alpha @ sign)))
     coef, intercept = view.plane_in_units(coef, intercept)
-    gap, margin = max(0.0, (primal - dual) / primal), float(1 / np.linalg.norm(coef))
+    gap, margin = max(0.0, (primal - dual) / primal), float(2 / np.linalg.norm(coef))
     support = np.sort(chosen[multipliers > 0])
     return MaximumMargin(coef, intercept, alpha, margin, gap, residual, support, steps)
 

@@ -329,7 +329,7 @@ class PerceptronCertificate(Result):
     R : float
         Largest length of a row ``(x, 1)``; of ``x`` without an intercept.
     gamma : float
-        Widest margin: the largest, over unit vectors ``(w, b)``, of the least ``y (w'x + b)``.
+        Half of the widest margin: the largest, over unit vectors ``(w, b)``, of the least ``y (w'x + b)``.
     updates : int
         Updates made.
     alignment : float
@@ -388,4 +388,4 @@ def certified(block: Any, sides: Array, weights: Array, updates: int, fit_interc
     widest = maximum_margin(rows, np.sign(sides), fit_intercept=False)
     lengths = float(np.linalg.norm(weights) * np.linalg.norm(widest.coef))
     alignment = float(weights[: rows.shape[1]] @ widest.coef) / lengths if lengths else 0.0
-    return PerceptronCertificate(float(np.sqrt(_squared_lengths(rows).max())), widest.margin, updates, alignment)
+    return PerceptronCertificate(float(np.sqrt(_squared_lengths(rows).max())), widest.margin / 2, updates, alignment)
