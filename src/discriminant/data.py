@@ -520,6 +520,14 @@ class Source(Rows):
     def gathered(self, *who: Part) -> LabelledRows:
         """All rows, at hand, for those who cannot do without; refuses before reading what would not fit."""
 
+    @abstractmethod
+    def learned(self, options: Any) -> Any:
+        """How the columns are to be coded, by all rows: a schema, and what was found."""
+
+    @abstractmethod
+    def coded(self, schema: Any) -> Source:
+        """The rows as a schema codes them."""
+
     def block(self, start: int, stop: int) -> Any:
         raise self._far(f"rows {start} to {stop}")
 

@@ -235,7 +235,7 @@ def test_what_is_wrong_with_a_file_is_told_by_its_name(model, damage, error, wor
         ({"target": "z"}, ColumnError, "There is no column 'z'"),
         ({"target": "y", "columns": []}, ColumnError, "no column to learn from"),
         ({"target": "x0"}, ColumnError, "'y' (string)"),
-        ({}, ColumnError, "'y' (string)"),
+        ({}, LabelError, "target='column'"),
         ({"drop": ["y"]}, LabelError, "target='column'"),
     ],
 )

@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,14 @@ from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, drawn
 from ..engine import Executor, Threads
 from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
 from ..kernels.transpose import turn
-from ..results import suggestion
+from ..results import quoted, suggestion
+from .coding import Choosing, Learned, Learning, Written
 from .executors import executor_of
 from .pieces import Decoded, Piece, is_partitioned, kind_of, pieces_of
+
+if TYPE_CHECKING:
+    from ..tables.schema import Column, Schema
+    from ..tables.training import LearningOptions
 
 #: As many statistics are merged at most: a run of pieces has one, however many pieces there are.
 _MOST_SPANS = 1024
@@ -80,6 +85,13 @@ class PartitionedRows(Source):
     roles: Roles
     pieces: tuple[Piece, ...]
     executor: Executor = field(default_factory=Threads)
+    #: The types of all columns, and how their files are written.
+    types: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    written: Written = field(default_factory=Written, repr=False)
+    #: How columns are coded; None where they are numbers as they stand.
+    schema: Schema | None = field(default=None, repr=False)
+    #: Rows with gaps in these columns are left out.
+    complete: tuple[Column, ...] = field(default=(), repr=False)
     #: What lives as long as the rows are read: files that were decoded for them.
     kept: Any = field(default=None, repr=False)
 
@@ -90,7 +102,17 @@ class PartitionedRows(Source):
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The columns that models learn from."""
-        return self.roles.features
+        return self.roles.features if self.schema is None else self.schema.names
+
+    @cached_property
+    def marks(self) -> Array | None:  # type: ignore[override]
+        """Which columns are marks of levels, where they are coded."""
+        return None if self.schema is None or self.schema.width is not None else self.schema.marked()[0]
+
+    @cached_property
+    def redundant(self) -> Array | None:  # type: ignore[override]
+        """Which columns follow from others, where they are coded."""
+        return None if self.schema is None or self.schema.width is not None else self.schema.marked()[1]
 
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -100,7 +122,13 @@ class PartitionedRows(Source):
     @property
     def n_columns(self) -> int:  # type: ignore[override]
         """How many columns models learn from."""
-        return len(self.roles.features)
+        return len(self.names)
+
+    @property
+    def n_bytes(self) -> int:
+        """What the rows would take in memory, about; of sparse rows only what is not 0."""
+        sparse = self.schema is not None and self.schema.sparse
+        return self.n_rows * (16 * len(self.roles.features) if sparse else 8 * self.n_columns)
 
     @property
     def n_partitions(self) -> int:
@@ -134,7 +162,79 @@ class PartitionedRows(Source):
     @property
     def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[tuple[Array, slice]]]:
         """From a span to its rows, without labels, and their numbers; may be sent anywhere."""
-        return _Reading(replace(self.roles, target=None, weight=None, offset=(), cluster=None)).blocks
+        self._refuse_text()
+        schema = None if self.schema is None else replace(self.schema, target=None)
+        if schema is not None and schema.missing == "drop":
+            raise InputError("Rows with missing values would have no answer: code them with missing='indicator'.")
+        return _Reading(replace(self.roles, target=None, weight=None, offset=(), cluster=None), schema).blocks
+
+    def learned(self, options: LearningOptions, labels: bool = False) -> Learned:
+        """How the columns are to be coded: what is decided of a table in memory, by a pass over the rows.
+
+        Parameters
+        ----------
+        options : LearningOptions
+            As `read_training` takes them.
+        labels : bool, default=False
+            Whether labels are learned, too: rows without one are then left out, as are classes that are too rare.
+
+        Returns
+        -------
+        Learned
+            With ``schema`` and ``findings``.
+        """
+        learning = Learning(self, options, _batches)
+        return learning.table() if labels else learning.columns()
+
+    def coded(self, schema: Schema, complete: Sequence[Column] | None = None) -> PartitionedRows:
+        """The same rows as a schema codes them, with the names of the coded columns.
+
+        Parameters
+        ----------
+        schema : Schema
+            That of training, see `learned`.
+        complete : sequence of Column, optional
+            Rows with gaps in these are left out; by default in all that are used, if the schema leaves out such rows.
+
+        Returns
+        -------
+        PartitionedRows
+        """
+        columns = [column.name for column in schema.used]
+        lacking = [name for name in columns if name not in self.types]
+        if lacking:
+            raise ColumnError(f"Columns of the training are not there: {quoted(lacking)}. Add them to all files.")
+        target = self.roles.target if schema.target is None else schema.target.name
+        if target is not None and target not in self.types:
+            target = None
+        roles = replace(self.roles, features=tuple(columns), target=target)
+        if complete is None:
+            complete = schema.used if schema.missing == "drop" else ()
+        return replace(self, roles=roles, schema=schema, complete=tuple(complete))
+
+    @property
+    def choosing(self) -> Choosing | None:
+        """Which rows have a class, and all values where gaps matter; None where labels are taken as they stand."""
+        if self.schema is None or (self.schema.target is None and not self.complete):
+            return None
+        return Choosing(self.schema, self.complete, self.schema.missing_codes)
+
+    def _refuse_text(self) -> None:
+        roles = self.roles
+        numbers = (
+            *(roles.features if self.schema is None else ()),
+            *roles.offset,
+            *([roles.weight] if roles.weight else ()),
+        )
+        wrong = {name: self.types[name] for name in numbers if name in self.types}
+        wrong = {name: kind for name, kind in wrong.items() if kind_of(kind) not in ("number", "boolean")}
+        if wrong:
+            found = [f"{name!r} ({kind})" for name, kind in wrong.items()]
+            shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+            raise ColumnError(
+                f"Expected columns of numbers, got {shown}. Code them, TableEncoder().fit(dataset).transform(dataset), "
+                "or leave them out: open_dataset(..., drop=[...])."
+            )
 
     def labelled(self, classes: Array | None = None) -> LabelledPartitions:
         """The rows with their labels.
@@ -150,6 +250,7 @@ class PartitionedRows(Source):
         """
         if self.roles.target is None:
             raise LabelError("This dataset has no column of labels. Name it: open_dataset(..., target='column').")
+        self._refuse_text()
         survey = self._survey()
         found = label_array(ordered(list(survey.classes))) if classes is None else classes
         if len(found) < 2:
@@ -171,7 +272,7 @@ class PartitionedRows(Source):
         -------
         LabelledRows
         """
-        n_bytes = 8 * self.n_rows * self.n_columns
+        n_bytes = self.n_bytes
         if n_bytes > _GATHERED_BYTES:
             needs = f" needs all rows in memory, where these would take {n_bytes / 1e9:.1f} GB. Use "
             by_passes = (Model("LogisticRegression"), ", ", Model("LinearDiscriminantAnalysis"), " or another model ")
@@ -180,7 +281,7 @@ class PartitionedRows(Source):
 
     def _survey(self) -> Survey:
         survey = Survey()
-        for part in self.executor.in_order(_Surveying(self.roles), self.spans):
+        for part in self.executor.in_order(_Surveying(self.roles, self.choosing), self.spans):
             survey.merge(part)
         if not survey.classes:
             raise InputError("The files have no rows: there is nothing to learn from.")
@@ -263,8 +364,8 @@ def open_dataset(
             raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
     apart = {target, weight, *offsets, cluster, *drop}
     features = tuple(columns) if columns is not None else tuple(name for name in types if name not in apart)
-    _refuse_text({name: types[name] for name in (*features, *offsets, *([weight] if weight else []))})
-    return PartitionedRows(Roles(features, target, weight, offsets, cluster), pieces, executor_of(executor), kept)
+    roles = Roles(features, target, weight, offsets, cluster)
+    return PartitionedRows(roles, pieces, executor_of(executor), types, kept=kept)
 
 
 def _paths(source: Any) -> list[str]:
@@ -277,13 +378,6 @@ def _paths(source: Any) -> list[str]:
             raise InputError(f"No file matches {one!r}. Check the path and its letters.")
         found += matches
     return found
-
-
-def _refuse_text(types: Mapping[str, Any]) -> None:
-    wrong = [f"{name!r} ({kind})" for name, kind in types.items() if kind_of(kind) not in ("number", "boolean")]
-    if wrong:
-        listed = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise ColumnError(f"Expected columns of numbers, got {listed}. Leave them out: open_dataset(..., drop=[...]).")
 
 
 class Survey:
@@ -321,11 +415,13 @@ class _Surveying:
     """From a span to its survey."""
 
     roles: Roles
+    choosing: Choosing | None = None
 
     def __call__(self, span: tuple[Piece, ...]) -> Survey:
         survey, roles = Survey(), self.roles
-        for piece, start, batch in _batches(span, roles.beside, _SURVEY_ROWS):
-            labels, codes = _encoded(batch, roles.target or "", _row_of(piece, start))
+        columns = tuple(dict.fromkeys((*roles.beside, *(self.choosing.columns if self.choosing else ()))))
+        for piece, start, batch in _batches(span, columns, _SURVEY_ROWS):
+            batch, labels, codes = _labels(batch, roles, self.choosing, _row_of(piece, start))
             survey.add(labels, codes, _weights(batch, roles.weight, _row_of(piece, start)))
             if roles.cluster is not None:
                 survey.clusters.update(dict.fromkeys(_encoded(batch, roles.cluster, _row_of(piece, start))[0]))
@@ -345,6 +441,18 @@ def _batches(span: Sequence[Piece], columns: Sequence[str], rows: int) -> Iterat
 def _row_of(piece: Piece, start: int) -> Callable[[int], str]:
     """How messages call a row of a batch."""
     return lambda row: f"row {start + row - piece.start} of a part of {piece.path!r} (row {start + row} of all)"
+
+
+def _labels(
+    batch: Any, roles: Roles, choosing: Choosing | None, called: Callable[[int], str]
+) -> tuple[Any, list[Any], Array]:
+    """The rows that count, the labels that there are, and the number of each row's label among them."""
+    if choosing is None or choosing.target is None or choosing.target.target is None:
+        return batch, *_encoded(batch, roles.target or "", called)
+    chosen, codes = choosing(batch)
+    assert codes is not None
+    kept = batch if chosen is None else batch.filter(chosen)
+    return kept, list(choosing.target.target.classes), codes
 
 
 def _encoded(batch: Any, name: str, called: Callable[[int], str]) -> tuple[list[Any], Array]:
@@ -386,6 +494,8 @@ class _Reading:
     """From a span to blocks of rows: small, and may be sent to whoever reads."""
 
     roles: Roles
+    schema: Schema | None = None
+    choosing: Choosing | None = None
     classes: tuple[Any, ...] = ()
     #: What the weights of each class are multiplied by.
     factors: Array | None = None
@@ -393,30 +503,60 @@ class _Reading:
 
     def blocks(self, span: tuple[Piece, ...]) -> Iterator[tuple[Array, slice]]:
         """Rows, and their numbers; they stand in their place until the next are asked for."""
-        for X, start, _, _ in self._read(span, self.roles.features):
-            yield X, slice(start, start + len(X))
+        turned = self._turning()
+        for _, start, batch in _batches(span, self.roles.features, self._rows):
+            X = turned(batch, start)
+            yield X, slice(start, start + X.shape[0])
 
     def labelled(self, span: tuple[Piece, ...]) -> Iterator[Block]:
         """The same with codes, weights, offsets and clusters."""
         roles, position = self.roles, {label: code for code, label in enumerate(self.classes)}
-        for X, start, batch, called in self._read(span, (*roles.features, *roles.offset, *roles.beside)):
-            labels, places = _encoded(batch, roles.target or "", called)
-            codes = np.array([position[label] for label in labels], dtype=np.int32)[places]
+        turned, choosing = self._turning(), self.choosing
+        chosen = () if choosing is None else choosing.columns
+        columns = tuple(dict.fromkeys((*roles.features, *roles.offset, *roles.beside, *chosen)))
+        for piece, start, batch in _batches(span, columns, self._rows):
+            called = _row_of(piece, start)
+            batch, labels, places = _labels(batch, roles, choosing, called)
+            if not batch.num_rows:
+                continue
+            codes = np.array([position.get(label, -1) for label in labels], dtype=np.int32)[places]
             weight = _weights(batch, roles.weight, called)
             weight = weight if self.factors is None else weight * self.factors[codes]
+            X = turned(batch, start)
             yield Block(X, codes, weight, start, self._offset(batch, called), self._cluster(batch, called))
 
-    def _read(self, span: tuple[Piece, ...], columns: Sequence[str]) -> Iterator[tuple[Array, int, Any, Any]]:
-        features = self.roles.features
-        rows = rows_of_width(len(features))
+    @property
+    def _rows(self) -> int:
+        """Rows of a block."""
+        if self.schema is None:
+            return rows_of_width(len(self.roles.features))
+        return rows_of_width(len(self.schema.used) if self.schema.sparse else len(self.schema.names))
+
+    def _turning(self) -> Callable[[Any, int], Any]:
+        """A function from a batch, and the number of its first row, to rows, which stand until it is called again."""
         # Pages that are used again and again: new ones for every block took half as long as decoding.
-        standing, lying = np.empty((rows, len(features))), np.empty((len(features), rows))
-        for piece, start, batch in _batches(span, columns, rows):
-            for place, name in enumerate(features):
-                lying[place, : batch.num_rows] = _numbers(batch.column(name))
-            X = standing[: batch.num_rows]
-            turn(lying, X)
-            yield X, start, batch, _row_of(piece, start)
+        features, rows, schema = self.roles.features, self._rows, self.schema
+        if schema is None:
+            standing, lying = np.empty((rows, len(features))), np.empty((len(features), rows))
+
+            def of_numbers(batch: Any, start: int) -> Array:  # noqa: ARG001
+                for place, name in enumerate(features):
+                    lying[place, : batch.num_rows] = _numbers(batch.column(name))
+                turn(lying, X := standing[: batch.num_rows])
+                return X
+
+            return of_numbers
+        gaps = "indicator" if schema.missing == "drop" else schema.missing  # rows with gaps are left out by now
+        coding = replace(schema, missing=gaps)
+        if schema.sparse:
+            return lambda batch, start: coding.encode_batch(batch, first_row=start)[0]
+        coded = np.empty((rows, len(schema.names)))
+
+        def of_levels(batch: Any, start: int) -> Array:
+            coding.code_into(batch, coded, start)
+            return coded[: batch.num_rows]
+
+        return of_levels
 
     def _offset(self, batch: Any, called: Callable[[int], str]) -> Array | None:
         if not self.roles.offset:
@@ -463,7 +603,8 @@ class LabelledPartitions:
 
     @property
     def n_rows(self) -> int:
-        return self.rows.n_rows
+        """How many rows have a label that counts."""
+        return sum(found[0] for found in self.survey.classes.values())
 
     @property
     def spans(self) -> list[tuple[Piece, ...]]:
@@ -481,7 +622,8 @@ class LabelledPartitions:
     @property
     def _reading(self) -> _Reading:
         clusters = {label: number for number, label in enumerate(self.survey.clusters)}
-        return _Reading(self.rows.roles, tuple(self.classes.tolist()), self.factors, clusters)
+        rows, classes = self.rows, tuple(self.classes.tolist())
+        return _Reading(rows.roles, rows.schema, rows.choosing, classes, self.factors, clusters)
 
     @property
     def offset(self) -> tuple[str, ...] | None:
@@ -532,7 +674,7 @@ class LabelledPartitions:
 
     @property
     def _sample_step(self) -> int:
-        return max(1, -(-8 * self.n_rows * self.rows.n_columns // _SAMPLE_BYTES))
+        return max(1, -(-self.rows.n_bytes // _SAMPLE_BYTES))
 
     @cached_property
     def sample(self) -> LabelledRows:
@@ -541,16 +683,23 @@ class LabelledPartitions:
 
     def at_hand(self, step: int) -> LabelledRows:
         """One row of every ``step`` in memory."""
-        spans = self.executor.in_order(_Sampling(self._reading, self.n_rows, step), self.spans)
-        X, beside, place = np.empty((-(-self.n_rows // step), self.rows.n_columns)), [], 0
-        for part, *others in (part for found in spans for part in found):
-            X[place : place + len(part)] = part
-            place += len(part)
-            beside.append(others)
+        rows = self.rows
+        spans = self.executor.in_order(_Sampling(self._reading, rows.n_rows, step), self.spans)
+        if rows.schema is not None and rows.schema.sparse:
+            from scipy.sparse import vstack  # slow to load
+
+            parts, *beside = zip(*(part for found in spans for part in found), strict=True)
+            X, beside = vstack(parts, "csr"), list(zip(*beside, strict=True))
+        else:
+            X, beside, place = np.empty((-(-rows.n_rows // step), rows.n_columns)), [], 0
+            for part, *others in (part for found in spans for part in found):
+                X[place : place + len(part)] = part
+                place += len(part)
+                beside.append(others)
+            X = X[:place]
         codes, weight, *known = (np.concatenate(own) for own in zip(*beside, strict=True))
         roles = self.rows.roles
         plain = roles.weight is None and self.factors is None
         offset, cluster = known.pop(0) if roles.offset else None, known.pop() if roles.cluster else None
-        return LabelledRows(
-            as_rows(X, self.rows.names), self.classes, codes, None if plain else weight, offset, cluster
-        )
+        whole = as_rows(X, rows.names, rows.marks, rows.redundant)
+        return LabelledRows(whole, self.classes, codes, None if plain else weight, offset, cluster)

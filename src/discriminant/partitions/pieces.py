@@ -49,7 +49,7 @@ class RowGroup(Piece):
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         with _plainly(self.path):
-            file = _parquet(self.path)
+            file = _parquet(self.path, list(columns))
             options = {"row_groups": [self.number], "columns": list(columns), "use_threads": False}
             yield from file.iter_batches(rows, **options)
 
@@ -73,10 +73,11 @@ def _arrow(path: str) -> Any:
     return pa.ipc.open_file(pa.memory_map(path))
 
 
-def _parquet(path: str) -> Any:
+def _parquet(path: str, coded: list[str] | None = None) -> Any:
+    """A Parquet file; texts of the columns ``coded`` are read as codes, as they are stored."""
     import pyarrow.parquet as parquet  # slow to load
 
-    return parquet.ParquetFile(path, memory_map=True, pre_buffer=False)
+    return parquet.ParquetFile(path, memory_map=True, pre_buffer=False, read_dictionary=coded)
 
 
 @contextmanager

@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..data import as_table, check_choice, encode_labels
+from ..data import Source, as_table, check_choice, encode_labels
 from ..errors import ColumnError, DiscriminantWarning, DtypeError, warn
 from ..results import Finding, suggestion
 from .delimited import MISSING_CODES
+from .facts import TableFacts
 from .schema import Coding, Policy, Schema
 from .sources import as_arrow
 from .training import ColumnLearner, LearningOptions, TrainingTable
@@ -99,8 +100,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_rows, n_columns)
-            The training table.
+        X : frame or array-like of shape (n_rows, n_columns), or dataset
+            The training table. A dataset (`open_dataset`) is read once; which columns give its labels away is not
+            looked for.
         y : array-like of shape (n_rows,), optional
             Class labels; with them, columns that give the label away are found.
 
@@ -111,11 +113,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_choice("missing", self.missing, ("indicator", "refuse"))
         policy, coding = cast("Policy", self.missing), cast("Coding", self.coding)
         options = LearningOptions(policy, self.drop or (), self.types or {}, self.max_levels, self.rare, coding=coding)
+        if isinstance(X, Source):
+            learned = X.learned(options)
+            self.schema_, self.findings_ = learned.schema, learned.findings
+            self.feature_names_in_ = np.array([column.name for column in learned.schema.columns], dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
+            return self
         data = _arrow_of(X)
         labels = np.asarray(y)
         continuous = labels.dtype.kind == "f" and bool(np.any(np.mod(labels, 1) != 0))
         classes = None if y is None or continuous else encode_labels(y, data.num_rows)[1]
-        learner = ColumnLearner(data, (), options, classes)
+        learner = ColumnLearner(TableFacts(data, (), classes, None), (), options)
         for name in (*options.drop, *options.types):
             if name not in data.column_names:
                 raise ColumnError(f"There is no column {name!r}.{suggestion(str(name), data.column_names)}")
@@ -154,14 +162,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_rows, n_columns)
+        X : frame or array-like of shape (n_rows, n_columns), or dataset
             Rows with the columns of the training table.
 
         Returns
         -------
-        array or CSR matrix of shape (n_rows, n_coded)
+        array or CSR matrix of shape (n_rows, n_coded), or dataset
+            Of a dataset one that codes its rows when they are read; what differs from training there is not told.
         """
-        return self.rows(X).values
+        rows = self.rows(X)
+        return rows if isinstance(rows, Source) else rows.values
 
     def rows(self, X: Any) -> Any:
         """The same as `Rows`, which know the names of the coded columns, and which are marks of levels or redundant.
@@ -176,6 +186,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Rows
         """
         check_is_fitted(self)
+        if isinstance(X, Source):
+            return X.coded(self.schema_)
         data = _arrow_of(X)
         self._check_columns(X, reset=False)
         coded, report = self.schema_.encode_batch(data)

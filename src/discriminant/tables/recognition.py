@@ -490,6 +490,11 @@ def sentinels(values: Array, lowest: float, highest: float) -> tuple[float, ...]
     return tuple(sorted(found))
 
 
+def may_be_sentinel(value: float, is_day: bool) -> bool:
+    """Whether a number, or a day, is one that is used for missing values."""
+    return value in _FILL_DAYS if is_day else _is_sentinel(value)
+
+
 def _is_sentinel(value: float) -> bool:
     if f"{value:.15g}" in _FILL_VALUES:
         return True

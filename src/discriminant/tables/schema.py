@@ -540,10 +540,7 @@ class Schema:
         """
         if self.width is not None:
             return self._fit_width(batch)
-        data, report = _wanted_columns(self, arrow_table(batch), absent)
-        if self.missing != "indicator":
-            report.kept = complete_rows(self.used, data, self.missing_codes, self.missing == "refuse")
-            data = data if report.kept.all() else data.filter(report.kept)
+        data, report = self._prepared(batch, absent)
         if self.sparse:
             import scipy.sparse as sp  # slow to load
 
@@ -559,6 +556,37 @@ class Schema:
             each.result()
         return out, report
 
+    def code_into(self, batch: Any, out: Array, first_row: int = 0) -> tuple[int, EncodingReport]:
+        """Code a batch in this thread into the first rows of an array that is there already; a sparse schema cannot.
+
+        Parameters
+        ----------
+        batch : pyarrow table
+            As in `encode_batch`.
+        out : array of shape (n_rows or more, len(names))
+            What is written to.
+        first_row : int, default=0
+            The number of the first row, for messages.
+
+        Returns
+        -------
+        n_rows : int
+            How many rows were coded: with ``missing="drop"`` incomplete ones are left out.
+        report : EncodingReport
+        """
+        data, report = self._prepared(batch, "refuse")
+        for where, coded in _coded_batches(self, data, report, first_row):
+            _write(coded, out[where])
+        return data.num_rows, report
+
+    def _prepared(self, batch: Any, absent: str) -> tuple[Any, EncodingReport]:
+        """The used columns of a batch, without rows that are left out."""
+        data, report = _wanted_columns(self, arrow_table(batch), absent)
+        if self.missing != "indicator":
+            report.kept = complete_rows(self.used, data, self.missing_codes, self.missing == "refuse")
+            data = data if report.kept.all() else data.filter(report.kept)
+        return data, report
+
     def rows(self, X: Any) -> Rows:
         """Coded rows with the names of their columns, and which of these are marks of levels or redundant.
 
@@ -571,11 +599,41 @@ class Schema:
         -------
         Rows
         """
-        if self.width is not None:
-            return as_rows(X, self.names)
+        return as_rows(X, self.names, *((None, None) if self.width is not None else self.marked()))
+
+    def marked(self) -> tuple[Array, Array]:
+        """Which coded columns are marks of levels, and which are redundant.
+
+        Returns
+        -------
+        marks : array of bool of shape (len(names),)
+        redundant : array of bool of shape (len(names),)
+        """
         coded = [(column.marks, column.redundant) for column in self.used]
         marks, redundant = (np.array([mark for own in each for mark in own]) for each in zip(*coded, strict=True))
-        return as_rows(X, self.names, marks, redundant)
+        return marks, redundant
+
+    def class_codes(self, values: Any) -> Array:
+        """The place of each row's class among the classes, -1 in rows that have none.
+
+        Parameters
+        ----------
+        values : pyarrow array
+            The column of classes.
+
+        Returns
+        -------
+        array of int32 of shape (n_rows,)
+        """
+        assert self.target is not None
+        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        different = without_views(pa.table({str(self.target.name): coded.dictionary}))
+        labels, present = self.labels(different)
+        places = {label: place for place, label in enumerate(self.target.classes)}
+        table = np.full(different.num_rows + 1, -1, dtype=np.int32)
+        table[np.flatnonzero(present)] = [places[label] for label in labels.tolist()]
+        index = coded.indices.cast(pa.int64()).fill_null(different.num_rows)
+        return np.asarray(table[index.to_numpy(zero_copy_only=False)])
 
     def labels(self, batch: Any) -> tuple[Any, Any]:
         """The class of each row of a batch, and which rows have one; classes that the training lacked are an error.

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as compute
 
 from ..arrays import Array
 from ..data import Rows, check_choice, check_integer, check_weights, encode_labels, exact_array
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, several, shown
 from .delimited import MISSING_CODES
-from .levels import BOOLEANS, MISSING_PLACE, LevelPlaces
+from .facts import Facts, Levels, Range, TableFacts
+from .levels import BOOLEANS
 from .recognition import (
     MOST_CODES,
     PLAIN,
     Notation,
     Reading,
     best_reading,
-    date_sentinels,
     is_nominal,
     iso_day,
     misspellings,
     read_texts,
     reading_of,
     same_spellings,
-    sentinels,
     with_other_cases,
 )
 from .schema import (
@@ -45,79 +42,27 @@ from .schema import (
     Policy,
     Schema,
     Target,
-    as_floats,
     complete_rows,
-    distinct_texts,
     is_numeric,
-    level_index,
     missing_texts,
     raw_labels,
-    read_numbers,
-    refuse_infinite,
     respelled,
-    total,
     whole_labels,
 )
 from .sources import SvmlightReader, TableReader, check_types, is_text, open_table
 
-#: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
-_MOST_NAMED_CODES = 20
-#: Below this many rows a column may tell the classes apart by chance.
-_FEWEST_ROWS = 20
-_ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|index|rownum)$|^id(?:[_\W]|$)", re.IGNORECASE)
-
-
-def is_named_id(name: str) -> bool:
-    """Whether a column is called an identifier."""
-    return _ID_NAME.search(name) is not None or name.endswith(("Id", "ID"))
-
-
-def numbers_are_identifier(name: str, values: Array) -> bool:
-    """Whether whole numbers tell rows apart: consecutive and all different, or called an id and not just a few."""
-    n = values.size
-    if n < _FEWEST_ROWS or not np.isfinite(values).all():
-        return False
-    n_different = np.unique(values).size
-    consecutive = n_different == n and int(values.max()) - int(values.min()) == n - 1
-    return bool(consecutive or (is_named_id(name) and n_different > min(_MOST_NAMED_CODES, n - 1)))
-
-
-def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
-    """Whether one column alone gives every row its class.
-
-    Either each value goes with one class only, and values repeat; or, where their order means something, each class has
-    an interval of its own. Missing values (NaN) count as one value more.
-    """
-    if codes.size < _FEWEST_ROWS:
-        return False
-    order = np.lexsort((codes, values))
-    values, codes = values[order], codes[order]
-    other_class = codes[1:] != codes[:-1]
-    other_value = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
-    if (other_class & ~other_value).any():
-        return False
-    runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
-    return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
-
-
 #: A text column with more levels than this share of its values tells rows apart, not classes.
 _DISTINCT = 0.9
 _MOSTLY_MISSING = 0.5
-#: Columns are compared on this many rows first, and on all rows only if these do not decide it.
-_SAMPLE_ROWS = 2000
 _LOOKED_AT_LEVELS = 1000
 #: Codes are whole numbers below this, which are written with their digits alone.
 _LARGEST_CODE = 1_000_000
-#: Whole numbers of eight digits may be days.
-_FIRST_DAY, _LAST_DAY = 1800_01_01, 2200_01_01
 #: Dates by the kind that they can be declared to be.
 _DATE_KINDS = {"date-dmy": "dmy", "date-mdy": "mdy"}
 #: A level is not rare if it has one row in so many.
 _FREQUENT = 20
 #: So many rare levels of a column are kept by name.
 _MOST_RARE = 10_000
-#: Whether a column of numbers varies enough shows in so many rows, as a rule.
-_VARYING_ROWS = 5000
 #: Columns of so many rows are looked through on several threads.
 _LONG = 50_000
 _THREADS = 2
@@ -159,36 +104,30 @@ class LearningOptions:
 
 @dataclass
 class ColumnLearner:
-    """Decides about the columns of one table, one after the other.
+    """Decides about the columns of one table, one after the other, by what it is told of them.
 
-    ``codes`` are the texts that stand for missing values, empty for a frame, ``classes`` the class code of each row and
-    ``weights`` its weight, if known, ``decimal`` the decimal sign of the table.
+    ``codes`` are the texts that stand for missing values, empty for a frame, ``decimal`` the decimal sign of the table.
     """
 
-    data: Any
+    facts: Facts
     codes: Sequence[str]
     options: LearningOptions
-    classes: Array | None = None
     decimal: str = "."
-    weights: Array | None = None
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.types = dict(self.options.types)
         if self.options.by_type:
             self.types = self._types_of_columns() | self.types
-        if self.weights is not None:
-            self.weights = self.weights / self.weights.max()  # sums of huge ones would overflow
-        self._least = max(min(self.options.rare, self.data.num_rows // _FREQUENT), 1)
+        self._least = fewest_rows(self.options, self.facts.n_rows)
         #: By column: how many levels have no coded column of their own, their rows, and of how many levels.
         self._rare_levels: dict[str, tuple[int, int, int]] = {}
-        #: Numbers that were said to stand for missing values.
-        self._missing_numbers = tuple(sorted({float(code) for code in self.codes if is_plain_number(code)}))
+        self._missing_numbers = missing_numbers(self.codes)
         self._few_numbers: list[str] = []
 
     def _types_of_columns(self) -> dict[str, str]:
         """What columns are by their types; text of a file may be anything still."""
-        kinds = {name: self.data[name].type for name in self.data.column_names}
+        kinds = {name: self.facts.type_of(name) for name in self.facts.names}
         text = [name for name, kind in kinds.items() if is_text(kind) and not self.codes]
         truth = [name for name, kind in kinds.items() if pa.types.is_boolean(kind)]
         numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
@@ -203,7 +142,7 @@ class ColumnLearner:
         if all(column.dropped is not None for column in columns):
             wanted = [column for column in columns if column.name not in self.options.drop] or columns
             reasons = "; ".join(f"{column.name!r}: {column.dropped}" for column in wanted[:5])
-            rows = "1 sample" if self.data.num_rows == 1 else f"{self.data.num_rows:,} rows"
+            rows = "1 sample" if self.facts.n_rows == 1 else f"{self.facts.n_rows:,} rows"
             said = f" ({reasons})" if columns else ": the table has no other column than that of the classes"
             raise InputError(f"No column is left to learn from in {rows}{said}.")
         outputs = Counter(name for column in columns for name in column.outputs)
@@ -220,7 +159,7 @@ class ColumnLearner:
         columns: dict[str, Column] = {}
         for name, bare in found.items():
             columns[name] = column = self._category(bare) if bare.kind == "category" else self._number(bare)
-            share = column.missing / max(self.data.num_rows, 1)
+            share = column.missing / max(self.facts.n_rows, 1)
             if column.dropped is None and share > _MOSTLY_MISSING:
                 said = f"Column {name!r} is missing in {share:.0%} of the rows: what it tells is mostly whether it was "
                 self._say("warning", "mostly missing", name, f"{said}recorded.")
@@ -238,7 +177,7 @@ class ColumnLearner:
 
     def _recognised(self, name: str) -> Column:
         """The column with what it is and how it reads: by declaration, else by its type, else by its values."""
-        kind = self.data[name].type
+        kind = self.facts.type_of(name)
         if name in self.types:
             return self._declared(name, self.types[name])
         if pa.types.is_null(kind):
@@ -263,10 +202,10 @@ class ColumnLearner:
         """A column as it is said to be; numbers and dates may still be written in many ways."""
         kind = "date" if declared in _DATE_KINDS else declared
         column = Column(name, kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
-        values = self.data[name]
-        if kind == "date" and not is_text(values.type):
-            return replace(column, notation=_native_dates(values.type))
-        if kind == "category" or not is_text(values.type):
+        stored = self.facts.type_of(name)
+        if kind == "date" and not is_text(stored):
+            return replace(column, notation=native_dates(stored))
+        if kind == "category" or not is_text(stored):
             return column
         texts, rows = self._written(name)
         if kind == "boolean":
@@ -288,36 +227,29 @@ class ColumnLearner:
     def _day_numbers(self, name: str) -> Column | None:
         """A column of days written as whole numbers, such as 20201231."""
         column = Column(name, "date", notation=Notation(date="digits"))
-        if pa.types.is_float16(self.data[name].type):  # it does not hold eight digits
+        # Numbers of 16 bits do not hold eight digits.
+        if pa.types.is_float16(self.facts.type_of(name)) or not self.facts.are_days(column):
             return None
-        for values in (self.data[name].slice(0, _VARYING_ROWS), self.data[name]):
-            ends = compute.min_max(values).as_py()
-            if not ends["min"] or not _FIRST_DAY <= ends["min"] < ends["max"] <= _LAST_DAY:
-                return None
-            if read_numbers(column, values, ())[1]:
-                return None
         self._say_dates(column)
         return column
 
     def _few_or_many(self, name: str) -> Column:
         """A column of numbers, or of the codes of a category."""
         column = Column(name, "number", notation=Notation(sentinels=self._missing_numbers))
-        first = as_floats(column, self.data[name].slice(0, _VARYING_ROWS), self.codes)
-        if np.unique(first).size > _MOST_NAMED_CODES + 1:  # NaN is one
+        values = self.facts.few_values(column)
+        if values is None:
             return column
-        values = np.unique(self._values(column))
-        values = values[~np.isnan(values)]
         if np.any(np.floor(values) != values):
             return column
         if is_nominal(name, values.size) and np.abs(values).max() < _LARGEST_CODE:
             self._say_typed("codes", name, f"holds the codes {_numbers(values)} and is taken as a category", "number")
             return Column(name, "category")
-        if 2 < values.size <= min(MOST_CODES, self.data.num_rows / 5):
+        if 2 < values.size <= min(MOST_CODES, self.facts.n_rows / 5):
             self._few_numbers.append(name)
         return column
 
     def _date(self, name: str, kind: Any) -> Column:
-        column = Column(name, "date", notation=_native_dates(kind))
+        column = Column(name, "date", notation=native_dates(kind))
         self._say_dates(column)
         return column
 
@@ -332,12 +264,11 @@ class ColumnLearner:
 
     def _written(self, name: str) -> tuple[list[str], list[int]]:
         """The different texts of a column that do not stand for missing values, and how many rows have each."""
-        texts, index = distinct_texts(self.data[name])
-        trimmed = [text.strip() for text in texts]
+        levels = self.facts.levels(name)
+        trimmed = [text.strip() for text in levels.texts]
         missing = missing_texts(trimmed, self.codes or MISSING_CODES)
-        counts = np.bincount(index, minlength=len(texts)).tolist()
-        kept = [i for i, text in enumerate(trimmed) if text not in missing and counts[i]]
-        return [texts[i] for i in kept], [counts[i] for i in kept]
+        kept = [i for i, text in enumerate(trimmed) if text not in missing and levels.rows[i]]
+        return [levels.texts[i] for i in kept], [levels.rows[i] for i in kept]
 
     def _as_read(self, column: Column, reading: Reading) -> Column:
         """The column with its notation, and a word on what was made of its texts."""
@@ -398,7 +329,7 @@ class ColumnLearner:
         """The columns with the sentinels of their numbers; keeps the ranges, those of long columns side by side."""
         names = [name for name, column in columns.items() if column.kind != "category"]
         bare = [columns[name] for name in names]
-        if self.data.num_rows < _LONG:
+        if self.facts.n_rows < _LONG:
             ranged = [self._ranged(column) for column in bare]
         else:
             with ThreadPoolExecutor(_THREADS) as threads:
@@ -406,32 +337,27 @@ class ColumnLearner:
         self._ranges = {column.name: own for column, own in ranged}
         return columns | {column.name: column for column, _ in ranged}
 
-    def _ranged(self, column: Column) -> tuple[Column, _Range]:
-        values = self._values(column)
-        own = _range(column.name, values)
-        found: tuple[float, ...] = ()
-        if column.name not in self.types and column.kind in ("number", "date"):
-            found = date_sentinels(values) if column.kind == "date" else sentinels(values, own[1], own[2])
-        if not found:
-            return column, own
-        column = replace(column, notation=replace(column.notation, sentinels=column.notation.sentinels + found))
-        return column, _range(column.name, self._values(column))
+    def _ranged(self, column: Column) -> tuple[Column, Range]:
+        look = column.name not in self.types and column.kind in ("number", "date")
+        found, own = self.facts.range_of(column, look)
+        notation = replace(column.notation, sentinels=column.notation.sentinels + found) if found else column.notation
+        return replace(column, notation=notation), own
 
     def _number(self, column: Column) -> Column:
         name = column.name
         missing, lowest, highest, mean = self._ranges[name]
         column = replace(column, missing=missing)
         beside = f" ({missing:,} are missing)" if missing else ""
-        if missing == self.data.num_rows:
+        if missing == self.facts.n_rows:
             return self._dropped(column, "empty", "it holds no value at all")
         if lowest == highest:
             return self._dropped(column, "constant", f"its only value is {column.shown(lowest)}{beside}")
         self._say_sentinels(column, lowest, highest)
-        if self._is_identifier(column):
+        if column.kind == "number" and name not in self.types and self.facts.is_identifier(column, self._ranges[name]):
             reason = "it tells rows apart"
             self._say_typed("identifier", name, f"is left out: {reason}", "number")
             return replace(column, dropped=reason)
-        if (differing := self._differing(column)) < self._least:
+        if (differing := self.facts.differing(column, self._least)) < self._least:
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
@@ -441,10 +367,7 @@ class ColumnLearner:
         found = [value for value in column.notation.sentinels if value not in self._missing_numbers]
         if not found:
             return
-        everything = as_floats(
-            replace(column, notation=replace(column.notation, sentinels=())), self.data[column.name], self.codes
-        )
-        rows = np.count_nonzero(np.isin(everything, found))
+        rows = self.facts.rows_with(replace(column, notation=replace(column.notation, sentinels=())), found)
         others = f"the other values, {column.shown(lowest)} to {column.shown(highest)}"
         which = listed([iso_day(value) if column.kind == "date" else f"{value:.12g}" for value in found])
         said = f"Column {column.name!r}: {which} stands apart from {others}, and counts as missing in "
@@ -458,40 +381,14 @@ class ColumnLearner:
             ".",
         )
 
-    def _is_identifier(self, column: Column) -> bool:
-        if column.kind != "number" or column.name in self.types:
-            return False
-        missing, lowest, highest, _ = self._ranges[column.name]
-        surplus = highest - lowest - (self.data.num_rows - missing - 1)
-        if abs(surplus) > 2 * np.spacing(max(abs(lowest), abs(highest))) and not is_named_id(column.name):
-            return False  # they do not number the rows: their range is another
-        exact = self.data[column.name]
-        whole = pa.types.is_integer(exact.type)  # as floats, large numbers that differ may be one
-        values = np.asarray(exact.drop_null().to_numpy()) if whole else self._values(column)
-        values = values[~np.isnan(values)]
-        return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
-
-    def _differing(self, column: Column) -> int:
-        """In how many rows a column of numbers differs from its most frequent value, or in how many at least."""
-        for n_rows in (_VARYING_ROWS, self.data.num_rows):
-            values = as_floats(column, self.data[column.name].slice(0, n_rows), self.codes)
-            counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-            differing = int(counts.sum() - counts.max(initial=0))
-            if differing >= self._least:
-                break
-        return differing
-
-    def _values(self, column: Column) -> Array:
-        return as_floats(column, self.data[column.name], self.codes)
-
     def _category(self, column: Column) -> Column:
         name = column.name
-        texts, index = distinct_texts(self.data[name])
-        if self.codes:  # spaces around levels of text files do not count
-            texts = [text.strip() for text in texts]
+        levels = self.facts.levels(name)
+        # Spaces around levels of text files do not count.
+        texts = [text.strip() for text in levels.texts] if self.codes else levels.texts
         missing = missing_texts(texts, self.codes)
-        counts, weights = (_level_weights(texts, index, missing, each) for each in (None, self.weights))
-        n_missing = len(index) - counts.total()
+        counts, weights = (_level_weights(texts, each, missing) for each in (levels.rows, levels.weights))
+        n_missing = levels.empty + sum(levels.rows) - counts.total()
         column = replace(column, missing=n_missing)
         if not counts:
             return self._dropped(column, "empty", "it holds no value at all")
@@ -499,14 +396,16 @@ class ColumnLearner:
             column, counts = self._respelled(column, counts)
         if len(counts) == 1 and not n_missing:
             return self._dropped(column, "constant", f"its only value is {next(iter(counts))!r}")
-        levels = list(counts)
-        if name not in self.types and len(levels) > max(2, _DISTINCT * counts.total()):
-            words = np.mean([text.count(" ") for text in levels[:_LOOKED_AT_LEVELS]])
+        different, present = len(counts) + levels.unlisted, counts.total() + levels.unlisted_rows
+        if name not in self.types and different > max(2, _DISTINCT * present):
+            words = np.mean([text.count(" ") for text in islice(counts, _LOOKED_AT_LEVELS)])
             what = "free text" if words > 4 else "an identifier"
-            reason = f"nearly every row has a value of its own ({what}: {quoted(levels, 2)})"
+            reason = f"nearly every row has a value of its own ({what}: {quoted(list(islice(counts, 2)), 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
-        column = self._with_levels(column, counts)
+        column = self._with_levels(column, counts, levels)
         by_place: Counter[int] = Counter()
+        if levels.unlisted:
+            by_place[column.place_of_other] += levels.unlisted_weight if weights else levels.unlisted_rows  # type: ignore[assignment]
         for level, weight in (weights or counts).items():  # all weights may be 0
             by_place[column.places.texts.get(level, column.place_of_other)] += weight
         return replace(
@@ -528,7 +427,7 @@ class ColumnLearner:
             self._say("note", "misspelled", column.name, said)
         return column, counts
 
-    def _with_levels(self, column: Column, counts: Counter[str]) -> Column:
+    def _with_levels(self, column: Column, counts: Counter[str], levels: Levels) -> Column:
         """The column with its frequent levels; the others count as ``(other)``, or as the reference if they are few.
 
         A few rows more change the largest group least. Where no level is frequent, all of them together are the
@@ -537,9 +436,9 @@ class ColumnLearner:
         by_size = sorted(counts, key=lambda level: (-counts[level], level))
         kept = [level for level in by_size[: self.options.max_levels] if counts[level] >= self._least]
         reference, rest = (kept[0] if kept else OTHER), by_size[len(kept) :]
-        n_rows = sum(counts[level] for level in rest)
-        self._rare_levels[column.name] = (len(rest), n_rows, len(by_size))
-        pooled = len(rest) if n_rows >= self._least else 0
+        n_rest, n_rows = len(rest) + levels.unlisted, sum(counts[level] for level in rest) + levels.unlisted_rows
+        self._rare_levels[column.name] = (n_rest, n_rows, len(by_size) + levels.unlisted)
+        pooled = n_rest if n_rows >= self._least else 0
         if pooled and OTHER in kept[1:]:  # somebody has pooled levels before
             kept, rest = [level for level in kept if level != OTHER], [OTHER, *rest]
         rare = tuple(rest[:_MOST_RARE])
@@ -577,55 +476,27 @@ class ColumnLearner:
                     said = f"one of its {n_levels:,} levels has fewer than {self._least} rows and counts as {where}"
                 self._say("note", "rare levels", name, f"Column {name!r}: {said}.")
 
-    @cached_property
-    def _sample(self) -> Array:
-        n = self.data.num_rows
-        return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_ROWS)).astype(np.int64))
-
-    def _comparable(self, column: Column, data: Any) -> Array:
-        """The column as numbers that are equal where its values are; missing ones are NaN."""
-        if column.kind != "category":
-            return as_floats(column, data[column.name], self.codes)
-        places = {level: place for place, level in enumerate(column.levels)}
-        index, _ = level_index(column.name, data[column.name], LevelPlaces(places), self.codes, "text")
-        # Numbered in the order in which they appear: equal for columns that group the rows alike.
-        groups = pa.array(index).dictionary_encode().indices.to_numpy().astype(np.float64)
-        groups[index == MISSING_PLACE] = np.nan
-        return groups
-
     def _drop_duplicates(self, columns: dict[str, Column]) -> None:
         """Leave out columns that say in every row what one before them says."""
-        sample = self.data.take(self._sample)
-        first_of: dict[tuple[bool, bytes, int], list[str]] = {}
-        for name, column in columns.items():
-            if column.dropped is not None:
-                continue
-            coded = column.kind == "category"
-            alike = first_of.setdefault((coded, self._comparable(column, sample).tobytes(), column.pooled), [])
-            for other in alike:
-                before, own = (self._comparable(each, self.data) for each in (columns[other], column))
-                if np.array_equal(before, own, equal_nan=True):
-                    says = "groups the rows as" if coded else "has the same values as"
-                    columns[name] = self._dropped(column, "duplicate", f"it {says} {other!r}")
-                    break
-            else:
-                alike.append(name)
+        for name, other in self.facts.duplicates(each for each in columns.values() if each.dropped is None).items():
+            says = "groups the rows as" if columns[name].kind == "category" else "has the same values as"
+            columns[name] = self._dropped(columns[name], "duplicate", f"it {says} {other!r}")
 
     def _mark_missing(self, columns: dict[str, Column]) -> None:
         """Give missing values a column of their own, unless one before them is missing in the same rows."""
         if self.options.missing != "indicator":
             return
-        marked: dict[bytes, str] = {}
+        marked: dict[Hashable, str] = {}
         for name, column in columns.items():
             if column.dropped is not None or not column.missing:
                 continue
-            if min(column.missing, self.data.num_rows - column.missing) < self._least:
+            if min(column.missing, self.facts.n_rows - column.missing) < self._least:
                 values = "One value is" if column.missing == 1 else f"{column.missing} values are"
                 treated = f"read as {column.reference!r}" if column.kind == "category" else "filled with the mean"
                 said = f"{values} missing in column {name!r}: too few for a mark, so {treated}."
                 self._say("note", "missing", name, said)
                 continue
-            where = np.packbits(np.isnan(self._comparable(column, self.data))).tobytes()
+            where = self.facts.missing_rows(column)
             if where in marked:
                 said = f"Column {name!r} is missing in the same rows as {marked[where]!r}: one mark serves both."
                 self._say("note", "missing together", name, said)
@@ -633,17 +504,44 @@ class ColumnLearner:
             marked.setdefault(where, name)
 
     def _look_for_leaks(self, columns: dict[str, Column]) -> None:
-        if self.classes is None:
-            return
-        sample, sample_classes = self.data.take(self._sample), self.classes[self._sample]
         for name, column in columns.items():
-            if column.dropped is None and all(
-                tells_classes_apart(self._comparable(column, data), classes, column.kind != "category")
-                for data, classes in ((sample, sample_classes), (self.data, self.classes))
-            ):
+            if column.dropped is None and self.facts.tells_classes_apart(column):
                 said = f"Column {name!r} alone tells the classes apart without error. If it is known only after the "
                 advice = (f"{said}outcome, or made from it, leave it out with ", Setting("drop"), ".")
                 self._say("warning", "leak", name, *advice)
+
+
+def fewest_rows(options: LearningOptions, n_rows: int) -> int:
+    """How many rows something has to have so that it is learned from."""
+    return max(min(options.rare, n_rows // _FREQUENT), 1)
+
+
+def missing_numbers(codes: Sequence[str]) -> tuple[float, ...]:
+    """Numbers that were said to stand for missing values."""
+    return tuple(sorted({float(code) for code in codes if is_plain_number(code)}))
+
+
+def incomplete_left_out(n_left_out: int, n_rows: int, label: str) -> Finding:
+    """What is told of rows with missing values that are left out; refuses if none is left."""
+    if not n_rows:
+        raise InputError(f"Every row of {label} misses some value. Choose ", Setting("missing", "indicator"), ".")
+    said = several(n_left_out, "row with missing values was", "rows with missing values were")
+    return Finding("warning", "rows missing", None, f"{said} left out.")
+
+
+def first_reading(name: str, kind: Any, codes: Sequence[str], options: LearningOptions) -> Column | None:
+    """How a column of this type is read before anything is known of its values; None for texts and levels."""
+    declared = options.types.get(name)
+    if is_text(kind) or declared == "category" or (options.by_type and pa.types.is_boolean(kind)):
+        return None
+    if pa.types.is_temporal(kind) or declared in ("date", *_DATE_KINDS):
+        return Column(name, "date", notation=native_dates(kind))
+    sentinels = Notation(sentinels=missing_numbers(codes))
+    if declared == "boolean" or (pa.types.is_boolean(kind) and declared is None):
+        return Column(name, "boolean", notation=sentinels if declared else PLAIN)
+    if pa.types.is_null(kind) and declared is None:
+        return Column(name, "empty")
+    return Column(name, "number", notation=sentinels)
 
 
 def is_plain_number(text: str) -> bool:
@@ -653,7 +551,7 @@ def is_plain_number(text: str) -> bool:
         return False
 
 
-def _native_dates(kind: Any) -> Notation:
+def native_dates(kind: Any) -> Notation:
     """How further values of a column of dates, times or numbers such as 20201231 are written where they are text."""
     if is_numeric(kind):
         return Notation(date="digits")
@@ -680,39 +578,22 @@ def _pairs(spellings: Mapping[str, str]) -> str:
     return listed([f"{written!r} as {level!r}" for written, level in spellings.items()], 4)
 
 
-def _level_weights(texts: list[str], index: Array, missing: set[str], weights: Array | None) -> Counter[str]:
+def _level_weights(texts: list[str], weights: Sequence[float] | None, missing: set[str]) -> Counter[str]:
     """The weight, or the number, of the rows of each level that has any."""
     counts: Counter[str] = Counter()
-    for text, count in zip(texts, np.bincount(index, weights, len(texts)).tolist(), strict=False):
+    for text, count in zip(texts, weights or (), strict=False):
         if count and text not in missing:
-            counts[text] += count
+            counts[text] += count  # type: ignore[assignment]
     return counts
 
 
-#: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
-_Range = tuple[int, float, float, float]
-
-
-def _range(name: str, values: Array) -> _Range:
-    whole = total(values)
-    if np.isfinite(whole):
-        return (0, float(values.min()), float(values.max()), whole / values.size)
-    refuse_infinite(name, values)
-    present = values[~np.isnan(values)]
-    if not present.size:
-        return (values.size, np.nan, np.nan, np.nan)
-    lowest, highest = float(present.min()), float(present.max())
-    largest = max(highest, -lowest)  # the sum may overflow where the mean does not
-    mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
-    return (values.size - present.size, lowest, highest, float(mean))
-
-
 def learn_target(
-    labels: Array, name: str | None, label: str, options: LearningOptions, n_missing: int = 0, as_written: bool = False
-) -> tuple[Target, Array, list[Finding]]:
+    labels: Array, name: str | None, label: str, options: LearningOptions, n_missing: int = 0, as_written: bool = False,
+    each: Array | None = None,
+) -> tuple[Target, Array, list[Finding]]:  # fmt: skip
     """The target, the class code of each label, and what was found; labels may be classes just as they are written.
 
-    The code of a class that is left out is -1.
+    The code of a class that is left out is -1. ``each`` is how many rows have a label, one if it is not given.
     """
     if not labels.size:
         raise InputError(f"Target {name!r} of {label} is missing in every row. Name another column.")
@@ -730,9 +611,10 @@ def learn_target(
                 f"Target {name!r} holds whole numbers such as {largest:.0f} as floats, which do not keep all digits of "
                 "numbers above 2**53. Store them as integers or as text."
             )
-        raise _not_classes(np.unique(labels), labels, name)
+        raise _not_classes(np.unique(labels), labels, name, labels.size if each is None else int(each.sum()))
     written, codes = encode_labels(labels, labels.size)
-    rows = np.bincount(codes, minlength=len(written))
+    rows = np.bincount(codes, each, len(written)).astype(np.int64)
+    n_rows = int(rows.sum())
     spellings, found = ({}, []) if as_written else _class_spellings(written, rows, name)
     names, merged_classes, left_out, rare = _rare_classes(respelled(written, spellings), rows, name, options)
     findings += found + rare
@@ -741,8 +623,8 @@ def learn_target(
     class_of = np.full(len(names), -1, dtype=np.int32)
     class_of[kept] = place
     codes, counts = class_of[codes], np.bincount(place, rows[kept], len(classes)).astype(np.int64)
-    if classes.size > _MOST_CLASSES and labels.size < _FEWEST_ROWS_PER_CLASS * classes.size:
-        raise _not_classes(classes, labels, name)
+    if classes.size > _MOST_CLASSES and n_rows < _FEWEST_ROWS_PER_CLASS * classes.size:
+        raise _not_classes(classes, labels, name, n_rows)
     if len(classes) < 2:
         raise LabelError(
             f"Target {name!r} has only one class, {shown(classes[0])}: nothing can be told apart. Check the column, "
@@ -831,7 +713,7 @@ def imbalance_findings(classes: Sequence[Any], counts: Any) -> list[Finding]:
     return [Finding("warning", "imbalance", None, said)]
 
 
-def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
+def _not_classes(values: Array, labels: Array, name: str | None, n_rows: int) -> InputError:
     examples = quoted(values[:3].tolist())
     if values.size <= _MOST_CLASSES and np.isfinite(values.astype(np.float64)).all():
         said = f"Target {name!r} holds {values.size:,} different numbers that are not whole, such as {examples}: they "
@@ -839,7 +721,7 @@ def _not_classes(values: Array, labels: Array, name: str | None) -> InputError:
         return InputError(said, _typed(str(name), "category"), ".")
     what = "continuous" if labels.dtype.kind in "fiu" else "like free text or an identifier"
     return InputError(
-        f"Target {name!r} looks {what}: {values.size:,} different values in {labels.size:,} rows, such as "
+        f"Target {name!r} looks {what}: {values.size:,} different values in {n_rows:,} rows, such as "
         f"{examples}. A classifier needs a few classes: cut it into ranges first, or name another column."
     )
 
@@ -1025,22 +907,16 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
             continue
         decimal = "." if table.dialect is None else table.dialect.decimal
         row_weights = None if weights is None else _weights(data[weights], weights)
-        learner = ColumnLearner(data, codes, options, classes, decimal, row_weights)
+        learner = ColumnLearner(TableFacts(data, codes, classes, row_weights), codes, options, decimal)
         columns = learner.learn([name for name in data.column_names if name not in roles])
         matters = options.missing != "indicator"
         gaps = [column for column in columns if matters and column.dropped is None and column.missing]
         kept = complete_rows(gaps, data, codes, options.missing == "refuse")
-        if not kept.any():
-            misses = f"Every row of {table.label} misses some value. Choose "
-            raise InputError(misses, Setting("missing", "indicator"), ".")
+        left = incomplete_left_out(int(np.count_nonzero(~kept)), int(np.count_nonzero(kept)), table.label)
         findings += found
         if kept.all():
             break
-        said = (
-            several(np.count_nonzero(~kept), "row with missing values was", "rows with missing values were")
-            + " left out."
-        )
-        findings.append(Finding("warning", "rows missing", None, said))
+        findings.append(left)
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
     schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
     return TrainingTable(

@@ -1,0 +1,235 @@
+"""Text, levels and missing values of a dataset: coded in passes as a table in memory is."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
+
+from discriminant import LinearDiscriminantAnalysis, LogisticRegression, open_dataset
+from discriminant.errors import ColumnError, InputError, LabelError
+from discriminant.tables import TableEncoder, read_training
+from discriminant.tables import passes as passes_module
+from discriminant.tables.training import LearningOptions
+
+N = 3_000
+
+
+def gaps(rng, values, share):
+    """The values with None in some places."""
+    return [None if missing else value for value, missing in zip(values, rng.random(len(values)) < share, strict=True)]
+
+
+def people(n=N, seed=0):
+    """A table with columns of every kind that is recognised, and labels that depend on some."""
+    rng = np.random.default_rng(seed)
+    towns = rng.choice(
+        ["Ávila", "Bonn", "Cork", "Dover", "rare 1", "rare 2"], n, p=[0.4, 0.3, 0.2, 0.098, 0.001, 0.001]
+    )
+    age, income = rng.normal(40, 10, n).round(1), rng.lognormal(10, 1, n)
+    dose = rng.choice([1, 2, 3, 4], n)
+    days = np.array("2020-01-01", dtype="datetime64[D]") + rng.integers(0, 500, n)
+    spoiled = np.where(rng.random(n) < 0.05, -999.0, rng.uniform(0, 1, n))
+    score = (age - 40) / 10 + (towns == "Bonn") - (dose == 3) + rng.logistic(size=n)
+    return pa.table(
+        {
+            "row": np.arange(n),
+            "patient_id": rng.permutation(n) * 7,
+            "age": pa.array(gaps(rng, age.tolist(), 0.1)),
+            "town": pa.array(gaps(rng, towns.tolist(), 0.05)),
+            "town again": pa.array(towns.tolist()),
+            "coded town": pa.array([f"t{ord(town[0])}{town[-1]}" for town in towns]),
+            "income": pa.array([f"{value:,.2f}" for value in income]),
+            "euros": pa.array([f"€{value:.0f}" for value in income]),
+            "income again": income,
+            "income twice": income,
+            "smoker": pa.array(gaps(rng, rng.choice(["yes", "no", "Yes"], n).tolist(), 0.02)),
+            "member": rng.random(n) < 0.5,
+            "dose": dose,
+            "region_code": rng.choice([3, 7, 11], n),
+            "day": pa.array(days),
+            "day number": np.array([int(str(day).replace("-", "")) for day in days]),
+            "written day": pa.array([str(day) for day in days]),
+            "spoiled": spoiled,
+            "few spoiled": np.where(rng.random(n) < 0.1, 99, rng.integers(0, 5, n)),
+            "constant": np.ones(n),
+            "hardly": (np.arange(n) < 3).astype(float),
+            "comment": pa.array([f"it was the {k}-th time that I came here" for k in range(n)]),
+            "nothing": pa.nulls(n),
+            "leak": (score > 0) * 1.0 + rng.uniform(0, 0.5, n),
+            "codes leak": pa.array(np.where(score > 0, rng.choice(["a", "b"], n), rng.choice(["c", "d"], n)).tolist()),
+            "w": rng.uniform(0.5, 2, n),
+            "ill": pa.array(gaps(rng, np.where(score > 0, "yes", "no").tolist(), 0.01)),
+        }
+    )  # fmt: skip
+
+
+def written(folder, table, files=3, rows=400):
+    edges = np.linspace(0, table.num_rows, files + 1).astype(int)
+    for number in range(files):
+        part = table.slice(edges[number], edges[number + 1] - edges[number])
+        pq.write_table(part, folder / f"{number}.parquet", row_group_size=rows)
+    return str(folder / "*.parquet")
+
+
+def plain(schema):
+    """A schema without the last digits of means and shares."""
+    found = schema.to_dict()
+    for column in found["columns"]:
+        column["mean"] = None if column["mean"] is None else f"{column['mean']:.11g}"
+        column["shares"] = [f"{share:.11g}" for share in column["shares"]]
+        column["notation"]["sentinels"] = list(column["notation"]["sentinels"])
+    return found
+
+
+def told(findings):
+    return sorted((finding.kind, str(finding.column), str(finding.message)) for finding in findings)
+
+
+OPTIONS = [
+    {},
+    {"coding": "full", "max_levels": 3},
+    {"rare": 1},
+    {"rare": 400},
+    {"by_type": True},
+    {"types": {"dose": "category", "written day": "category", "spoiled": "number"}},
+    {"missing": "drop", "drop": ["town", "age"]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_coding_is_that_of_the_table_in_memory(options, weight, tmp_path):
+    table = people()
+    table = table if weight else table.drop_columns(["w"])
+    expected = read_training(table, "ill", weights=weight, **{"rare": 5} | options)
+    dataset = open_dataset(written(tmp_path, table), target="ill", weight=weight)
+    found = dataset.learned(LearningOptions(**{"rare": 5} | options), labels=True)
+    assert plain(found.schema) == plain(expected.schema)
+    assert told(found.findings) == told(expected.findings)
+    assert found.n_dropped == expected.n_dropped
+    rows = dataset.coded(found.schema, found.complete).gathered()
+    assert rows.rows.names == expected.schema.names
+    assert_allclose(rows.rows.values, expected.X, rtol=1e-12)
+    assert_array_equal(rows.classes[rows.codes], expected.y)
+
+
+@pytest.mark.parametrize("most", [64, 256])
+def test_of_very_many_texts_the_frequent_ones_are_counted_exactly(most, tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    n = 20_000
+    many = np.where(rng.random(n) < 0.5, rng.integers(0, 8, n), rng.integers(8, 3_000, n))
+    table = pa.table(
+        {
+            "shop": [f"shop {number}" for number in many],
+            "price": [f"${price:.2f}" for price in rng.uniform(1, 500, n)],
+            "name": [f"customer {number}" for number in rng.permutation(n)],
+            "x": rng.normal(size=n),
+            "y": (many % 2).astype(str),
+        }
+    )
+    expected = read_training(table, "y", max_levels=8)
+    monkeypatch.setattr(passes_module, "_MOST_TEXTS", most)
+    dataset = open_dataset(written(tmp_path, table, rows=3_000), target="y")
+    found = dataset.learned(LearningOptions(rare=5, max_levels=8), labels=True).schema
+    shop, price, name = found.columns[:3]
+    theirs = expected.schema.columns
+    assert (shop.levels, shop.reference, shop.told_apart) == (
+        theirs[0].levels,
+        theirs[0].reference,
+        theirs[0].told_apart,
+    )
+    assert_allclose(shop.shares, theirs[0].shares, rtol=1e-12)
+    assert shop.pooled == pytest.approx(theirs[0].pooled, rel=0.15)
+    assert price.kind == "number"
+    assert price.notation == theirs[1].notation
+    assert price.mean == pytest.approx(theirs[1].mean, rel=1e-12)
+    assert "nearly every row" in str(name.dropped)
+
+
+@pytest.mark.parametrize(
+    "model", [LinearDiscriminantAnalysis(), LogisticRegression(alpha=0.01, tol=1e-18)], ids=["lda", "logistic"]
+)
+def test_models_of_coded_rows_are_those_of_the_table_in_memory(model, tmp_path):
+    table = people().select(["age", "town", "income", "smoker", "dose", "member", "day", "spoiled", "ill"])
+    training = read_training(table, "ill")
+    dataset = open_dataset(written(tmp_path, table), target="ill")
+    learned = dataset.learned(LearningOptions(rare=5), labels=True)
+    found = model.fit(dataset.coded(learned.schema))
+    coef, names = found.coef_, found.feature_names_in_.tolist()
+    expected = model.fit(training.rows, training.y)
+    assert names == list(training.schema.names)
+    assert_allclose(coef, expected.coef_, rtol=1e-9, atol=1e-9 * np.abs(expected.coef_).max())
+    complete = table.filter(table["ill"].is_valid())
+    other = open_dataset(written(tmp_path, complete), target="ill").coded(learned.schema)
+    assert_array_equal(found.predict(other), expected.predict(training.rows))
+
+
+def test_an_encoder_codes_datasets_as_a_step_before_a_model(tmp_path):
+    table = people().select(["age", "town", "smoker", "ill"])
+    table = table.filter(table["ill"].is_valid())
+    dataset = open_dataset(written(tmp_path, table), target="ill")
+    frame, labels = table.drop_columns(["ill"]), table["ill"].to_numpy()
+    found = make_pipeline(TableEncoder(), LogisticRegression(tol=1e-18)).fit(dataset)
+    expected = make_pipeline(TableEncoder(), LogisticRegression(tol=1e-18)).fit(frame, labels)
+    assert found[-1].feature_names_in_.tolist() == expected[0].get_feature_names_out().tolist()
+    assert_allclose(found[-1].coef_, expected[-1].coef_, rtol=1e-9)
+    assert_array_equal(found.predict(dataset), expected.predict(frame))
+    assert told(found[0].findings_) == told(expected[0].findings_)
+
+
+def test_levels_that_training_had_not_count_as_they_do_in_memory(tmp_path):
+    table = people().select(["age", "town", "ill"])
+    training = read_training(table, "ill")
+    other = pa.table({"town": ["Bonn", "Oslo", None, "?"], "age": [30.0, None, 50.0, 60.0], "ill": ["yes"] * 4})
+    pq.write_table(other, tmp_path / "other.parquet")
+    dataset = open_dataset(tmp_path / "other.parquet").coded(training.schema)
+    (block, _), = dataset.blocks(dataset.spans[0])  # fmt: skip
+    assert_array_equal(block, training.schema.encode_batch(other)[0])
+
+
+def test_wide_codings_are_sparse(tmp_path):
+    rng = np.random.default_rng(0)
+    towns, shops = rng.integers(0, 700, 6_000), rng.integers(0, 600, 6_000)
+    y = (towns % 2 + shops % 2 + rng.normal(size=6_000) > 1).astype(int)
+    table = pa.table({"town": [f"town {i}" for i in towns], "shop": [f"shop {i}" for i in shops], "y": y})
+    options = {"rare": 1, "max_levels": 1_000, "coding": "full"}
+    training = read_training(table, "y", **options)
+    assert training.schema.sparse
+    dataset = open_dataset(written(tmp_path, table), target="y")
+    rows = dataset.coded(dataset.learned(LearningOptions(**options), labels=True).schema)
+    model = LogisticRegression(alpha=0.01, tol=1e-14)
+    found = model.fit(rows).coef_
+    assert_allclose(found, model.fit(training.rows, training.y).coef_, rtol=1e-5, atol=1e-7)
+    assert (rows.gathered().rows.values != training.X).nnz == 0
+
+
+def test_one_file_lacks_a_class_and_another_a_level(tmp_path):
+    table = people(900).select(["age", "town", "ill"])
+    order = np.lexsort((table["town"].fill_null("").to_numpy(), table["ill"].fill_null("").to_numpy()))
+    table = table.take(order)
+    dataset = open_dataset(written(tmp_path, table, files=7, rows=30), target="ill")
+    found = dataset.learned(LearningOptions(rare=5), labels=True)
+    assert plain(found.schema) == plain(read_training(table, "ill").schema)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda table: table.set_column(2, "ill", pa.nulls(table.num_rows, pa.string())), InputError, "every row"),
+        (lambda table: table.set_column(2, "ill", pa.array(["a"] * table.num_rows)), LabelError, "only one class"),
+        (lambda table: table.set_column(0, "age", pa.array([[1.0]] * table.num_rows)), ColumnError, "holds list"),
+        (lambda table: table.slice(0, 0), InputError, "no rows"),
+    ],
+)
+def test_what_cannot_be_coded_is_told(change, error, words, tmp_path):
+    table = change(people(300).select(["age", "town", "ill"]))
+    with pytest.raises(error, match=words):
+        open_dataset(written(tmp_path, table), target="ill").learned(LearningOptions(), labels=True)
+
+
+def test_text_is_refused_with_what_to_do_about_it(tmp_path):
+    dataset = open_dataset(written(tmp_path, people(300).select(["age", "town", "ill"])), target="ill")
+    with pytest.raises(ColumnError, match=r"'town' \(string\)\. Code them, TableEncoder\(\)"):
+        LinearDiscriminantAnalysis().fit(dataset)
