@@ -9,9 +9,15 @@ from discriminant.cli.figure import KINDS
 #: Figures that are drawn of data sets that come with the package; the others are drawn in tests/figures.
 DRAWN = {
     "decision-regions": "triangle",
+    "scatter": "triangle",
     "boundary": "crossed_normals",
+    "boundaries": "triangle",
+    "boundary-paths": "crossed_normals",
+    "coefficient-growth": "crossed_normals",
+    "dual-trace": "crossed_normals",
     "score-surface": "crossed_normals",
     "sphering": "crossed_normals",
+    "sphering-movement": "crossed_normals",
     "projected-histograms": "crossed_normals",
     "projections": "crossed_normals",
     "class-densities": "two_normals",

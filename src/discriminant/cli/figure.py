@@ -86,22 +86,62 @@ def _moving_boundary(subject: Subject) -> Figure:
     return figures.moving_boundary(subject.model, subject.X, subject.y, decisions)
 
 
-def _likelihood_paths(subject: Subject) -> Figure:
+def _solved(subject: Subject) -> dict[str, Any]:
+    """Logistic regression by three solvers, with their iterations."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
 
-    from .. import LogisticRegression, figures
+    from .. import LogisticRegression
     from ..solvers import IRLS, GradientDescent, StochasticGradient
 
     solvers = {"gradient ascent": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # gradients are shown on their way
-        models = {
+        return {
             name: LogisticRegression(solver=solver, trace=True, max_iter=100, random_state=0).fit(subject.X, subject.y)
             for name, solver in solvers.items()
         }
-    return figures.likelihood_paths(models, subject.X, subject.y)
+
+
+def _of_solvers(name: str) -> Callable[[Subject], Figure]:
+    """A figure of the ways of three solvers."""
+
+    def draw(subject: Subject) -> Figure:
+        from .. import figures
+
+        made: Figure = getattr(figures, name)(_solved(subject), subject.X, subject.y)
+        return made
+
+    return draw
+
+
+def _coefficient_growth(subject: Subject) -> Figure:
+    from .. import LogisticRegression, figures
+    from ..solvers import IRLS
+
+    models = {
+        "maximum likelihood": LogisticRegression(solver=IRLS(), trace=True),
+        "Firth": LogisticRegression(firth=True),
+    }
+    return figures.coefficient_growth({name: model.fit(subject.X, subject.y) for name, model in models.items()})
+
+
+def _boundaries(subject: Subject) -> Figure:
+    from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression, figures
+
+    models = {
+        "least squares": LeastSquaresClassifier(),
+        "LDA": LinearDiscriminantAnalysis(),
+        "logistic regression": LogisticRegression(alpha=0.001),
+    }
+    return figures.boundaries({k: v.fit(subject.X, subject.y) for k, v in models.items()}, subject.X, subject.y)
+
+
+def _scatter(subject: Subject) -> Figure:
+    from .. import figures
+
+    return figures.scatter(subject.X, subject.y)
 
 
 def _class_densities(subject: Subject) -> Figure:
@@ -205,11 +245,14 @@ def _code_matrix(subject: Subject) -> Figure:
 #: What is drawn, by the name of the figure; and the model that it takes if none is named.
 KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
     "decision-regions": (_of_rows("decision_regions"), "lda"),
+    "scatter": (_scatter, "lda"),
     "boundary": (_of_rows("boundary"), "lda"),
+    "boundaries": (_boundaries, "lda"),
     "moving-boundary": (_moving_boundary, "lda"),
     "hyperplane": (_of_rows("hyperplane"), "lda"),
     "score-surface": (_of_rows("score_surface"), "least-squares"),
     "sphering": (_of_rows("sphering"), "lda"),
+    "sphering-movement": (_of_rows("sphering_movement"), "lda"),
     "projected-histograms": (_of_rows("projected_histograms"), "fisher"),
     "projections": (_projections, "fisher"),
     "class-densities": (_class_densities, "qda"),
@@ -220,8 +263,11 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
     "code-matrix": (_code_matrix, "lda"),
     "images": (_images, "lda"),
     "perceptron-trace": (_of_rows("perceptron_trace"), "perceptron"),
+    "dual-trace": (_of_rows("dual_trace"), "perceptron"),
     "descent-trace": (_of_model("descent_trace"), "logistic"),
-    "likelihood-paths": (_likelihood_paths, "logistic"),
+    "likelihood-paths": (_of_solvers("likelihood_paths"), "logistic"),
+    "boundary-paths": (_of_solvers("boundary_paths"), "logistic"),
+    "coefficient-growth": (_coefficient_growth, "logistic"),
     "confusion": (_of_evaluation("confusion", "confusion"), "auto"),
     "roc-curve": (_of_evaluation("roc_curve", "roc"), "auto"),
     "precision-recall-curve": (_of_evaluation("precision_recall_curve", "precision_recall"), "auto"),
@@ -236,7 +282,7 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
 #: Figures that need no data.
 _ALONE = ("loss-curves",)
 #: Figures of models that keep their iterations.
-_TRACED = ("perceptron-trace", "descent-trace")
+_TRACED = ("perceptron-trace", "dual-trace", "descent-trace")
 
 
 @command

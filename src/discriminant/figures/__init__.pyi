@@ -1,9 +1,18 @@
 """Every figure, and where it is drawn."""
 
-from .animation import descent_trace, likelihood_paths, perceptron_trace
+from .animation import descent_trace, dual_trace, perceptron_trace
 from .densities import class_densities, loss_curves
-from .geometry import boundary, hyperplane, projected_histograms, projections, score_surface, sphering
+from .geometry import (
+    boundary,
+    hyperplane,
+    projected_histograms,
+    projections,
+    score_surface,
+    sphering,
+    sphering_movement,
+)
 from .models import code_matrix, coefficients, effect, images, regularisation_path
+from .paths import boundary_paths, coefficient_growth, likelihood_paths
 from .performance import (
     calibration_curve,
     comparison,
@@ -16,15 +25,19 @@ from .performance import (
     risk_coverage,
     roc_curve,
 )
-from .regions import decision_regions, moving_boundary
+from .points import scatter
+from .regions import boundaries, decision_regions, moving_boundary
 from .theme import alt_text, write_html, write_image
 
 __all__ = [
     "alt_text",
+    "boundaries",
     "boundary",
+    "boundary_paths",
     "calibration_curve",
     "class_densities",
     "code_matrix",
+    "coefficient_growth",
     "coefficients",
     "comparison",
     "confusion",
@@ -32,6 +45,7 @@ __all__ = [
     "decision_regions",
     "degree_curve",
     "descent_trace",
+    "dual_trace",
     "effect",
     "error_sources",
     "hyperplane",
@@ -47,8 +61,10 @@ __all__ = [
     "regularisation_path",
     "risk_coverage",
     "roc_curve",
+    "scatter",
     "score_surface",
     "sphering",
+    "sphering_movement",
     "write_html",
     "write_image",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,7 @@ from ..arrays import Array
 from ..data import check_integer
 from ..errors import ColumnError, LabelError, ParameterError
 from ..estimators.perceptron import Perceptron
-from ..inference.likelihood import log_likelihoods
 from ..objective import Objective
-from ..solvers.trace import Trace
 from . import theme
 from .geometry import SeparatingLine
 from .points import LabelledPoints, add_points, around, box, equal_scales, labelled_points, shown_rows
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Figure:
+def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60, limits: Any = None) -> Figure:
     """The perceptron's line after each update, step by step, with the row that caused it.
 
     Parameters
@@ -38,6 +35,8 @@ def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Fig
         Their labels.
     frames : int, default=60
         At most this many steps are shown, evenly spaced, the first and the last among them.
+    limits : array-like of shape (2, 2), optional
+        The lowest values of both columns to show, then the highest. Default: all rows, with some room.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def perceptron_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Fig
     check_integer("frames", frames, 2)
     points = labelled_points(model, X, y)
     _refuse_untraced(model, points)
-    edges = box(points.values)
+    edges = box(points.values, limits)
     trace: list[Any] = model.trace_
     shown = theme.evenly(len(trace) + 1, frames)
     skipping = f" {len(shown)} of {len(trace) + 1:,} steps are shown." if len(shown) <= len(trace) else ""
@@ -154,6 +153,79 @@ def _add_kept(made: Figure, model: Perceptron, edges: Array) -> None:
             x=ends[:, 0], y=ends[:, 1], mode="lines", name="line that is kept", hoverinfo="skip",
             line={"color": theme.GREY, "width": 2, "dash": "dash"},
         )  # fmt: skip
+
+
+def dual_trace(model: Perceptron, X: Any, y: Any, frames: int = 60) -> Figure:
+    """The perceptron in its dual form: how many updates each row has caused, step by step.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fitted with ``trace=True`` to two classes; both forms make the same updates.
+    X : array-like or frame of shape (n_rows, 2)
+        The rows of fit.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    frames : int, default=60
+        At most this many steps, as in `perceptron_trace`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A bar for each row, with a play button and a slider.
+
+    See Also
+    --------
+    perceptron_trace : The line that these numbers stand for.
+
+    Examples
+    --------
+    >>> from discriminant import Perceptron
+    >>> from discriminant.datasets import load
+    >>> data = load("and")
+    >>> figure = dual_trace(Perceptron("dual", trace=True).fit(data.X, data.y), data.X, data.y)
+    >>> len(figure.frames), sum(bar for trace in figure.frames[-1].data[:2] for bar in trace.y)
+    (12, 11)
+    """
+    theme.expect(model, (Perceptron,), "dual_trace", "Fit discriminant's Perceptron with trace=True.")
+    check_integer("frames", frames, 2)
+    points = labelled_points(model, X, y)
+    _refuse_untraced(model, points)
+    trace: list[Any] = model.trace_
+    caused = np.array([update.row for update in trace], dtype=np.int64)
+    shown = theme.evenly(len(caused) + 1, frames)
+    most = int(np.bincount(caused, minlength=1).max()) if len(caused) else 1
+    moments = [_dual_moment(points, caused[:step], model.eta) for step in shown.tolist()]
+    made = theme.figure(
+        "The same in numbers of updates",
+        moments[0].words,
+        least_lines=2,
+        xaxis=theme.axis("row", range=[-0.7, points.n_rows - 0.3]),
+        yaxis=theme.axis("updates caused by the row", range=[0, 1.05 * most + 0.5]),
+        legend={"title": {"text": "class"}},
+        alt=f"an animation of bars that grow, one for each of {points.n_rows:,} rows, over {len(caused):,} updates.",
+    )
+    made.add_traces(moments[0].traces)
+    animate(made, moments, list(range(len(moments[0].traces))))
+    return made
+
+
+def _dual_moment(points: LabelledPoints, caused: Array, eta: float) -> Moment:
+    alpha = np.bincount(caused, minlength=points.n_rows)
+    traces: list[dict[str, Any]] = []
+    for k, name in enumerate(points.class_names):
+        own = np.flatnonzero(points.codes == k)
+        traces.append({
+            "type": "bar", "x": own.tolist(), "y": alpha[own].tolist(), "name": name,
+            "marker": {"color": theme.colour(k)},
+            "hovertemplate": f"row %{{x}} ({name}): %{{y}} updates<extra></extra>",
+        })  # fmt: skip
+    step = "" if eta == 1 else f"{eta:g} "
+    words = f"w = {step}sum of a_i y_i x_i over {np.count_nonzero(alpha):,} of {points.n_rows:,} rows with a_i > 0; "
+    words += f"{len(caused):,} updates so far."
+    if len(caused):
+        words += f" The last was caused by row {caused[-1]:,} ({points.name_of(int(caused[-1]))})."
+    return Moment(traces, words, str(len(caused)))
 
 
 #: Points of the contours along each axis, and rows that are enough to draw them.
@@ -322,94 +394,3 @@ def _way_trace(way: Array) -> dict[str, Any]:
         "marker": {"size": [5] * (len(way) - 1) + [12], "color": theme.colour(4)},
         "line": {"color": theme.colour(4), "width": 2}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip",
     }  # fmt: skip
-
-
-#: Points of the surface of a log-likelihood along each axis.
-_SURFACE = 61
-
-
-def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any) -> Figure:
-    """The log-likelihood over two parameters, and the way that each solver took over it, in the units of the data.
-
-    Parameters
-    ----------
-    models : dict of str to LogisticRegression
-        What each way is called, and a model fitted to two classes with ``trace=True``, of one column (drawn: intercept
-        and coefficient) or of two (drawn: both coefficients, with the intercept as at the end of the last model).
-    X : array-like or frame of shape (n_rows, n_columns)
-        The rows of fit.
-    y : array-like of shape (n_rows,)
-        Their labels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Contours, and a line with a dot for each iteration.
-
-    See Also
-    --------
-    descent_trace : One solver, step by step.
-    discriminant.solvers.Trace : What is drawn.
-
-    Examples
-    --------
-    >>> from discriminant import LogisticRegression
-    >>> from discriminant.datasets import six_rows
-    >>> from discriminant.solvers import IRLS, GradientDescent
-    >>> data = six_rows()
-    >>> models = {"IRLS": LogisticRegression(solver=IRLS(), trace=True).fit(data.X, data.y)}
-    >>> figure = likelihood_paths(models, data.X, data.y)
-    >>> figure.data[1].x[:3].round(3), figure.data[1].y[:3].round(3)
-    (array([ 0.   , -2.8  , -3.884]), array([0.  , 0.8 , 1.11]))
-    """
-    ways, names, intercept = _ways(models)
-    edges = box(np.concatenate(list(ways.values())))
-    axes = [np.linspace(edges[0, j], edges[1, j], _SURFACE) for j in range(2)]
-    first, second = (part.ravel() for part in np.meshgrid(*axes))
-    points = labelled_points(next(iter(models.values())), X, y)
-    if intercept is None:
-        values = log_likelihoods(points.values, points.codes, second[:, None], first)
-    else:
-        both = np.column_stack((first, second))
-        values = log_likelihoods(points.values, points.codes, both, np.full(len(first), intercept))
-    words = " Contours: with the intercept as at the end." if intercept is not None else ""
-    made = theme.figure(
-        "The log-likelihood and the ways over it",
-        f"Each dot is an iteration, in the units of the data.{words}",
-        xaxis=theme.axis(names[0], range=edges[:, 0].tolist()),
-        yaxis=theme.axis(names[1], range=edges[:, 1].tolist()),
-        alt=f"contours of a hill, and {len(ways)} paths of solvers that climb it from the same start.",
-    )
-    made.add_contour(
-        x=axes[0], y=axes[1], z=values.reshape(_SURFACE, _SURFACE).astype(np.float32), ncontours=30, showscale=False,
-        name="log-likelihood",
-        colorscale=[[0, "#ffffff"], [0.7, theme.tint(theme.GREY, 0.3)], [1, theme.tint(theme.GREY, 0.8)]],
-        line={"width": 0.6, "color": "white"}, hovertemplate="log-likelihood %{z:.5g}<extra></extra>",
-    )  # fmt: skip
-    for k, (name, way) in enumerate(ways.items()):
-        made.add_scatter(
-            x=way[:, 0], y=way[:, 1], mode="lines+markers", name=f"{theme.written(name)} ({len(way) - 1:,} iterations)",
-            line=theme.line(k, width=1.5), marker=theme.marker(k, size=5),
-            hovertemplate=f"{theme.written(name)}: %{{x:.4g}}, %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
-    return made
-
-
-def _ways(models: Mapping[str, Any]) -> tuple[dict[str, Array], list[str], float | None]:
-    """The two parameters of each model at every iteration, their names, and the intercept that is held, if one is."""
-    if not isinstance(models, Mapping) or not models:
-        raise ParameterError("likelihood_paths draws fitted models by name, such as {'IRLS': model}.")
-    for name, model in models.items():
-        if not hasattr(model, "trace_"):
-            raise ParameterError(f"The model {name!r} kept no iterations: fit a LogisticRegression with trace=True.")
-    traces: dict[str, Trace] = {name: model.trace_ for name, model in models.items()}
-    widths = {trace.coef.shape[1:] for trace in traces.values()}
-    if len(widths) != 1 or not widths <= {(1, 1), (1, 2)}:
-        raise ColumnError("likelihood_paths draws models of two classes and the same one or two columns.")
-    columns = [theme.written(name) for name in next(iter(traces.values())).columns]
-    if len(columns) == 1:
-        pairs = {name: np.column_stack((trace.intercept[:, 0], trace.coef[:, 0, 0])) for name, trace in traces.items()}
-        return pairs, ["intercept", f"coefficient of {columns[0]}"], None
-    last = list(traces.values())[-1]
-    pairs = {name: trace.coef[:, 0, :] for name, trace in traces.items()}
-    return pairs, [f"coefficient of {name}" for name in columns], float(last.intercept[-1, 0])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array
+from ..data import check_integer
 from ..errors import ColumnError, DegenerateDataError, LabelError, ParameterError
 from ..estimators.discriminant import LinearDiscriminantAnalysis
 from . import theme
@@ -23,6 +24,7 @@ from .points import (
     labelled_points,
     shown_rows,
 )
+from .theme import Moment, animate
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -94,7 +96,7 @@ def separating_plane(model: Any, figure: str) -> SeparatingLine:
     return found
 
 
-def boundary(model: Any, X: Any, y: Any) -> Figure:
+def boundary(model: Any, X: Any, y: Any, limits: Any = None) -> Figure:
     """The line ``w'x + b = 0`` of a linear model of two columns and two classes, its equation and distances.
 
     A model with support vectors is drawn with its margin, the lines ``w'x + b = -1`` and ``+1``, and its support
@@ -108,6 +110,8 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
         Rows to draw.
     y : array-like of shape (n_rows,)
         Their labels.
+    limits : array-like of shape (2, 2), optional
+        The lowest values of both columns to show, then the highest. Default: all rows, with some room.
 
     Returns
     -------
@@ -134,7 +138,7 @@ def boundary(model: Any, X: Any, y: Any) -> Figure:
             f"figures.boundary draws a line between two columns, and X has {points.n_columns}. Fit the model to two, "
             "or use figures.decision_regions or figures.projected_histograms."
         )
-    edges, support = box(points.values), _support_vectors(model, points)
+    edges, support = box(points.values, limits), _support_vectors(model, points)
     distances = plane.distances(points.values)
     made = theme.figure(
         f"Boundary of {type(model).__name__}",
@@ -438,6 +442,115 @@ def sphering(model: LinearDiscriminantAnalysis, X: Any, y: Any) -> Figure:
         made.update_xaxes(theme.axis(names[0]), row=1, col=j)
         made.update_yaxes(theme.axis(names[1]), row=1, col=j)
     return made.update_yaxes(scaleanchor="x2", scaleratio=1, row=1, col=2)
+
+
+def sphering_movement(
+    model: LinearDiscriminantAnalysis, X: Any, y: Any, frames: int = 25, limits: Any = None
+) -> Figure:
+    """Sphering as a movement: rows, class means and ellipses go from where they were measured to the sphere.
+
+    Parameters
+    ----------
+    model : LinearDiscriminantAnalysis
+        Fitted to two columns; its pooled covariance is what is sphered.
+    X : array-like or frame of shape (n_rows, 2)
+        Rows to draw.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    frames : int, default=25
+        Steps of the movement.
+    limits : array-like of shape (2, 2), optional
+        The lowest values of both columns to show, then the highest. Default: all rows, before and after.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        With a play button and a slider. The centre of all rows stays where it is.
+
+    See Also
+    --------
+    sphering : Both ends side by side.
+
+    Examples
+    --------
+    >>> from discriminant import LinearDiscriminantAnalysis
+    >>> from discriminant.datasets import crossed_normals
+    >>> data = crossed_normals()
+    >>> figure = sphering_movement(LinearDiscriminantAnalysis().fit(data.X, data.y), data.X, data.y)
+    >>> len(figure.frames), figure.frames[-1].data[-1].name
+    (25, 'two standard deviations')
+    """
+    theme.expect(
+        model, (LinearDiscriminantAnalysis,), "sphering_movement", "Fit discriminant's LinearDiscriminantAnalysis."
+    )
+    check_integer("frames", frames, 2)
+    points = labelled_points(model, X, y)
+    if points.n_columns != 2:
+        raise ColumnError(f"sphering_movement draws a plane of two columns, and X has {points.n_columns}.")
+    root = _symmetric_root(np.asarray(model.covariance_))
+    centre, maps = np.asarray(model.xbar_), _maps_between(np.linalg.inv(root), frames)
+    ends = np.concatenate([centre + (points.values - centre) @ one for one in (maps[0], maps[-1])])
+    edges = box(ends, limits)
+    moments = [_sphering_moment(model, points, centre, root, one, i / (frames - 1)) for i, one in enumerate(maps)]
+    made = theme.figure(
+        "Sphering, as a movement",
+        moments[0].words,
+        least_lines=2,
+        legend={"title": {"text": "class"}},
+        xaxis=theme.axis(points.names[0], range=edges[:, 0].tolist()),
+        yaxis=theme.axis(points.names[1], range=edges[:, 1].tolist(), **equal_scales(edges)),
+        alt="an animation of rows and the ellipses of their classes, which move until the ellipses are circles.",
+    )
+    add_points(made, points.values, points, lambda i: f"row {i}: {points.name_of(i)}")
+    n_clouds = len(made.data)
+    made.add_traces(moments[0].traces[n_clouds:])
+    animate(made, moments, list(range(len(made.data))))
+    return made
+
+
+def _symmetric_root(covariance: Array) -> Array:
+    """The symmetric square root: the way back from the sphere that turns nothing."""
+    values, axes = np.linalg.eigh(covariance)
+    root: Array = (axes * np.sqrt(values)) @ axes.T
+    return root
+
+
+def _maps_between(last: Array, n: int) -> list[Array]:
+    """Symmetric maps from none to ``last``, along the same axes, by like ratios."""
+    values, axes = np.linalg.eigh(last)
+    return [(axes * values**share) @ axes.T for share in np.linspace(0, 1, n)]
+
+
+def _sphering_moment(
+    model: LinearDiscriminantAnalysis, points: LabelledPoints, centre: Array, root: Array, by: Array, share: float
+) -> Moment:
+    """Rows, means and ellipses on the way, and the boundary between two classes, which moves along."""
+    plane = centre + (points.values - centre) @ by
+    shown = theme.evenly(len(plane), MOST_POINTS)
+    traces: list[dict[str, Any]] = []
+    for k in range(len(points.classes)):
+        own = plane[shown[points.codes[shown] == k]]
+        if len(own):
+            traces.append({"x": own[:, 0].astype(np.float32), "y": own[:, 1].astype(np.float32)})
+    angle = np.linspace(0, 2 * np.pi, _ROUND)
+    ring = 2 * np.column_stack((np.cos(angle), np.sin(angle))) @ root @ by
+    means = centre + (np.asarray(model.means_) - centre) @ by
+    gap = [[None, None]]
+    rings = [row for mean in means for row in [*(mean + ring).tolist(), *gap]]
+    traces.append({
+        "type": "scatter", "mode": "markers", "name": "means", "x": means[:, 0].tolist(), "y": means[:, 1].tolist(),
+        "marker": {"symbol": "cross", "size": 13, "color": theme.INK}, "hoverinfo": "skip",
+    })  # fmt: skip
+    traces.append({
+        "type": "scatter", "mode": "lines", "name": "two standard deviations", "x": [row[0] for row in rings],
+        "y": [row[1] for row in rings], "line": {"color": theme.INK, "width": 2}, "hoverinfo": "skip",
+    })  # fmt: skip
+    left = np.linalg.eigvalsh(by @ np.asarray(model.covariance_) @ by)
+    words = (
+        f"{100 * share:.0f} % of the way. Variances along the axes of the ellipses: {left[1]:.3g} and {left[0]:.3g}; "
+    )
+    words += "sphered, both are 1, and the nearest mean decides but for the priors."
+    return Moment(traces, words, f"{100 * share:.0f} %")
 
 
 def _add_cloud(made: Figure, points: LabelledPoints, plane: Array, means: Array, root: Array, column: int) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..data import Rows, as_frame, as_rows, codes_among, dense_rows, label_column, same_length
-from ..errors import ParameterError
+from ..errors import ColumnError, ParameterError
 from . import theme
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: More points than this are a cloud of one colour, and slow in a browser.
 MOST_POINTS = 4_000
 _MANY_RINGS = 60
+#: What the traces of rows are marked with, for pages that draw rows themselves.
+ROWS = "rows"
 #: Room around the points, as a share of their range.
 _PADDING = 0.06
 
@@ -84,8 +86,16 @@ def in_form_of(X: Any) -> Callable[[Array], Any]:
     return lambda values: nw.from_dict(dict(zip(names, values.T, strict=True)), backend=backend).to_native()
 
 
-def box(plane: Array) -> Array:
-    """The smallest and the largest value to show of each axis, (2, 2)."""
+def box(plane: Array, limits: Any = None) -> Array:
+    """The smallest and the largest value to show of each axis, (2, 2): the limits given, or around all rows."""
+    if limits is not None:
+        try:
+            given = np.asarray(limits, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.empty(0)
+        if given.shape != (2, 2) or not np.isfinite(given).all() or not (given[0] < given[1]).all():
+            raise ParameterError(f"limits must be the two lowest and the two highest values to show, got {limits!r}.")
+        return given
     low, high = plane.min(axis=0), plane.max(axis=0)
     reach = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
     return np.stack((low - _PADDING * reach, high + _PADDING * reach))
@@ -118,7 +128,7 @@ def add_points(
         if chosen.size:
             made.add_scatter(
                 x=plane[chosen, 0], y=plane[chosen, 1], mode="markers", name=name, legendgroup=name,
-                marker=theme.marker(k, size=8, color=shades[k], line={"color": "white", "width": 0.8}),
+                marker=theme.marker(k, size=8, color=shades[k], line={"color": "white", "width": 0.8}), meta=ROWS,
                 text=[hover(int(i)) for i in chosen], hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
 
@@ -140,3 +150,59 @@ def add_rings(made: Figure, plane: Array, chosen: Array, name: str) -> None:
 def shown_rows(n: int) -> str:
     """A remark on rows that are not drawn, if there are any."""
     return "" if n <= MOST_POINTS else f" {MOST_POINTS:,} of {n:,} rows are drawn."
+
+
+def scatter(X: Any, y: Any, limits: Any = None, columns: Sequence[str] | None = None) -> Figure:
+    """Rows of classes in a plane, before any model.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_rows, 1) or (n_rows, 2)
+        The rows; those of one column lie on lines. There may be none.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    limits : array-like of shape (2, 2), optional
+        The lowest values of both columns to show, then the highest. Default: all rows, with some room.
+    columns : sequence of str, optional
+        What the columns of an array are called.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A point for each row, in the colour and symbol of its class.
+
+    See Also
+    --------
+    decision_regions : With what a model says of them.
+
+    Examples
+    --------
+    >>> from discriminant.datasets import triangle
+    >>> data = triangle()
+    >>> [trace.name for trace in scatter(data.X, data.y).data]
+    ['north', 'south-east', 'south-west']
+    """
+    labels = np.asarray(y)
+    if len(labels):
+        rows = as_rows(X, columns)
+        same_length(X=range(rows.n_rows), y=labels)
+        values, columns = dense_rows(rows.block(0, rows.n_rows)).astype(np.float64), rows.names or columns
+    else:
+        values = np.empty((0, 2))
+    if values.shape[1] not in (1, 2):
+        raise ColumnError(f"scatter draws one or two columns, and X has {values.shape[1]}.")
+    names = [theme.written(name) for name in columns or [f"x{j}" for j in range(values.shape[1])]]
+    classes, codes = np.unique(labels, return_inverse=True)
+    points = LabelledPoints(values, codes, classes, names)
+    plane = values if values.shape[1] == 2 else np.column_stack((values, codes))
+    edges = box(plane, limits if len(labels) or limits is not None else [[0, 0], [1, 1]])
+    made = theme.figure(
+        "Rows of each class",
+        f"{theme.counted(points.n_rows)} rows of {len(classes)} classes.{shown_rows(points.n_rows)}",
+        xaxis=theme.axis(names[0], range=edges[:, 0].tolist()),
+        yaxis=theme.axis([*names, "class"][1], range=edges[:, 1].tolist()),
+        legend={"title": {"text": "class"}},
+        alt=f"a plane with points of {len(classes)} classes.",
+    )
+    add_points(made, plane, points, lambda i: f"row {i}: {points.name_of(i)}")
+    return made

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..dependencies import optional_module
 from ..errors import DependencyError, InputError, ParameterError
 from ..results import plain
+from .sketch import Sketch, is_sketching, place_of
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -39,12 +40,12 @@ _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;", 
 
 
 def colour(k: int) -> str:
-    return COLOURS[k % len(COLOURS)]
+    return COLOURS[place_of(k) % len(COLOURS)]
 
 
 def marker(k: int, **more: Any) -> dict[str, Any]:
     """The marker of the k-th class."""
-    return {"color": colour(k), "symbol": SYMBOLS[k % len(SYMBOLS)], **more}
+    return {"color": colour(k), "symbol": SYMBOLS[place_of(k) % len(SYMBOLS)], **more}
 
 
 def line(k: int, **more: Any) -> dict[str, Any]:
@@ -81,9 +82,13 @@ def between(low: float, high: float, form: str = ".3f") -> str:
 
 @cache
 def template() -> Any:
-    """The template of all figures."""
+    """The template of all figures, as plotly takes it."""
     import plotly.graph_objects as go
 
+    return go.layout.Template(layout=_look())
+
+
+def _look() -> dict[str, Any]:
     axis = {
         "showline": True,
         "linecolor": INK,
@@ -94,29 +99,27 @@ def template() -> Any:
         "title": {"standoff": 12},
         "automargin": True,
     }
-    return go.layout.Template(
-        layout={
-            "font": {"family": "Helvetica, Arial, sans-serif", "size": 13, "color": INK},
-            "title": {
-                "font": {"size": 18},
-                "subtitle": {"font": {"size": 13, "color": "#4D4D4D"}},
-                "x": 0.0,
-                "xanchor": "left",
-                "y": 1.0,
-                "yanchor": "top",
-                "yref": "container",
-                "pad": {"l": 16, "t": 16},
-            },
-            "margin": {"l": 70, "r": 30, "t": 64, "b": 60},
-            "paper_bgcolor": "white",
-            "plot_bgcolor": "white",
-            "colorway": list(COLOURS),
-            "xaxis": axis,
-            "yaxis": axis,
-            "legend": {"bgcolor": "rgba(255,255,255,0.85)", "bordercolor": PALE, "borderwidth": 1},
-            "hoverlabel": {"bgcolor": "white", "font": {"color": INK}, "align": "left"},
-        }
-    )
+    return {
+        "font": {"family": "Helvetica, Arial, sans-serif", "size": 13, "color": INK},
+        "title": {
+            "font": {"size": 18},
+            "subtitle": {"font": {"size": 13, "color": "#4D4D4D"}},
+            "x": 0.0,
+            "xanchor": "left",
+            "y": 1.0,
+            "yanchor": "top",
+            "yref": "container",
+            "pad": {"l": 16, "t": 16},
+        },
+        "margin": {"l": 70, "r": 30, "t": 64, "b": 60},
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "colorway": list(COLOURS),
+        "xaxis": axis,
+        "yaxis": axis,
+        "legend": {"bgcolor": "rgba(255,255,255,0.85)", "bordercolor": PALE, "borderwidth": 1},
+        "hoverlabel": {"bgcolor": "white", "font": {"color": INK}, "align": "left"},
+    }
 
 
 def layout(
@@ -129,15 +132,19 @@ def layout(
     lines = subtitle_lines(subtitle)
     room = _LINE_PIXELS * max(len(lines), least_lines)
     words = {"text": title, "subtitle": {"text": "<br>".join(lines)}}
-    common = {"template": template(), "title": words, "meta": {"alt": alt}}
+    look = {"layout": _look()} if is_sketching() else template()
+    common = {"template": look, "title": words, "meta": {"alt": alt}}
     return {**common, "height": height + room, "margin": {"t": 64 + room}, **more}
 
 
 def figure(title: str, subtitle: str = "", height: int = 520, *, alt: str, **more: Any) -> Figure:
     """An empty figure in the common look."""
+    values = layout(title, subtitle, height, alt=alt, **more)
+    if is_sketching():
+        return cast("Figure", Sketch(values))
     import plotly.graph_objects as go
 
-    return go.Figure(layout=layout(title, subtitle, height, alt=alt, **more))
+    return go.Figure(layout=values)
 
 
 #: What plotly reads as formatting in a text.
@@ -175,11 +182,11 @@ def alt_text(figure: Figure) -> str:
     >>> print(alt_text(roc_curve(roc([0, 1, 0, 1], [0.2, 0.8, 0.3, 0.7]))).partition(". ")[0])
     ROC curve: the true positive rate against the false positive rate, beside the diagonal of chance
     """
-    if not hasattr(figure, "to_html"):
+    if not hasattr(figure, "to_html") and not isinstance(figure, Sketch):
         raise ParameterError(f"alt_text describes a plotly figure, got {type(figure).__name__}.")
-    title = figure.layout.title
-    heading, below = (as_text(text or "").replace("\n", " ") for text in (title.text, title.subtitle.text))
-    drawn = (figure.layout.meta or {}).get("alt", "") if isinstance(figure.layout.meta, dict) else ""
+    title, meta = figure.layout["title"], figure.layout["meta"]
+    heading, below = (as_text(text or "").replace("\n", " ") for text in (title["text"], title["subtitle"]["text"]))
+    drawn = meta.get("alt", "") if isinstance(meta, dict) else ""
     return " ".join(filter(None, (f"{heading}: {drawn}" if drawn else f"{heading}.", below)))
 
 
@@ -376,17 +383,17 @@ class Moment:
 
 def animate(made: Figure, moments: Sequence[Moment], moving: list[int]) -> None:
     """Give a figure a play button and a slider; ``moving`` are the numbers of the traces that change."""
-    import plotly.graph_objects as go
-
     made.frames = [
-        go.Frame(
-            data=moment.traces,
-            traces=moving,
-            name=str(i),
-            layout={"title": {"subtitle": {"text": "<br>".join(subtitle_lines(moment.words))}}},
-        )
+        {
+            "data": moment.traces,
+            "traces": moving,
+            "name": str(i),
+            "layout": {"title": {"subtitle": {"text": "<br>".join(subtitle_lines(moment.words))}}},
+        }
         for i, moment in enumerate(moments)
     ]
+    if isinstance(made, Sketch):  # whoever shows it has buttons of its own
+        return
     timing = {"frame": {"duration": _MILLISECONDS, "redraw": True}, "transition": {"duration": 0}}
     at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     made.update_layout(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DiscriminantError
+from ..figures.sketch import Sketch
 from ..figures.theme import alt_text, as_text
 from ..files import write_whole
 from ..results import NOTHING, decimal, percent
@@ -109,7 +110,7 @@ def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: An
         figure = draw(*arguments, **options)
     except DiscriminantError as error:
         return Drawing(place, None, reason=str(error))
-    values = json.loads(figure.to_json())
+    values = figure.to_dict() if isinstance(figure, Sketch) else json.loads(figure.to_json())
     layout = values["layout"]
     title = layout.pop("title", None) or {}
     heading, _, rest = as_text(title.get("text", "")).partition("\n")

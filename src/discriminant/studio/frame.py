@@ -19,7 +19,7 @@ from ..errors import DiscriminantError, InputError
 from ..report.page import Drawing, Section, part
 from .visitors import Visitors
 
-_PAGES = {"/": "Table", "/image": "Image"}
+_PAGES = {"/": "Table", "/learn": "Learn", "/image": "Image"}
 _SHADES: dict[bool | None, tuple[str, str]] = {
     None: ("brightness_auto", "Colours: as the system"),
     False: ("light_mode", "Colours: light"),

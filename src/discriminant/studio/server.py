@@ -20,7 +20,7 @@ from nicegui import app, ui
 
 from ..errors import InputError, ParameterError
 from ..report.page import style
-from . import image_page, table_page
+from . import image_page, learn_page, table_page
 from .guard import Guard, is_loopback
 from .visitors import Visitors, state_folder
 
@@ -108,7 +108,7 @@ def application(visitors: Visitors, file: Path | None, started: Callable[[], Non
     css = style() + Path(__file__).with_name("static").joinpath("studio.css").read_text(encoding="utf-8")
     app.add_api_route("/studio.css", lambda: Response(css, media_type="text/css"))
     app.add_api_route("/upload", _upload_route(visitors), methods=["POST"])
-    for page in (table_page, image_page):
+    for page in (table_page, learn_page, image_page):
         page.install(visitors, file)
     app.storage.max_tab_storage_age = _KEPT
     app.on_exception(lambda error: logging.getLogger("discriminant.studio").error("unexpected", exc_info=error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -146,7 +147,7 @@ class Decide:
         ]
         figures = dict(zip(("Sensitivity", "Specificity", "Precision"), map(percent, rates), strict=True))
         counted = table(["Truth", f"called {label}", "called otherwise"], rows, "Counts at the threshold", 2)
-        self.counts.set_content(counted + _keys({**figures, "Cost of 100 rows": f"{costs[place]:.2f}"}))
+        self.counts.set_content(counted + keys({**figures, "Cost of 100 rows": f"{costs[place]:.2f}"}))
         _redraw(self.roc, {self.roc_traces: ([1 - specificity], [sensitivity])})
         values = found.values.tolist()
         _redraw(self.cost, {0: (values, costs.tolist()), 1: ([values[place]], [float(costs[place])])})
@@ -166,7 +167,7 @@ def _point(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _keys(values: dict[str, str]) -> str:
+def keys(values: Mapping[str, str]) -> str:
     """Figures under their names, as at the head of the report."""
     parts = "".join(
         f'<div class="key"><dt>{html.escape(name)}</dt><dd><span class="value">{html.escape(value)}</span></dd></div>'

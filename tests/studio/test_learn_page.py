@@ -1,0 +1,200 @@
+"""The Learn page in a real browser: painting, watching and handing out, by mouse and keyboard."""
+
+import csv
+import re
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from discriminant import LinearDiscriminantAnalysis, Perceptron
+from discriminant.datasets import load, worked_example
+
+COUNT = re.compile(r"\((\d+)\)")
+
+
+def opened(page):
+    """Wait until the first figure is drawn."""
+    page.wait_for_function("document.querySelector('.plot')?._fullLayout?.xaxis?._length > 0")
+    return page
+
+
+def counts(page):
+    """The points of each class, as its button says."""
+    buttons = page.get_by_role("radiogroup", name="Class to paint").get_by_role("radio").all_inner_texts()
+    return [int(COUNT.search(text)[1]) for text in buttons]
+
+
+def fact(page, name):
+    return page.locator(".key", has_text=name).locator("dd")
+
+
+def place(page, x, y):
+    """Where a point of the plane is on the screen."""
+    return page.evaluate(
+        """([x, y]) => {
+          const plot = document.querySelector('.plot'), box = plot.getBoundingClientRect();
+          const {xaxis, yaxis} = plot._fullLayout;
+          return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)];
+        }""",
+        [x, y],
+    )
+
+
+@pytest.fixture
+def plane(visit):
+    """An empty plane to paint on."""
+    with visit("/learn?view=model&points=blank") as page:
+        opened(page).get_by_role("application").scroll_into_view_if_needed()
+        yield page
+
+
+def test_painted_points_are_learned_from(plane):
+    plane.mouse.click(*place(plane, 2, 2))
+    plane.get_by_text("Paint points of two classes at least").wait_for()
+    for x, y in [(2, 3), (3, 2)]:
+        plane.mouse.click(*place(plane, x, y))
+    plane.get_by_role("radio", name="B").click()
+    plane.mouse.move(*place(plane, 6, 8))
+    plane.mouse.down()
+    plane.mouse.move(*place(plane, 9, 7), steps=20)
+    plane.mouse.up()
+    fact(plane, "Misclassified").wait_for()
+    first, second, *_ = counts(plane)
+    assert first == 3
+    assert second > 5
+    assert fact(plane, "Misclassified").inner_text() == f"0 of {first + second}"
+    with plane.expect_download() as written:
+        plane.get_by_role("button", name="points.csv").click()
+    with written.value.path().open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    assert sorted(row[2] for row in rows) == ["A"] * first + ["B"] * second
+    near = np.array([row[:2] for row in rows if row[2] == "A"], dtype=float)
+    assert np.abs(near - [[2, 2], [2, 3], [3, 2]]).max() < 0.1
+
+
+def test_a_point_is_moved_erased_and_brought_back(plane):
+    for x in (2, 5, 8):
+        plane.mouse.click(*place(plane, x, 2))
+    plane.get_by_role("radio", name="Move").click()
+    plane.mouse.move(*place(plane, 8, 2))
+    plane.mouse.down()
+    plane.mouse.move(*place(plane, 8, 8), steps=8)
+    plane.mouse.up()
+    plane.get_by_role("radio", name="Erase").click()
+    plane.mouse.click(*place(plane, 8, 2))
+    assert counts(plane)[0] == 3
+    plane.mouse.click(*place(plane, 8, 8))
+    assert counts(plane)[0] == 2
+    plane.get_by_role("button", name="Undo").click()
+    assert counts(plane)[0] == 3
+    plane.get_by_role("button", name="Clear").click()
+    assert counts(plane)[0] == 0
+
+
+def test_everything_on_the_plane_is_done_by_keys(plane):
+    plane.get_by_role("application").focus()
+    press = plane.keyboard.press
+    press("Enter")
+    for _ in range(4):
+        press("ArrowRight")
+    press("2")
+    press("Enter")
+    assert counts(plane)[:2] == [1, 1]
+    press("m")
+    press("Enter")
+    for _ in range(3):
+        press("Shift+ArrowUp")
+    press("Enter")
+    press("e")
+    press("Enter")
+    assert counts(plane)[:2] == [1, 0]
+    press("Control+z")
+    assert counts(plane)[:2] == [1, 1]
+    assert "points" in plane.locator(".spoken").inner_text()
+    fact(plane, "Misclassified").wait_for(state="detached")
+
+
+def test_jitter_and_dabs_spread_points(plane):
+    for name, presses in (("Points a dab", 4), ("Jitter", 40)):
+        plane.get_by_role("slider", name=name).focus()
+        for _ in range(presses):
+            plane.keyboard.press("ArrowRight")
+    plane.mouse.click(*place(plane, 5, 5))
+    assert counts(plane)[0] == 5
+
+
+def test_the_perceptron_is_watched_update_by_update(visit):
+    known = worked_example("and-perceptron").numbers
+    with visit("/learn?view=perceptron&points=and&rule=nonpositive") as page:
+        opened(page)
+        fact(page, "Updates").filter(has_text=str(known["nonpositive: updates"])).wait_for()
+        assert fact(page, "Bound").inner_text() == f"{known['bound']:g}"
+        total = known["nonpositive: updates"]
+        step = page.get_by_role("button", name="Step", exact=True)
+        step.focus()
+        for _ in range(3):
+            page.keyboard.press("Enter")
+        page.get_by_text(f"3 of {total}", exact=True).wait_for()
+        page.get_by_text("Update 3 of 18").wait_for()
+        page.get_by_role("button", name="Back").click()
+        page.get_by_text(f"2 of {total}", exact=True).wait_for()
+        page.get_by_label("Speed").select_option("8")
+        page.get_by_role("button", name="Play").click()
+        page.get_by_text(f"{total} of {total}", exact=True).wait_for()
+        data = load("and")
+        model = Perceptron("dual", rule="nonpositive", trace=True).fit(data.X, data.y)
+        bars = page.evaluate("[...document.querySelectorAll('.plot')[1].data].flatMap(t => [...t.y])")
+        assert sorted(bars) == sorted(model.alpha_.tolist())
+        drawn = page.evaluate(
+            "(({x, y}) => [[...x], [...y]])(document.querySelector('.plot').data.find(t => t.name === 'boundary'))"
+        )
+        assert np.abs(np.column_stack(drawn) @ model.coef_[0] + model.intercept_[0]).max() < 1e-9
+
+
+def test_an_address_holds_what_was_painted(plane):
+    for x, y in [(1, 1), (2, 2), (8, 8)]:
+        plane.mouse.click(*place(plane, x, y))
+    plane.keyboard.press("2")
+    plane.mouse.click(*place(plane, 9, 1))
+    plane.wait_for_timeout(300)
+    plane.get_by_role("button", name="Copy the address").click()
+    plane.wait_for_url(re.compile("drawn="))
+    address = urlsplit(plane.url)
+    other = plane.context.new_page()
+    other.goto(plane.url)
+    opened(other)
+    other.wait_for_function("document.querySelector('.count')?.innerText === '(3)'")
+    assert counts(other) == counts(plane) == [3, 1, 0, 0, 0]
+    other.goto(f"{address.scheme}://{address.netloc}/learn?view=model&points=blank&drawn=nonsense!")
+    other.get_by_role("alert").filter(has_text="copy it whole").wait_for()
+
+
+def test_two_tabs_do_not_mix_and_a_reload_loses_nothing(plane):
+    plane.mouse.click(*place(plane, 2, 2))
+    other = plane.context.new_page()
+    other.goto(plane.url)
+    opened(other)
+    assert sum(counts(other)) == 0
+    plane.goto(plane.url.split("?")[0])
+    opened(plane)
+    plane.wait_for_function("document.querySelector('.count')?.innerText === '(1)'")
+
+
+def test_what_is_copied_does_the_same(visit, tmp_path):
+    with visit("/learn?view=model&points=crossed_normals&model=lda") as page:
+        fact(opened(page), "Misclassified").wait_for()
+        page.get_by_text("Copy as code").click()
+        python = page.get_by_role("region", name="Python").inner_text()
+        command = page.get_by_role("region", name="Command").inner_text()
+        wrong = fact(page, "Misclassified").inner_text()
+    names = {}
+    exec(compile(python.replace(".show()", ""), "copied", "exec"), names)
+    data = load("crossed_normals")
+    assert (names["model"].predict(data.X) == LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.X)).all()
+    assert wrong == f"{(names['model'].predict(data.X) != data.y).sum()} of {len(data.y)}"
+    for line in command.splitlines():
+        subprocess.run([sys.executable, "-m", *line.split()], cwd=tmp_path, check=True, capture_output=True)
+    assert "LinearDiscriminantAnalysis" in (tmp_path / "figure.html").read_text(encoding="utf-8")
