@@ -120,7 +120,7 @@ def _coefficient_growth(subject: Subject) -> Figure:
     from .. import LogisticRegression, figures
     from ..solvers import IRLS
 
-    models = {
+    models: dict[str, Any] = {
         "maximum likelihood": LogisticRegression(solver=IRLS(), trace=True),
         "Firth": LogisticRegression(firth=True),
     }
@@ -130,7 +130,7 @@ def _coefficient_growth(subject: Subject) -> Figure:
 def _boundaries(subject: Subject) -> Figure:
     from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression, figures
 
-    models = {
+    models: dict[str, Any] = {
         "least squares": LeastSquaresClassifier(),
         "LDA": LinearDiscriminantAnalysis(),
         "logistic regression": LogisticRegression(alpha=0.001),
