@@ -15,10 +15,10 @@ from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, che
 from ..decision.posteriors import TemperedLosses
 from ..engine import one_blas_thread, side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
-from ..margins.active_set import is_wide, row_span
+from ..margins.active_set import row_span
 from ..margins.convex_hulls import CommonPoint
 from ..margins.hard_margin import maximum_margin
-from ..margins.problem import MarginFit, MarginProblem
+from ..margins.problem import MarginFit, MarginProblem, is_wide
 from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread

@@ -16,15 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..data import SparseRows, dense_rows
+from ..data import dense_rows
 from ..kernels import active_set as kernels
 from .dual_coordinate import PROXIMAL, SEED
-from .problem import MarginFit, MarginProblem, Stop, finished, from_multipliers, inner_products
+from .problem import MarginFit, MarginProblem, Stop, finished, from_multipliers, inner_products, is_wide
 
-#: Up to this many rows inner products cost less than sweeps over the columns.
-_MOST_WIDE_ROWS = 1_000
-#: Columns more than this many times the rows are worth the inner products.
-_COLUMNS_PER_ROW = 4
 #: So many times the usual rounding of inner products makes them definite.
 _ROUNDING = 2.0
 
@@ -48,12 +44,6 @@ def maximise(problem: MarginProblem, tol: float, seed: int = 0) -> MarginFit | N
     stop, alpha = Stop("active-set", tol), problem.balanced(alpha)
     fit = _finished(problem, stop, rows, alpha, bias) if span is None else from_multipliers(problem, stop, alpha)
     return fit if fit.solution.converged else None
-
-
-def is_wide(problem: MarginProblem) -> bool:
-    """Whether the rows are few, dense, and better told by their inner products."""
-    rows, (n, p) = problem.data.rows, problem.data.rows.shape
-    return n <= _MOST_WIDE_ROWS and p > _COLUMNS_PER_ROW * n and not isinstance(rows, SparseRows)
 
 
 def row_span(problem: MarginProblem) -> Array | None:

@@ -26,10 +26,8 @@ import scipy.sparse as sp
 from scipy.linalg import lstsq
 
 from ..arrays import Array
-from ..data import dense_rows
 from ..kernels import interior_point as kernels
-from ..kernels import moments
-from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers
+from .problem import MarginFit, MarginProblem, Stop, at_point, better, from_multipliers, standard_rows
 
 _MOST_STEPS = 100
 #: Duality gap, relative to the minimum, below which a crossover to the active set is tried at each step.
@@ -253,16 +251,6 @@ def _nearest_others(problem: MarginProblem, theta: Array, members: Array) -> Arr
     joining = np.zeros_like(members)
     joining[np.argsort(short, kind="stable")[:count]] = True
     return joining
-
-
-def standard_rows(problem: MarginProblem, chosen: Array) -> Array:
-    """Some rows, standardised and times their sign, with the intercept's 1 last."""
-    objective = problem.objective
-    table, standard = problem.data.rows, objective.standardised
-    block = table.block(0, table.n_rows) if len(chosen) == table.n_rows else table.take(chosen)
-    rows = np.empty((len(chosen), objective.shape[1]))
-    moments.standardise(dense_rows(block), standard.centre, standard.scale, problem.sign[chosen], rows)
-    return rows
 
 
 def _reduced(problem: MarginProblem, chosen: Array, linear: Array) -> tuple[Array, Array, Array]:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..data import LabelledRows
+from ..data import LabelledRows, SparseRows, dense_rows
 from ..engine import in_order
+from ..kernels import moments
 from ..objective import ElasticNet, Hinge, Objective, SquaredHinge
 from ..solvers.smooth import Solution
 
@@ -27,6 +28,10 @@ from ..solvers.smooth import Solution
 _AT_KINK = 1e-8
 #: So many numbers stay in a core's cache; of so many columns at least products are made at once.
 _CACHED, _LEAST_COLUMNS = 200_000, 64
+#: Up to this many rows inner products cost less than sweeps over the columns.
+_MOST_WIDE_ROWS = 1_000
+#: Columns more than this many times the rows are worth the inner products.
+_COLUMNS_PER_ROW = 4
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,22 @@ class MarginProblem:
         if place == 0 or weight[place - 1] == 0:
             return float(kinks[place])
         return float(moment[place - 1] / weight[place - 1])
+
+
+def is_wide(problem: MarginProblem) -> bool:
+    """Whether the rows are few, dense, and better told by their inner products."""
+    rows, (n, p) = problem.data.rows, problem.data.rows.shape
+    return n <= _MOST_WIDE_ROWS and p > _COLUMNS_PER_ROW * n and not isinstance(rows, SparseRows)
+
+
+def standard_rows(problem: MarginProblem, chosen: Array) -> Array:
+    """Some rows, standardised and times their sign, with the intercept's 1 last."""
+    objective = problem.objective
+    table, standard = problem.data.rows, objective.standardised
+    block = table.block(0, table.n_rows) if len(chosen) == table.n_rows else table.take(chosen)
+    rows = np.empty((len(chosen), objective.shape[1]))
+    moments.standardise(dense_rows(block), standard.centre, standard.scale, problem.sign[chosen], rows)
+    return rows
 
 
 def inner_products(problem: MarginProblem) -> Array:

@@ -31,8 +31,8 @@ from ..moments.covariance import factorised
 from ..objective import Objective, SmoothedHinge, SquaredHinge
 from ..solvers.smooth import line_search, minimise_newton
 from . import active_set, dual_coordinate
-from .interior_point import WorkingSet, solve_working_sets, standard_rows
-from .problem import MarginFit, MarginProblem, Stop, better, finished
+from .interior_point import WorkingSet, solve_working_sets
+from .problem import MarginFit, MarginProblem, Stop, better, finished, is_wide, standard_rows
 
 #: Up to this many columns Newton's method is the fastest for any table; up to the second number for dense ones with so
 #: many rows for each column. Hessians of more columns, or of sparse rows, cost more than the ascent in the dual.
@@ -60,7 +60,7 @@ _MOST_STEPS = 60
 def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
     """The solution of a soft-margin problem by the named solver, or "auto"."""
     n, p = problem.data.rows.shape
-    if solver == "active-set" or (solver == "auto" and (active_set.is_wide(problem) or _is_small(problem))):
+    if solver == "active-set" or (solver == "auto" and (is_wide(problem) or _is_small(problem))):
         found = active_set.maximise(problem, tol, seed)
         if found is not None:
             return found

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -602,16 +602,10 @@ def learn_target(
         were = "was" if n_missing == 1 else "were"
         said = f"{several(n_missing, 'row has', 'rows have')} no {name!r} and {were} left out."
         findings.append(Finding("warning", "target missing", name, said))
-    if labels.dtype.kind == "f" and as_written:
+    if labels.dtype.kind == "f":
+        if not as_written:
+            _refuse_floats(labels, name, labels.size if each is None else int(each.sum()))
         labels = np.array(list(map(str, labels.tolist())))
-    elif labels.dtype.kind == "f":
-        if (np.isfinite(labels) & (labels == np.rint(labels))).all():
-            largest = labels[np.abs(labels).argmax()]
-            raise InputError(
-                f"Target {name!r} holds whole numbers such as {largest:.0f} as floats, which do not keep all digits of "
-                "numbers above 2**53. Store them as integers or as text."
-            )
-        raise _not_classes(np.unique(labels), labels, name, labels.size if each is None else int(each.sum()))
     written, codes = encode_labels(labels, labels.size)
     rows = np.bincount(codes, each, len(written)).astype(np.int64)
     n_rows = int(rows.sum())
@@ -630,13 +624,7 @@ def learn_target(
             f"Target {name!r} has only one class, {shown(classes[0])}: nothing can be told apart. Check the column, "
             "and whether rows of the other classes were filtered out."
         )
-    of = _of(name)
-    if (single := classes[counts == 1]).size:
-        those = f"Class {shown(single[0])}{of} has" if single.size == 1 else f"Classes{of} have"
-        which = "it" if single.size == 1 else f"{quoted(single.tolist())}"
-        said = f"{those} a single row: nothing can be learned or checked from {which}. Leave such classes out with "
-        advice = Message(said, Setting("drop_classes_below", 2), ", or merge rare ones with ", _MERGE, ".")
-        findings.append(Finding("warning", "single row", name, advice))
+    findings += _single_rows(classes[counts == 1], name)
     findings += imbalance_findings(classes.tolist(), counts)
     kind = {"b": "boolean", "i": "integer", "u": "integer"}.get(classes.dtype.kind, "text")
     one_class = {
@@ -647,6 +635,29 @@ def learn_target(
 
 
 _DROP, _MERGE = Setting("drop_classes_below"), Setting("merge_classes_below")
+
+
+def _refuse_floats(labels: Array, name: str | None, n_rows: int) -> NoReturn:
+    """Why floats are no classes: they are measurements, or whole numbers whose last digits are lost."""
+    if not (np.isfinite(labels) & (labels == np.rint(labels))).all():
+        raise _not_classes(np.unique(labels), labels, name, n_rows)
+    largest = labels[np.abs(labels).argmax()]
+    raise InputError(
+        f"Target {name!r} holds whole numbers such as {largest:.0f} as floats, which do not keep all digits of numbers "
+        "above 2**53. Store them as integers or as text."
+    )
+
+
+def _single_rows(classes: Array, name: str | None) -> list[Finding]:
+    """What is to be said of classes that have one row each."""
+    if not classes.size:
+        return []
+    of = _of(name)
+    those = f"Class {shown(classes[0])}{of} has" if classes.size == 1 else f"Classes{of} have"
+    which = "it" if classes.size == 1 else f"{quoted(classes.tolist())}"
+    said = f"{those} a single row: nothing can be learned or checked from {which}. Leave such classes out with "
+    advice = Message(said, Setting("drop_classes_below", 2), ", or merge rare ones with ", _MERGE, ".")
+    return [Finding("warning", "single row", name, advice)]
 
 
 def _of(name: str | None) -> str:
