@@ -75,7 +75,7 @@ class FormulaTerms:
     Parameters
     ----------
     formula : str
-        As it was written.
+        Its text, as it was written.
     inputs : list of str
         The coded columns of the table that its basis takes.
     terms : list of str

@@ -48,7 +48,7 @@ def names() -> list[str]:
     See Also
     --------
     load : Makes one of them.
-    worked_examples : What the notes ask about them.
+    worked_examples : What the notes ask about these data.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def worked_example(name: str) -> WorkedExample:
     Returns
     -------
     WorkedExample
-        What is given, and what must come out.
+        What is given to the functions, and what must come out of them.
 
     See Also
     --------

@@ -29,12 +29,9 @@ class Dataset(Result):
 
     Attributes
     ----------
-    name, title : str
-        By which `load` knows it, and what it is in a few words.
-    description : str
-        What a row is, what the columns are, and what the data are good for.
-    source : str
-        Where the data come from, or how they were made.
+    name, title, description, source : str
+        By which `load` knows it; what it is in a few words; what a row is, what the columns are, and what the data are
+        good for; where they come from, or how they were made.
     data : dict of arrays
         The columns by name, without that of the classes.
     y : array of shape (n_rows,)

@@ -59,6 +59,8 @@ class Change:
 class NearestChanges(Result):
     """What would turn a decision.
 
+    Changes are measured in standard deviations, so that those of unlike columns can be compared.
+
     Attributes
     ----------
     label : what is decided now

@@ -85,8 +85,9 @@ class GaussianNB(GenerativeClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> GaussianNB().fit(X, y).score(X, y)
-    0.96
+    >>> model = GaussianNB().fit(X, y)
+    >>> model.predict(X[[0, 75, 149]]), round(model.score(X, y), 2)
+    (array([0, 1, 2]), 0.96)
     """
 
     priors: Any = None

@@ -243,7 +243,7 @@ class Estimate(Result):
         Parameters
         ----------
         value : float
-            In the place of this one.
+            The other value, in the place of this one.
 
         Returns
         -------

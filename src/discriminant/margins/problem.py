@@ -28,10 +28,8 @@ from ..solvers.smooth import Solution
 _AT_KINK = 1e-8
 #: So many numbers stay in a core's cache; of so many columns at least products are made at once.
 _CACHED, _LEAST_COLUMNS = 200_000, 64
-#: Up to this many rows inner products cost less than sweeps over the columns.
-_MOST_WIDE_ROWS = 1_000
-#: Columns more than this many times the rows are worth the inner products.
-_COLUMNS_PER_ROW = 4
+#: Up to this many rows, and with more columns than this many times the rows, inner products cost less than sweeps.
+_MOST_WIDE_ROWS, _COLUMNS_PER_ROW = 1_000, 4
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class LegendEntry:
     Parameters
     ----------
     code : int
-        What stands in the pixels.
+        The value of the pixels that are of it.
     label : object
         The class, as the model has it: text or a number.
     colour : str
@@ -50,7 +50,7 @@ class LegendEntry:
     See Also
     --------
     Legend : Several of them.
-    legend_of_file : Those of a map on disk.
+    legend_of_file : Reads those of a map that is on disk.
 
     Examples
     --------

@@ -201,15 +201,10 @@ def allocate(total: int, pixels: Any, at_least: int = 50) -> Array:
 
 
 def draw_design(
-    class_map: Image | Paths,
-    total: int | None = None,
-    at_least: int = 50,
-    users_accuracy: Any = 0.8,
-    standard_error: float = 0.01,
-    names: Mapping[int, Any] | None = None,
-    random_state: Any = 0,
+    class_map: Image | Paths, total: int | None = None, at_least: int = 50, users_accuracy: Any = 0.8,
+    standard_error: float = 0.01, names: Mapping[int, Any] | None = None, random_state: Any = 0,
     n_jobs: int | None = None,
-) -> SampleDesign:
+) -> SampleDesign:  # fmt: skip
     """Pixels of a map to be checked, drawn at random within each of its classes.
 
     Parameters

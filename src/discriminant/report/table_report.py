@@ -467,20 +467,10 @@ SECTIONS: tuple[tuple[str, str, Callable[[ReportData], dict[str, Any]]], ...] = 
 
 
 def write_report(
-    path: str | os.PathLike[str],
-    comparison: Any,
-    training: Any,
-    *,
-    evaluation: Any = None,
-    model: Any = None,
-    model_name: str | None = None,
-    coefficients: Any = None,
-    costs: Any = None,
-    learning_curve: Any = None,
-    command: str | None = None,
-    random_state: Any = 0,
-    title: str | None = None,
-) -> Path:
+    path: str | os.PathLike[str], comparison: Any, training: Any, *, evaluation: Any = None, model: Any = None,
+    model_name: str | None = None, coefficients: Any = None, costs: Any = None, learning_curve: Any = None,
+    command: str | None = None, random_state: Any = 0, title: str | None = None,
+) -> Path:  # fmt: skip
     """Write what was found as one HTML file that opens without a network, and return its path.
 
     Parameters

@@ -977,7 +977,7 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     labels, present = raw_labels(values, name, codes)
     if not present.all():
         raise ColumnError(
-            f"Groups in column {name!r} are missing in {several(np.count_nonzero(~present), 'row')}, the first row "
+            f"Groups in column {name!r} are missing in {several(int(np.count_nonzero(~present)), 'row')}, the first row "
             f"{int(np.argmin(present))}. Every row needs a group."
         )
     return labels

@@ -445,7 +445,7 @@ def error_bounds(gaussians: Any, priors: Any = None) -> ErrorBounds:
     See Also
     --------
     bayes_error : The error itself.
-    class_distances : The distances they come from.
+    class_distances : The distances that they come from, pair by pair.
 
     Examples
     --------
