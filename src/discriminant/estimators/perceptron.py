@@ -140,7 +140,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
     _zero_is_second = True  # sign(0) = 1
 
     @property
-    def _solves_apart(self) -> bool:  # type: ignore[override]
+    def _solves_apart(self) -> bool:
         return self.class_weight is None
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]

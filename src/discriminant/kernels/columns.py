@@ -331,7 +331,7 @@ def _join(is_member, penalty, bound, theta, gradient):  # type: ignore[no-untype
             wanted += ratio[j] > bound
     while wanted > size + _FIRST_MEMBERS:
         bound *= 1.1
-        wanted = np.count_nonzero(ratio > bound)
+        wanted = int(np.count_nonzero(ratio > bound))
     for j in range(l1.size):
         is_member[j] |= ratio[j] > bound
     return wanted

@@ -976,9 +976,10 @@ def _weights(values: Any, name: str) -> Array | None:
 def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     labels, present = raw_labels(values, name, codes)
     if not present.all():
+        gaps = several(int(np.count_nonzero(~present)), "row")
         raise ColumnError(
-            f"Groups in column {name!r} are missing in {several(int(np.count_nonzero(~present)), 'row')}, the first row "
-            f"{int(np.argmin(present))}. Every row needs a group."
+            f"Groups in column {name!r} are missing in {gaps}, the first row {int(np.argmin(present))}. Every row "
+            "needs a group."
         )
     return labels
 
