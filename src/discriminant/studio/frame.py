@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from nicegui import app, run, ui
 
@@ -34,6 +34,15 @@ addEventListener("unhandledrejection", event => {
 _SHOWN_SECONDS = 0.1
 _AXIS_LETTERS = 42
 R = TypeVar("R")
+
+
+class Page(Protocol):
+    """What a page shows of its state."""
+
+    state: Any
+
+
+P = TypeVar("P", bound=Page)
 
 
 @contextmanager
@@ -74,14 +83,16 @@ def _shade_button() -> None:
     show()
 
 
-async def kept(name: str, new: R) -> R | None:
-    """What this tab keeps under a name, over reloads, at first ``new``; None of a tab that is gone."""
+async def opened(address: str, make: Callable[[Visitors], P], visitors: Visitors) -> P | None:
+    """The page of an address, with the state that its tab keeps over reloads; None of a tab that is gone."""
+    with frame(address):
+        page = make(visitors)
     await ui.context.client.connected()
     if not ui.context.client.has_socket_connection:
         return None
-    found: R = app.storage.tab.get(name, new)
-    app.storage.tab[name] = found  # used now
-    return found
+    page.state = app.storage.tab.get(address, page.state)
+    app.storage.tab[address] = page.state  # used now
+    return page
 
 
 def visitor() -> str:

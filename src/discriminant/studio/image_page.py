@@ -14,12 +14,13 @@ from fastapi import Request, Response
 from nicegui import app, run, ui
 
 from ..errors import DiscriminantError, InputError
-from .frame import Copies, FileChooser, Latest, Slider, Work, figure, frame, kept, report_html, step, text, visitor
+from .frame import Copies, FileChooser, Latest, Slider, Work, figure, opened, report_html, step, text, visitor
 from .frame import table as table_html
 from .table_page import tabbed
 from .visitors import Visitors
 
 if TYPE_CHECKING:
+    from ..raster import ClassMap
     from .image_work import ImageWork
 
 _MODELS = {
@@ -62,14 +63,11 @@ def install(visitors: Visitors, file: Path | None) -> None:
 
     @ui.page("/image")
     async def image() -> None:
-        with frame("/image"):
-            page = ImagePage(visitors)
-        state = await kept("image", page.state)
-        if state is None:
+        page = await opened("/image", ImagePage, visitors)
+        if page is None:
             return
-        page.state = state
-        _SERVED[state.key] = visitor(), state
-        if state.work is None and file is not None and file.suffix.lower() not in (".csv", ".parquet", ".xlsx"):
+        _SERVED[page.state.key] = visitor(), page.state
+        if page.state.work is None and file is not None and file.suffix.lower() not in (".csv", ".parquet", ".xlsx"):
             await page.open(file, str(file))
         else:
             page.show()
@@ -410,14 +408,19 @@ class ImagePage:
         if work is not None:
             ui.download.file(work.store, f"{work.path.stem}.areas.geojson")
 
-    async def _map(self) -> None:
+    async def _written(self) -> tuple[ImageWork, Path, ClassMap] | None:
+        """The work, its folder, and the map of the whole image in it; None if there is none."""
         work = self.state.work
         if work is None or work.trained is None:
             self.writing.fail("Draw areas of two classes or more.")
-            return
+            return None
         folder = self.visitors.folder(visitor())
         made = await self.writing.run(lambda progress: work.write_map(folder, progress), cancellable=True)
-        if made is not None:
+        return None if made is None else (work, folder, made)
+
+    async def _map(self) -> None:
+        if (written := await self._written()) is not None:
+            _, folder, made = written
             packed = folder / f"{made.path.stem}.zip"
             await self.writing.run(_pack, packed, made.files)
             rows = [(str(name), f"{n:,}") for name, n in made.pixels.items()]
@@ -426,17 +429,11 @@ class ImagePage:
             ui.download.file(packed, packed.name)
 
     async def _report(self) -> None:
-        work = self.state.work
-        if work is None or work.trained is None:
-            self.writing.fail("Draw areas of two classes or more.")
-            return
-        folder = self.visitors.folder(visitor())
-        made = await self.writing.run(lambda progress: work.write_map(folder, progress), cancellable=True)
-        if made is None:
-            return
-        path = await self.writing.run(work.write_report, folder / "image-report.html", made)
-        if path is not None:
-            ui.download.file(path, "report.html")
+        if (written := await self._written()) is not None:
+            work, folder, made = written
+            path = await self.writing.run(work.write_report, folder / "image-report.html", made)
+            if path is not None:
+                ui.download.file(path, "report.html")
 
 
 def _pack(path: Path, files: tuple[Path, ...]) -> Path:

@@ -15,7 +15,7 @@ from nicegui import ui
 
 from ..errors import DiscriminantError
 from ..figures.theme import COLOURS, SYMBOLS, as_text
-from .frame import Copies, Latest, Slider, Work, frame, kept, report_html, step, text
+from .frame import Copies, Latest, Slider, Work, opened, report_html, step, text
 from .table_panels import keys
 from .visitors import Visitors
 
@@ -101,12 +101,9 @@ def install(visitors: Visitors, file: Path | None) -> None:  # noqa: ARG001
     @ui.page("/learn")
     async def learn() -> None:
         asked = dict(ui.context.client.request.query_params)
-        with frame("/learn"):
-            page = LearnPage(visitors)
-        state = await kept("learn", page.state)
-        if state is None:
+        page = await opened("/learn", LearnPage, visitors)
+        if page is None:
             return
-        page.state = state
         await page.open(asked)
 
 

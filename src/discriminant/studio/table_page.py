@@ -12,7 +12,7 @@ from nicegui import ui
 
 from . import table_panels
 from .bundled import BUNDLED, write_bundled
-from .frame import Copies, FileChooser, Latest, Work, frame, kept, report_html, step, text, visitor
+from .frame import Copies, FileChooser, Latest, Work, opened, report_html, step, text, visitor
 from .frame import table as table_html
 from .visitors import Visitors
 from .what_if import WhatIf
@@ -52,13 +52,10 @@ def install(visitors: Visitors, file: Path | None) -> None:
 
     @ui.page("/")
     async def table() -> None:
-        with frame("/"):
-            page = TablePage(visitors)
-        state = await kept("table", page.state)
-        if state is None:
+        page = await opened("/", TablePage, visitors)
+        if page is None:
             return
-        page.state = state
-        if state.file is None and file is not None and not _is_image(file):
+        if page.state.file is None and file is not None and not _is_image(file):
             await page.open(file, str(file))
         else:
             page.restore()
