@@ -290,6 +290,22 @@ def test_collinear_columns_are_named_and_the_rest_keep_their_errors():
     assert table.n_parameters == 5
 
 
+@pytest.mark.parametrize("alpha", [1e-9, 0.003, 0.2, 1e6])
+def test_a_ridge_counts_the_parameters_it_leaves_free(alpha):
+    """By the trace of the hat matrix; columns given twice do not count twice."""
+    X, y = rows()
+    wide = np.column_stack([X, X[:, :2]])
+    model = LogisticRegression(alpha=alpha, tol=1e-15).fit(wide, y)
+    p = model.predict_proba(wide)[:, 1]
+    design = np.column_stack([wide, np.ones(len(y))]) * np.sqrt(p * (1 - p))[:, None]
+    penalty = np.diag([*(len(y) * alpha * wide.var(axis=0)), 0.0])
+    free = np.trace(design @ np.linalg.solve(design.T @ design + penalty, design.T))
+    table = model.summary()
+    assert table.n_parameters == pytest.approx(free, rel=1e-6)
+    assert 1 < free < 1 + X.shape[1]
+    assert table.aic == pytest.approx(table.deviance + 2 * free)
+
+
 @pytest.mark.parametrize("K", [2, 3])
 def test_separation_warns_and_still_classifies(K):
     rng = np.random.default_rng(0)

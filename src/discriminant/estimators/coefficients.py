@@ -40,6 +40,7 @@ from ..inference.likelihood import (
     coefficient,
     coefficient_lines,
     constrained_minimum,
+    effective_parameters,
     information,
     inverse,
     penalised_covariance,
@@ -622,7 +623,7 @@ class LogisticInference(PosteriorClassifier):
         return Summary(
             rows=[coefficient(*term, estimate, error, level) for term, estimate, error in found],
             n_rows=reported.objective.total_weight,
-            n_parameters=int((~aliased).sum()),
+            n_parameters=self._free_parameters(reported.objective, aliased),
             log_likelihood=self._log_likelihood(),
             null_log_likelihood=null_log_likelihood(reported.objective),
             level=level,
@@ -630,6 +631,12 @@ class LogisticInference(PosteriorClassifier):
             notes=notes,
             unfinished=unfinished,
         )
+
+    def _free_parameters(self, objective: Objective, aliased: Array) -> float:
+        """How many parameters were estimated; a ridge does not leave all of them free."""
+        if self.firth or not self.alpha:
+            return int((~aliased).sum())
+        return effective_parameters(objective, self.solution_.theta)
 
     def conf_int(
         self, level: float = 0.95, method: Literal["wald", "profile"] = "wald", reference: Any = None

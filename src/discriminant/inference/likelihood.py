@@ -46,9 +46,20 @@ def inverse(matrix: Array) -> Array:
 
 def penalised_covariance(objective: Objective, theta: Array) -> Array:
     """``(I + R)^-1 I (I + R)^-1``: the spread of a ridge estimate, whose bias it does not know (I information)."""
-    unpenalised = information(objective, theta)
-    bread = inverse(unpenalised + objective.total_weight * np.diag(objective.ridge.ravel()))
+    unpenalised, bread = _ridge_information(objective, theta)
     return bread @ unpenalised @ bread
+
+
+def effective_parameters(objective: Objective, theta: Array) -> float:
+    """``tr I (I + R)^-1``: how many parameters a ridge leaves free (Gray 1992)."""
+    unpenalised, bread = _ridge_information(objective, theta)
+    return float(np.sum(unpenalised * bread))
+
+
+def _ridge_information(objective: Objective, theta: Array) -> tuple[Array, Array]:
+    """The information I, and ``(I + R)^-1`` with the ridge's second derivatives R."""
+    unpenalised = information(objective, theta)
+    return unpenalised, inverse(unpenalised + objective.total_weight * np.diag(objective.ridge.ravel()))
 
 
 def sandwich_covariance(objective: Objective, theta: Array, clustered: bool = False, importance: bool = False) -> Array:
@@ -192,8 +203,9 @@ class Summary(Result):
         The table, outcome by outcome and term by term.
     n_rows : float
         Number of rows, or the sum of their weights.
-    n_parameters : int
-        Coefficients and intercepts that were estimated.
+    n_parameters : float
+        Coefficients and intercepts that were estimated; of a ridge how many it leaves free, ``tr I (I + R)^-1`` with
+        the information I and the penalty's second derivatives R (Gray 1992).
     log_likelihood, null_log_likelihood : float
         Of the model, and of its intercepts alone.
     level : float
@@ -220,7 +232,7 @@ class Summary(Result):
 
     rows: list[Coefficient]
     n_rows: float
-    n_parameters: int
+    n_parameters: float
     log_likelihood: float
     null_log_likelihood: float
     level: float
@@ -262,7 +274,7 @@ class Summary(Result):
             self.title,
             *([self.unfinished] if self.unfinished else []),
             "=" * max(len(self.title), 78),
-            f"rows {count(self.n_rows)}   parameters {self.n_parameters}   "
+            f"rows {count(self.n_rows)}   parameters {count(self.n_parameters)}   "
             f"log-likelihood {decimal(self.log_likelihood)}   pseudo R2 {decimal(self.pseudo_r2)}",
             f"deviance {decimal(self.deviance)}   null deviance {decimal(self.null_deviance)}   "
             f"AIC {decimal(self.aic)}   BIC {decimal(self.bic)}",
