@@ -178,7 +178,7 @@ ROWS = {
     "an array among numbers": as_objects(np.ones(2)),
     "a complex number among numbers": as_objects(1j),
     "a date among numbers": as_objects(datetime.date(2020, 1, 1)),
-    "NaT among numbers": as_objects(np.datetime64("NaT")),
+    "NaT among numbers": as_objects(np.datetime64("NaT", "s")),
     "an object among numbers": as_objects(object()),
     "NA among numbers": as_objects(pd.NA),
     "pandas": pd.DataFrame(X, columns=list("abc")),
