@@ -378,8 +378,8 @@ def refuse_margins(model: Any) -> None:
     if not hasattr(model, "predict_proba"):
         kind = "margins, which are not probabilities" if hasattr(model, "decision_function") else "no probabilities"
         raise ParameterError(
-            f"{type(model).__name__} gives {kind}: expected costs cannot be computed. Take a model with probabilities, "
-            "such as ", Model("LinearDiscriminantAnalysis"), " or ", Model("LogisticRegression"),
+            f"{type(model).__name__} gives {kind}: neither these nor expected costs can be told. Take a model with "
+            "probabilities, such as ", Model("LinearDiscriminantAnalysis"), " or ", Model("LogisticRegression"),
             ", or calibrate this one (in Python: DecisionClassifier(model, calibration='sigmoid')).",
         )  # fmt: skip
 
