@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from discriminant import load, open_table, read_model_file, read_training
+from discriminant.errors import InputError
+from discriminant.studio.table_work import TableFile
 from discriminant.tables import Schema
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -178,3 +180,9 @@ def test_work_can_be_cancelled(visit, files):
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("alert").filter(has_text="Cancelled.").wait_for()
         assert page.get_by_role("tab", name="Comparison").count() == 0
+
+
+def test_rows_without_named_columns_are_refused_in_words(tmp_path):
+    (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i} 3:2\n" for i in range(40)))
+    with pytest.raises(InputError, match=r"rows\.svm has labels but no named columns"):
+        TableFile.opened(tmp_path / "rows.svm", "rows.svm")

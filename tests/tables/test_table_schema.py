@@ -449,6 +449,7 @@ def test_kinds_of_target(labels, classes, kind):
         (["a"] * 60, LabelError, "only one class, 'a'"),
         ([None] * 60, InputError, "Target 'y' of <frame> is missing in every row"),
         ([np.inf, 1.0] * 30, InputError, "looks continuous"),
+        ([*np.linspace(0, 1, 15)] * 4, InputError, "looks continuous"),
         ([1.0, 2.5] * 30, InputError, "holds 2 different numbers that are not whole.* types={'y': 'category'}"),
         (pd.date_range("2020-01-01", periods=60), ColumnError, "Target 'y' holds timestamp"),
     ],

@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..data import as_rows
 from ..decision import Decision, posterior
 from ..engine import ProgressOption
+from ..errors import InputError
 from ..estimators.counterfactuals import NearestChanges, nearest_changes
 from ..estimators.explanations import Contributions, contributions
 from ..estimators.registry import MODELS, common_coding, new_model
@@ -43,7 +44,10 @@ class TableFile:
     @classmethod
     def opened(cls, path: Path, label: str) -> TableFile:
         """A file with its columns; an error of the library where it cannot be read."""
-        return cls(path, label, tuple(open_table(path).columns))
+        columns = tuple(open_table(path).columns)
+        if not columns:
+            raise InputError(f"{label} has labels but no named columns (SVMlight). The command line takes it as it is.")
+        return cls(path, label, columns)
 
     @property
     def likely_target(self) -> str:

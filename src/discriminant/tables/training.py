@@ -726,7 +726,8 @@ def imbalance_findings(classes: Sequence[Any], counts: Any) -> list[Finding]:
 
 def _not_classes(values: Array, labels: Array, name: str | None, n_rows: int) -> InputError:
     examples = quoted(values[:3].tolist())
-    if values.size <= _MOST_CLASSES and np.isfinite(values.astype(np.float64)).all():
+    few = values.size <= min(_MOST_CLASSES, labels.size / _FEWEST_ROWS_PER_CLASS)
+    if few and np.isfinite(values.astype(np.float64)).all():
         said = f"Target {name!r} holds {values.size:,} different numbers that are not whole, such as {examples}: they "
         said = f"{said}are measured, as a rule, and not classes. If they are classes, declare them with "
         return InputError(said, _typed(str(name), "category"), ".")
