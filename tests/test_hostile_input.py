@@ -251,7 +251,7 @@ LABELS = {
     "infinite": np.where(y, np.inf, 0.0),
     "large integers": [10**400, 0] * 12,
     "integers apart": np.where(y, 2**62, -(2**62)),
-    "unsigned": np.where(y, 2**64 - 1, 0).astype(np.uint64),
+    "unsigned": np.where(y, np.uint64(2**64 - 1), np.uint64(0)),
     "half": y.astype(np.float16),
     "long double": y.astype(np.longdouble),
     "dates": np.where(y, "2020-01-01", "2020-01-02").astype("M8[D]"),
