@@ -29,7 +29,7 @@ from ..tables.training import (
     incomplete_left_out,
     learn_target,
 )
-from .pieces import Piece
+from .pieces import LISTED, Piece
 
 #: Batches of columns that are learned from.
 _ROWS = 1 << 15
@@ -49,6 +49,8 @@ class Written:
     findings: tuple[Finding, ...] = ()
     #: Lines of text that were left out.
     skipped: int = 0
+    #: What a row of SVMlight takes in memory, about.
+    row_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,20 @@ class Choosing:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are looked at."""
-        known = () if self.target is None or self.target.target is None else (str(self.target.target.name),)
-        return (*known, *(column.name for column in self.complete))
+        return (*([self.label] if self.label else ()), *(column.name for column in self.complete))
+
+    @property
+    def label(self) -> str | None:
+        """The column of labels, None where they do not matter; that of SVMlight has no name of its own."""
+        if self.target is None or self.target.target is None:
+            return None
+        return self.target.target.name or LISTED[0]
 
     def __call__(self, batch: Any) -> tuple[Array | None, Array | None]:
         """Which rows are chosen, None for all, and the class codes of these, None where classes are not known."""
         wanted, classes = np.ones(batch.num_rows, dtype=bool), None
-        if self.target is not None and self.target.target is not None:
-            classes = self.target.class_codes(batch.column(self.target.target.name))
+        if self.target is not None and self.label is not None:
+            classes = self.target.class_codes(batch.column(self.label))
             wanted &= classes >= 0
         if self.complete:
             table = without_views(pa.Table.from_batches([batch]))
@@ -160,7 +168,8 @@ class Learning:
             if name not in rows.types:
                 raise ColumnError(f"{self.written.label} has no column {name!r}. Columns: {quoted(rows.types, 20)}.")
         for name, kind in self.types.items():
-            self._refuse_unusable(name, kind)
+            if rows.schema is None:
+                self._refuse_unusable(name, kind)
 
     def _refuse_unusable(self, name: str, kind: Any) -> None:
         usable = (is_text, is_numeric, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_null)
@@ -170,6 +179,8 @@ class Learning:
 
     def columns(self) -> Learned:
         """The coding of the columns by all rows, whatever their labels are."""
+        if self.rows.schema is not None:
+            return Learned(self.rows.schema, self.written.findings)
         learner = self._learner(Choosing(), self.rows.n_rows)
         schema = Schema(
             learner.learn(list(self.types)), None, self.options.missing, self.written.codes or MISSING_CODES
@@ -179,6 +190,9 @@ class Learning:
     def table(self) -> Learned:
         """The coding of the columns and of the labels, by the rows that have one."""
         target, n_rows, findings = self._target()
+        if self.rows.schema is not None:  # sparse rows
+            schema = replace(self.rows.schema, target=replace(target, name=None))
+            return Learned(schema, (*self.written.findings, *findings), self.rows.n_rows - n_rows)
         codes = self.written.codes or MISSING_CODES
         choosing = Choosing(Schema((), target, missing_codes=codes), codes=self.written.codes)
         while True:

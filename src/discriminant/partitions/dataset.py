@@ -32,16 +32,19 @@ from ..kernels.transpose import turn
 from ..results import quoted, suggestion
 from .coding import Choosing, Learned, Learning, Written
 from .executors import executor_of
-from .pieces import Decoded, Piece, is_partitioned, kind_of, pieces_of
+from .pieces import LISTED, Opened, Piece, is_partitioned, kind_of, pieces_of, types_of
 
 if TYPE_CHECKING:
-    from ..tables.schema import Column, Schema
+    from ..tables.schema import Column, Policy, Schema
+    from ..tables.sources import SparseBatch
     from ..tables.training import LearningOptions
 
 #: As many statistics are merged at most: a run of pieces has one, however many pieces there are.
 _MOST_SPANS = 1024
 #: Labels, weights and clusters are narrow: so many rows of them at a time.
 _SURVEY_ROWS = 1 << 17
+#: Rows of a block of sparse ones.
+_SPARSE_ROWS = 8192
 #: What a sample may hold. Of 50 columns it has 160,000 rows: their Hessian is within a hundredth or two of the whole's.
 _SAMPLE_BYTES = 1 << 26
 #: Rows that a model needs at hand are gathered up to this size.
@@ -128,7 +131,8 @@ class PartitionedRows(Source):
     def n_bytes(self) -> int:
         """What the rows would take in memory, about; of sparse rows only what is not 0."""
         sparse = self.schema is not None and self.schema.sparse
-        return self.n_rows * (16 * len(self.roles.features) if sparse else 8 * self.n_columns)
+        of_row = self.written.row_bytes or 16 * len(self.roles.features)
+        return self.n_rows * (of_row if sparse else 8 * self.n_columns)
 
     @property
     def n_partitions(self) -> int:
@@ -200,6 +204,8 @@ class PartitionedRows(Source):
         -------
         PartitionedRows
         """
+        if schema.width is not None:
+            return replace(self, schema=schema)
         columns = [column.name for column in schema.used]
         lacking = [name for name in columns if name not in self.types]
         if lacking:
@@ -289,7 +295,7 @@ class PartitionedRows(Source):
 
 
 def open_dataset(
-    source: str | os.PathLike[str] | Sequence[str],
+    source: Any,
     *,
     target: str | None = None,
     weight: str | None = None,
@@ -298,19 +304,23 @@ def open_dataset(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     executor: Any = "threads",
+    reading: Mapping[str, Any] | None = None,
 ) -> PartitionedRows:
     """Open files as rows that are read anew in every pass, so that they need not fit into memory.
 
-    Parquet and Arrow files are read where they stand. Other tables, as `open_table` reads them (CSV, JSON, databases),
-    are decoded once, to a temporary folder that lives as long as the rows.
+    Parquet and Arrow files and arrays of NumPy (``.npy``) are read where they stand. Other tables, as `open_table`
+    reads them (CSV, JSON, databases, SVMlight, also packed), and streams of Arrow are decoded once, to a temporary
+    folder that lives as long as the rows.
 
     Parameters
     ----------
-    source : str, path or list of them
+    source : str, path, list of them, or stream of Arrow
         A file, a pattern such as ``"data/*.parquet"``, a folder, or a list of files. Files are read in the order of
-        their names.
+        their names. Or what gives its rows as Arrow: a relation of DuckDB, a cursor with ``fetch_record_batch``, a
+        ``RecordBatchReader``. Columns of a NumPy array are called ``x0``, ``x1`` and so on; SVMlight has no names.
     target : str, optional
-        The column of labels.
+        The column of labels; the name of a ``.npy`` file of labels beside arrays, and so for the next three. SVMlight
+        has its own.
     weight : str, optional
         The column of weights: weight 3 counts like three such rows.
     offset : str or list of str, optional
@@ -318,13 +328,15 @@ def open_dataset(
     cluster : str, optional
         The column that says which rows belong together, for clustered standard errors.
     columns : list of str, optional
-        The columns to learn from. Default: all others, which must be numbers.
+        The columns to learn from. Default: all others. Models take numbers; `TableEncoder` codes text and gaps.
     drop : list of str, default=()
         Columns to leave out.
     executor : str, Dask client or Spark session, default="threads"
         Who reads the files: "threads" of this process, "dask" (its embedded scheduler), a Dask client or the address
         of a scheduler (``tcp://...``), a Spark session or the address of a master (``spark://...``). Workers read the
         files themselves and send back statistics; results have the same bits whoever reads.
+    reading : dict, optional
+        Options of `open_table` for texts and databases, such as ``{"delimiter": ";"}`` or ``{"table": "SELECT ..."}``.
 
     Returns
     -------
@@ -350,22 +362,59 @@ def open_dataset(
     array([0, 0, 0])
     >>> folder.cleanup()
     """
-    offsets = (offset,) if isinstance(offset, str) else tuple(offset or ())
-    paths, kept = _paths(source), None
-    if not all(map(is_partitioned, paths)):
-        from ..tables import open_table  # slow to load
+    from .cache import check_reading  # with all that reads tables
 
-        kept = Decoded([open_table(path) for path in paths], target)
-        paths = kept.paths
-    types, pieces = pieces_of(paths)
-    named = [name for name in (target, weight, *offsets, cluster, *drop, *(columns or ())) if name is not None]
-    for name in named:
+    check_reading(reading)
+    arrays: dict[str, str] = {}
+    offsets = tuple(_beside(name, arrays) for name in ((offset,) if isinstance(offset, str) else offset or ()))
+    target, weight, cluster = (None if name is None else _beside(name, arrays) for name in (target, weight, cluster))
+    files, written, schema, kept = _opened(source, reading)
+    if schema is not None:
+        if target is not None:
+            raise ColumnError(f"{written.label} is SVMlight, whose labels stand first in each line. Leave target out.")
+        target = LISTED[0]
+    types = types_of(files, drop) | {name: Opened.of(path).types["x0"] for name, path in arrays.items()}
+    given = [name for name in (target, weight, *offsets, cluster) if name is not None]
+    for name in (*given, *drop, *(columns or ())):
         if name not in types:
             raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
-    apart = {target, weight, *offsets, cluster, *drop}
-    features = tuple(columns) if columns is not None else tuple(name for name in types if name not in apart)
-    roles = Roles(features, target, weight, offsets, cluster)
-    return PartitionedRows(roles, pieces, executor_of(executor), types, kept=kept)
+    others = tuple(name for name in types if name not in {*given, *drop})
+    pieces = pieces_of(files, arrays)
+    roles = Roles(others if columns is None else tuple(columns), target, weight, offsets, cluster)
+    return PartitionedRows(roles, pieces, executor_of(executor), types, written, schema, kept=kept)
+
+
+def _beside(name: str, arrays: dict[str, str]) -> str:
+    """The name of a column; of a file of an array its own, and the file is noted."""
+    if not str(name).endswith(".npy"):
+        return name
+    stem = os.path.basename(name).removesuffix(".npy")
+    arrays[stem] = str(name)
+    return stem
+
+
+def _opened(source: Any, reading: Mapping[str, Any] | None) -> tuple[list[Opened], Written, Schema | None, Any]:
+    """The files of a source, decoded where they have to be, how they are written, and the schema of sparse rows."""
+    from ..tables.schema import Schema
+    from .cache import Decoded, is_stream
+
+    sources: list[Any] = [source] if is_stream(source) else list(_paths(source))
+    label = "the stream" if is_stream(source) else _label(sources)
+    standing = [not is_stream(one) and is_partitioned(one) for one in sources]
+    if all(standing):
+        return [Opened.of(path) for path in sources], Written(label), None, None
+    kept = Decoded([Opened.of(one) if stands else one for one, stands in zip(sources, standing, strict=True)], reading)
+    if not kept.files:
+        raise InputError(f"{label} has no rows: there is nothing to learn from.")
+    schema, (first, last) = None, kept.columns
+    if kept.n_rows:
+        first = int(first > 0)
+        schema = Schema((), width=int(last) + 1 - first, first=first)
+    return kept.files, kept.written(label), schema, kept
+
+
+def _label(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
 
 def _paths(source: Any) -> list[str]:
@@ -374,6 +423,8 @@ def _paths(source: Any) -> list[str]:
     for one in (str(os.fspath(path)) for path in given):
         pattern = os.path.join(glob.escape(one), "*") if os.path.isdir(one) else one
         matches = [one] if os.path.isfile(one) else sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
+        if os.path.isdir(one):  # others leave marks and checksums among their files
+            matches = [path for path in matches if not os.path.basename(path).startswith(("_", "."))]
         if not matches:
             raise InputError(f"No file matches {one!r}. Check the path and its letters.")
         found += matches
@@ -440,7 +491,7 @@ def _batches(span: Sequence[Piece], columns: Sequence[str], rows: int) -> Iterat
 
 def _row_of(piece: Piece, start: int) -> Callable[[int], str]:
     """How messages call a row of a batch."""
-    return lambda row: f"row {start + row - piece.start} of a part of {piece.path!r} (row {start + row} of all)"
+    return lambda row: f"row {start + row - piece.start} of a part of {piece.called!r} (row {start + row} of all)"
 
 
 def _labels(
@@ -489,6 +540,20 @@ def _weights(batch: Any, name: str | None, called: Callable[[int], str]) -> Arra
     return weight
 
 
+def _listed_rows(batch: Any) -> SparseBatch:
+    """Rows of SVMlight as a CSR matrix."""
+    from scipy.sparse import csr_matrix
+
+    from ..tables.sources import SparseBatch
+
+    columns, values = (batch.column(name) for name in LISTED[1:])
+    offsets = columns.offsets.to_numpy()
+    places, numbers = columns.flatten().to_numpy(), values.flatten().to_numpy()
+    width = int(places.max()) + 1 if places.size else 1
+    X = csr_matrix((numbers, places, offsets - offsets[0]), shape=(batch.num_rows, width))
+    return SparseBatch(X, np.empty(0))
+
+
 @dataclass(frozen=True)
 class _Reading:
     """From a span to blocks of rows: small, and may be sent to whoever reads."""
@@ -530,6 +595,8 @@ class _Reading:
         """Rows of a block."""
         if self.schema is None:
             return rows_of_width(len(self.roles.features))
+        if self.schema.width is not None:
+            return _SPARSE_ROWS
         return rows_of_width(len(self.schema.used) if self.schema.sparse else len(self.schema.names))
 
     def _turning(self) -> Callable[[Any, int], Any]:
@@ -546,7 +613,9 @@ class _Reading:
                 return X
 
             return of_numbers
-        gaps = "indicator" if schema.missing == "drop" else schema.missing  # rows with gaps are left out by now
+        if schema.width is not None:
+            return lambda batch, start: schema.encode_batch(_listed_rows(batch))[0]  # noqa: ARG005
+        gaps: Policy = "indicator" if schema.missing == "drop" else schema.missing  # rows with gaps are left out by now
         coding = replace(schema, missing=gaps)
         if schema.sparse:
             return lambda batch, start: coding.encode_batch(batch, first_row=start)[0]

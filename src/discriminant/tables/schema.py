@@ -627,12 +627,15 @@ class Schema:
         """
         assert self.target is not None
         coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        different = without_views(pa.table({str(self.target.name): coded.dictionary}))
+        n_different, name = len(coded.dictionary), self.target.name
+        different: Any = SparseBatch(None, np.asarray(coded.dictionary))
+        if name is not None:
+            different = without_views(pa.table({name: coded.dictionary}))
         labels, present = self.labels(different)
         places = {label: place for place, label in enumerate(self.target.classes)}
-        table = np.full(different.num_rows + 1, -1, dtype=np.int32)
+        table = np.full(n_different + 1, -1, dtype=np.int32)
         table[np.flatnonzero(present)] = [places[label] for label in labels.tolist()]
-        index = coded.indices.cast(pa.int64()).fill_null(different.num_rows)
+        index = coded.indices.cast(pa.int64()).fill_null(n_different)
         return np.asarray(table[index.to_numpy(zero_copy_only=False)])
 
     def labels(self, batch: Any) -> tuple[Any, Any]:
