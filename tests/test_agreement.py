@@ -31,9 +31,9 @@ from discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from discriminant.decision.posteriors import TEMPERATURES
+from discriminant.folds import HeldOut
 from discriminant.moments.covariance import SHRINKAGE_GRID
 from discriminant.moments.statistic import fold_of_rows
-from discriminant.solvers.smooth import HeldOut
 from helpers import class_moments, normal_classes
 
 PRIORS = [0.2, 0.5, 0.3]

@@ -20,7 +20,7 @@ from discriminant.estimators.auto import (
     ridge_rule,
     spline_basis,
 )
-from discriminant.solvers.smooth import HeldOut, TunedRule
+from discriminant.folds import HeldOut, TunedRule
 
 
 def ring(n=200, seed=0):

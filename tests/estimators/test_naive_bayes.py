@@ -13,7 +13,7 @@ from scipy.stats import bernoulli, norm
 from discriminant import GaussianNB, NaiveBayes
 from discriminant.data import labelled_rows
 from discriminant.estimators.naive_bayes import naive_bayes_rule
-from discriminant.solvers.smooth import HeldOut
+from discriminant.folds import HeldOut
 from helpers import normal_classes
 
 PLAN = {"visits": "counts", "smokes": "bernoulli", "word": "multinomial", "other": "multinomial"}

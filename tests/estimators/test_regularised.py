@@ -18,8 +18,8 @@ from discriminant.errors import DegenerateDataError, DiscriminantWarning, Parame
 from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.estimators.regularised import ALL, Grid, regularised_rule
 from discriminant.estimators.svm import support_vector_rule
+from discriminant.folds import HeldOut
 from discriminant.rules import LinearRule, QuadraticRule
-from discriminant.solvers.smooth import HeldOut
 from helpers import normal_classes
 
 

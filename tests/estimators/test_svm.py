@@ -36,8 +36,8 @@ from discriminant.errors import (
 )
 from discriminant.estimators.logistic import LogisticRegression
 from discriminant.estimators.svm import SupportVectorClassifier, support_vector_rule
+from discriminant.folds import HeldOut
 from discriminant.margins import interior_point
-from discriminant.solvers.smooth import HeldOut
 from discriminant.storage.model_file import load, save
 from helpers import REFERENCE, assert_reference, fitted_state, normal_classes, reference
 from margin_problems import assert_optimal, problem

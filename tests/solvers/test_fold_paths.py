@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
+from discriminant.folds import HeldOut, repeated_folds
 from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, column_spread
-from discriminant.solvers.smooth import HeldOut, named_solver, repeated_folds, ridge_paths
+from discriminant.solvers.smooth import named_solver, ridge_paths
 
 ALPHAS = [1.0, 0.1, 0.01]
 

@@ -19,12 +19,13 @@ from ..basis import Basis, b_splines, clipped
 from ..data import LabelledRows, Rows, SparseRows, as_frame, as_rows, check_choice, check_integer, dense_rows
 from ..engine import reduce, side_by_side
 from ..errors import DegenerateDataError, ParameterError, Setting
+from ..folds import HeldOut, TunedRule
 from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Logistic, Objective, Softmax, penalty_units
 from ..results import Result, aligned, decimal, listed
 from ..rules import ExpandedRule, LinearRule, PoolRule, log_softmax
 from ..solvers.coordinate import Columns, alpha_grid, regularisation_path
-from ..solvers.smooth import HeldOut, RidgeChoice, TunedRule, named_solver
+from ..solvers.smooth import RidgeChoice, named_solver
 from ..tables.encoder import TableEncoder
 from .base import PosteriorClassifier, by_class_or_difference, refuse_weightless
 from .logistic import strengths

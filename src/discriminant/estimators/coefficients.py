@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import cycle
@@ -36,7 +36,12 @@ from ..errors import (
 from ..inference.firth import firth_profile_intervals
 from ..inference.likelihood import (
     Coefficient,
+    CoefficientIntervals,
+    Effect,
+    EffectPoint,
+    LikelihoodRatioTest,
     Summary,
+    TermTests,
     coefficient,
     coefficient_lines,
     constrained_minimum,
@@ -48,7 +53,7 @@ from ..inference.likelihood import (
 )
 from ..moments.covariance import collinearity
 from ..objective import NO_PENALTY, Objective
-from ..results import Result, aligned, columns_of, jsonable, number, p_value, percent, plain, quoted, shown, suggestion
+from ..results import Result, jsonable, number, plain, quoted, shown, suggestion
 from ..rules import LinearRule
 from ..solvers.smooth import named_solver
 from .base import PosteriorClassifier, input_names
@@ -316,126 +321,6 @@ _AT_OPTIMUM = 0.005
 CovarianceKind = Literal["model", "robust", "clustered"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LikelihoodRatioTest(Result):
-    """The likelihood-ratio test of a model against one with fewer columns.
-
-    Parameters
-    ----------
-    statistic : float
-        Twice the difference of the log-likelihoods.
-    df : int
-        Number of coefficients the smaller model does without.
-    p_value : float
-        Of the chi-square distribution with that many degrees of freedom.
-
-    See Also
-    --------
-    LogisticRegression : Its `likelihood_ratio_test` makes one.
-
-    References
-    ----------
-    Wilks, S. S. (1938). The large-sample distribution of the likelihood ratio for testing composite hypotheses. Annals
-    of Mathematical Statistics 9.
-    """
-
-    statistic: float
-    df: int
-    p_value: float
-
-    @classmethod
-    def of(cls, smaller: float, larger: float, df: int) -> LikelihoodRatioTest:
-        """The test of two log-likelihoods."""
-        statistic = max(2 * (larger - smaller), 0.0)
-        return cls(statistic, df, float(chi2.sf(statistic, df)))
-
-    def __str__(self) -> str:
-        return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TermTests(Result):
-    """The likelihood-ratio tests of a model against those without one of its terms.
-
-    Parameters
-    ----------
-    tests : mapping of str to LikelihoodRatioTest
-        By the name of the term left out, a column or a term of a formula; ``found[name]`` looks one up.
-
-    See Also
-    --------
-    LogisticRegression : Its `term_tests` makes them.
-    """
-
-    tests: Mapping[str, LikelihoodRatioTest]
-
-    def __getitem__(self, term: str) -> LikelihoodRatioTest:
-        return self.tests[term]
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {"term": list(self.tests), **columns_of(list(self.tests.values()))}
-
-    def __str__(self) -> str:
-        rows = [[term, number(t.statistic), str(t.df), p_value(t.p_value)] for term, t in self.tests.items()]
-        return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
-
-
-@dataclass(frozen=True)
-class EffectPoint:
-    """The change of the log-odds of an outcome at a value of a column, with its interval."""
-
-    outcome: Any
-    value: Any
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Effect(Result):
-    """How the log-odds go with one column of the table, all others held.
-
-    Parameters
-    ----------
-    column : str
-        Of the table, as it is named there.
-    at : float or str
-        The value that the others are compared with: there the change is 0.
-    reference : a class
-        What outcomes are compared with.
-    level : float or None
-        Of the intervals, each at its own point (the delta method); None where there are none.
-    points : list of EffectPoint
-        For each outcome and value.
-
-    See Also
-    --------
-    LogisticRegression : Its `effect` makes one.
-    column_effects : One of each column of any model.
-    figures.effect : Draws it.
-    """
-
-    column: str
-    at: Any
-    reference: Any
-    level: float | None
-    points: list[EffectPoint]
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.points)
-
-    def __str__(self) -> str:
-        step = max(len(self.points) // 20, 1)
-        at, *values = (v if isinstance(v, str) else number(v) for v in (self.at, *(p.value for p in self.points)))
-        band = [] if self.level is None else [f"[{percent(self.level, 0)}", "interval]"]
-        drawn = zip(self.points[::step], values[::step], strict=True)
-        rows = [
-            [str(p.outcome), value, *map(number, (p.estimate, p.low, p.high)[: 1 + len(band)])] for p, value in drawn
-        ]
-        head = f"Change of the log-odds with {self.column}, compared with {self.column} = {at}"
-        return "\n".join([head, *aligned([["outcome", self.column, "change", *band], *rows], left=1)])
-
-
 def _along(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], Any, Array]:
     """Values of a column, the one they are compared with, and rows that have these, it last; the rest is held."""
     names, kept = input_names(model) or column_names(model), getattr(model, "formula_", None)
@@ -467,47 +352,6 @@ def _along(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], An
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{column!r} holds numbers: values and at must be some, too ({error}).") from error
     return grid.tolist(), float(rows[-1, j]), rows
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CoefficientIntervals(Result):
-    """Confidence intervals of the coefficients of a logistic regression.
-
-    Parameters
-    ----------
-    intervals : sequence of (outcome, term, low, high)
-        One for each coefficient; iteration goes over them.
-    level : float
-        Their confidence.
-    method : {"wald", "profile"}
-        From standard errors, or from the profile likelihood.
-
-    See Also
-    --------
-    LogisticRegression : Its `conf_int` makes them.
-
-    References
-    ----------
-    Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence intervals.
-    Applied Statistics 37.
-    Heinze, G. & Schemper, M. (2002). A solution to the problem of separation in logistic regression. Statistics in
-    Medicine 21 (profiles of Firth's likelihood).
-    """
-
-    intervals: Sequence[tuple[Any, str, float, float]]
-    level: float
-    method: str
-
-    def __iter__(self) -> Iterator[tuple[Any, str, float, float]]:
-        return iter(self.intervals)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {name: [row[j] for row in self] for j, name in enumerate(("outcome", "term", "low", "high"))}
-
-    def __str__(self) -> str:
-        rows = [[str(outcome), term, number(low), number(high)] for outcome, term, low, high in self]
-        head = f"Intervals of {percent(self.level, 0)} ({self.method})"
-        return "\n".join([head, *aligned([["outcome", "term", "low", "high"], *rows], left=2)])
 
 
 @dataclass(frozen=True)

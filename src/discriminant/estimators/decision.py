@@ -172,7 +172,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
             Rows as the wrapped model takes them.
 
         Returns

@@ -27,6 +27,7 @@ from ..errors import (
     Setting,
     warn,
 )
+from ..folds import HeldOut
 from ..moments.covariance import (
     SHRINKAGE_GRID,
     ClassSpectra,
@@ -42,7 +43,6 @@ from ..moments.covariance import (
 from ..moments.statistic import ClassMoments, Needs
 from ..results import shown
 from ..rules import LinearRule
-from ..solvers.smooth import HeldOut
 from .base import (
     MomentClassifier,
     PosteriorClassifier,

@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..data import MixedBlock
 from ..errors import DegenerateDataError, ParameterError, Setting
+from ..inference.likelihood import Effect, EffectPoint
 from ..results import Result, aligned, number, plain
 from ..rules import MixedRule
 from .base import PosteriorClassifier, input_names, with_names
-from .coefficients import Effect, EffectPoint, column_names
+from .coefficients import column_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

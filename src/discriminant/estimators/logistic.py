@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number, dense_rows, with_offset
 from ..engine import side_by_side
 from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
+from ..folds import HeldOut, repeated_folds
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
@@ -26,7 +27,7 @@ from ..solvers import Solution
 from ..solvers.coordinate import Columns, alpha_grid, held_out_losses, regularisation_path
 from ..solvers.gradient import HELD_OUT_SHARE, Stream, split_rows
 from ..solvers.plain import StochasticGradient
-from ..solvers.smooth import HeldOut, RidgeChoice, named_solver, repeated_folds, strength_prior
+from ..solvers.smooth import RidgeChoice, named_solver, strength_prior
 from ..solvers.trace import Trace
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
 from .coefficients import LogisticInference, firth_data

@@ -68,7 +68,7 @@ class CodebookClassifier(RuleClassifier):
         Parameters
         ----------
         X : array-like, frame or CSR matrix
-            Rows to look at.
+            The rows to look at.
 
         Returns
         -------

@@ -24,11 +24,11 @@ from ..data import (
 )
 from ..engine import side_by_side
 from ..errors import DiscriminantWarning, ParameterError, Part, Setting, warn
+from ..folds import HeldOut, TunedRule
 from ..moments.covariance import gaussian_diagonal_rule
 from ..moments.statistic import ClassMoments, Needs, TableMoments, level_log_probabilities
 from ..results import listed, quoted, several
 from ..rules import DiagonalRule, LevelRule, LinearRule, MixedRule
-from ..solvers.smooth import HeldOut, TunedRule
 from .base import Reading, collected, constant_columns
 from .discriminant import GenerativeClassifier
 from .regularised import held_out_losses, log_shares, part_seen, tempered

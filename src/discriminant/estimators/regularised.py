@@ -17,10 +17,10 @@ from ..data import LabelledRows, as_rows, check_integer, check_number, dense_par
 from ..decision.posteriors import TEMPERATURES, TemperedLosses, check_priors
 from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting
+from ..folds import HeldOut, TunedRule
 from ..moments.covariance import ClassSpectra, row_span, standard_deviations
 from ..moments.statistic import ClassMoments
 from ..rules import LinearRule, QuadraticRule, log_softmax
-from ..solvers.smooth import HeldOut, TunedRule
 from .base import PosteriorClassifier, by_class_or_difference, collected, constant_columns, refuse_weightless
 
 #: What is tried: from LDA to QDA, and from each covariance to a sphere.

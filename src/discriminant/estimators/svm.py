@@ -15,6 +15,7 @@ from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, che
 from ..decision.posteriors import TemperedLosses
 from ..engine import one_blas_thread, side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
+from ..folds import HeldOut, TunedRule
 from ..margins.active_set import row_span
 from ..margins.convex_hulls import CommonPoint
 from ..margins.hard_margin import maximum_margin
@@ -23,7 +24,7 @@ from ..margins.soft_margin import soft_margin
 from ..multiclass import Codebook
 from ..objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
 from ..rules import LinearRule, log_softmax
-from ..solvers.smooth import FoldFits, HeldOut, Solution, TunedRule, ridge_paths, rotated
+from ..solvers.smooth import FoldFits, Solution, ridge_paths, rotated
 from ..solvers.smooth import is_wide as is_smooth_and_wide
 from .base import CalibratedMixin, all_or_nothing, extreme_values, refuse_weightless
 from .multiclass import BinaryLearner

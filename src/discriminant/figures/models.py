@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..data import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
-from ..estimators.coefficients import INTERCEPT, CoefficientTable, Effect, EffectPoint, coefficient_table
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
 from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
+from ..inference.likelihood import Effect, EffectPoint
 from ..multiclass import Codebook
 from ..results import several, shown
 from . import theme

@@ -45,6 +45,8 @@ _UNSEEN = 1e-13
 class FirthFit:
     """Firth's estimate.
 
+    It is finite also where the classes are separated.
+
     Attributes
     ----------
     coef : array of shape (p + 1,), or (K - 1, p + 1) for the multinomial model

@@ -1,4 +1,4 @@
-"""Inference from the likelihood: covariance of the estimates, constrained maxima, and the table of coefficients.
+"""Inference from the likelihood: covariance of the estimates, constrained maxima, summaries, tests and effects.
 
 All work in the parameters of an `Objective` (standardised columns), where every quantity one may want to report is a
 linear function of ``theta``.
@@ -6,19 +6,19 @@ linear function of ``theta``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from ..arrays import Array
 from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import factorised
 from ..objective import Logistic, Objective, Pass
-from ..results import Result, aligned, count, decimal, jsonable, number, p_value
+from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value, percent
 from ..solvers.smooth import line_search
 
 
@@ -284,3 +284,168 @@ class Summary(Result):
             rows = [row for row in self.rows if row.outcome == outcome]
             lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in coefficient_lines(rows, self.level)), ""]
         return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LikelihoodRatioTest(Result):
+    """The likelihood-ratio test of a model against one with fewer columns.
+
+    Parameters
+    ----------
+    statistic : float
+        Twice the difference of the log-likelihoods.
+    df : int
+        Number of coefficients the smaller model does without.
+    p_value : float
+        Of the chi-square distribution with that many degrees of freedom.
+
+    See Also
+    --------
+    LogisticRegression : Its `likelihood_ratio_test` makes one.
+
+    References
+    ----------
+    Wilks, S. S. (1938). The large-sample distribution of the likelihood ratio for testing composite hypotheses. Annals
+    of Mathematical Statistics 9.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+
+    @classmethod
+    def of(cls, smaller: float, larger: float, df: int) -> LikelihoodRatioTest:
+        """The test of two log-likelihoods."""
+        statistic = max(2 * (larger - smaller), 0.0)
+        return cls(statistic, df, float(chi2.sf(statistic, df)))
+
+    def __str__(self) -> str:
+        return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermTests(Result):
+    """The likelihood-ratio tests of a model against those without one of its terms.
+
+    Each asks what the term tells beyond all others.
+
+    Parameters
+    ----------
+    tests : mapping of str to LikelihoodRatioTest
+        By the name of the term left out, a column or a term of a formula; ``found[name]`` looks one up.
+
+    See Also
+    --------
+    LogisticRegression : Its `term_tests` makes them.
+    """
+
+    tests: Mapping[str, LikelihoodRatioTest]
+
+    def __getitem__(self, term: str) -> LikelihoodRatioTest:
+        return self.tests[term]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"term": list(self.tests), **columns_of(list(self.tests.values()))}
+
+    def __str__(self) -> str:
+        rows = [[term, number(t.statistic), str(t.df), p_value(t.p_value)] for term, t in self.tests.items()]
+        return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
+
+
+@dataclass(frozen=True)
+class EffectPoint:
+    """The change of the log-odds of an outcome at a value of a column, with its interval."""
+
+    outcome: Any
+    value: Any
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect(Result):
+    """How the log-odds go with one column of the table, all others held.
+
+    They are told as differences to those at one value of the column.
+
+    Parameters
+    ----------
+    column : str
+        Of the table, as it is named there.
+    at : float or str
+        The value that the others are compared with: there the change is 0.
+    reference : a class
+        What outcomes are compared with.
+    level : float or None
+        Of the intervals, each at its own point (the delta method); None where there are none.
+    points : list of EffectPoint
+        For each outcome and value.
+
+    See Also
+    --------
+    LogisticRegression : Its `effect` makes one.
+    column_effects : One of each column of any model.
+    figures.effect : Draws it.
+    """
+
+    column: str
+    at: Any
+    reference: Any
+    level: float | None
+    points: list[EffectPoint]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.points)
+
+    def __str__(self) -> str:
+        step = max(len(self.points) // 20, 1)
+        at, *values = (v if isinstance(v, str) else number(v) for v in (self.at, *(p.value for p in self.points)))
+        band = [] if self.level is None else [f"[{percent(self.level, 0)}", "interval]"]
+        drawn = zip(self.points[::step], values[::step], strict=True)
+        rows = [
+            [str(p.outcome), value, *map(number, (p.estimate, p.low, p.high)[: 1 + len(band)])] for p, value in drawn
+        ]
+        head = f"Change of the log-odds with {self.column}, compared with {self.column} = {at}"
+        return "\n".join([head, *aligned([["outcome", self.column, "change", *band], *rows], left=1)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientIntervals(Result):
+    """Confidence intervals of the coefficients of a logistic regression.
+
+    Parameters
+    ----------
+    intervals : sequence of (outcome, term, low, high)
+        One for each coefficient; iteration goes over them.
+    level : float
+        Their confidence.
+    method : {"wald", "profile"}
+        From standard errors, or from the profile likelihood.
+
+    See Also
+    --------
+    LogisticRegression : Its `conf_int` makes them.
+
+    References
+    ----------
+    Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence intervals.
+    Applied Statistics 37.
+    Heinze, G. & Schemper, M. (2002). A solution to the problem of separation in logistic regression. Statistics in
+    Medicine 21 (profiles of Firth's likelihood).
+    """
+
+    intervals: Sequence[tuple[Any, str, float, float]]
+    level: float
+    method: str
+
+    def __iter__(self) -> Iterator[tuple[Any, str, float, float]]:
+        return iter(self.intervals)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [row[j] for row in self] for j, name in enumerate(("outcome", "term", "low", "high"))}
+
+    def __str__(self) -> str:
+        rows = [[str(outcome), term, number(low), number(high)] for outcome, term, low, high in self]
+        head = f"Intervals of {percent(self.level, 0)} ({self.method})"
+        return "\n".join([head, *aligned([["outcome", "term", "low", "high"], *rows], left=2)])

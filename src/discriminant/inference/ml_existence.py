@@ -52,6 +52,8 @@ _PART = 4_096
 class LogisticSeparation:
     """Whether and how classes are separated.
 
+    Where they are, some coefficients have no finite maximum of the likelihood.
+
     Attributes
     ----------
     kind : {"none", "quasi-complete", "complete"}

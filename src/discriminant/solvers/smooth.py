@@ -44,6 +44,7 @@ from ..arrays import Array
 from ..data import Block, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
+from ..folds import HeldOut
 from ..kernels import losses as loss_kernels
 from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
@@ -760,94 +761,10 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
 
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
-#: Folds are dealt anew until about so many pairs of a row and a split are there.
-_STEADY_PAIRS = 2_000
 #: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
 _STRENGTH_DEVIATION = 3.0
 #: Shares by which a step that does not descend enough is shortened, and how often.
 _SHORTER, _MOST_SHORTER = 0.4, 12
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Which rows each split holds out, as pairs of a row and a split, in the order of the rows.
-
-    Parameters
-    ----------
-    rows, fits : arrays of shape (n_pairs,)
-    first : array of shape (n_rows + 1,)
-        Where the pairs of each row begin.
-    seen : bool array of shape (n_rows, n_splits + 1)
-        Which rows each fit learns from; the last one from all.
-    """
-
-    rows: Array
-    fits: Array
-    first: Array
-    seen: Array
-
-    @classmethod
-    def by_splits(cls, splits: Sequence[tuple[Array, Array]], n_rows: int) -> HeldOut:
-        """From pairs of the rows to train on and the rows held out."""
-        seen, held = np.ones((n_rows, len(splits) + 1), dtype=bool), np.zeros((n_rows, len(splits)), dtype=bool)
-        for split, (train, out) in enumerate(splits):
-            seen[:, split] = False
-            seen[train, split] = True
-            held[out, split] = True
-        rows, fits = np.nonzero(held)
-        return cls(rows, fits, np.searchsorted(rows, np.arange(n_rows + 1)), seen)
-
-    @classmethod
-    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0) -> HeldOut:
-        """By `repeated_folds`."""
-        return cls.by_splits(repeated_folds(codes, n_folds, seed), len(codes))
-
-    @property
-    def n_splits(self) -> int:
-        return self.seen.shape[1] - 1
-
-
-def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5) -> list[tuple[Array, Array]]:
-    """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
-
-    The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-    only row of a class is never held out: no fit could know its class.
-    """
-    n_rows, splits = len(codes), list[tuple[Array, Array]]()
-    n_folds = min(n_folds, n_rows)
-    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, most))):
-        order = np.random.default_rng(seed + repeat).permutation(n_rows)
-        _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
-        sorted_rows = np.argsort(of_class, kind="stable")
-        rank = np.empty(n_rows, dtype=np.int64)
-        rank[sorted_rows] = np.arange(n_rows) - np.searchsorted(of_class[sorted_rows], of_class[sorted_rows])
-        fold = np.empty(n_rows, dtype=np.int64)
-        fold[order] = (first[of_class] + rank) % n_folds
-        fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-        splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
-    return splits
-
-
-@dataclass(frozen=True)
-class TunedRule:
-    """A rule fitted to all rows, and how its kind did on rows that it had not seen.
-
-    Parameters
-    ----------
-    rule : Rule
-        Its scores are log-posteriors, but for a constant of each row.
-    settings : dict
-        What was chosen, by the name of the parameter.
-    loss : float
-        The mean log-loss of the pairs held out, with these settings.
-    log_posteriors : array of shape (n_pairs, K)
-        Of the pairs; minus infinity for a class of which the fit has seen no row.
-    """
-
-    rule: Any
-    settings: dict[str, float]
-    loss: float
-    log_posteriors: Array
 
 
 @dataclass(frozen=True)

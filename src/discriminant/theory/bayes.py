@@ -191,6 +191,8 @@ _GRID = 400
 class BayesError(Result):
     """The error of the Bayes classifier and how it was found.
 
+    No classifier that sees the same columns has a smaller one.
+
     Attributes
     ----------
     error : float
