@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from discriminant import (
+    BayesianLinearDiscriminantAnalysis,
     FisherDiscriminant,
     GaussianNB,
     LeastSquaresClassifier,
@@ -36,6 +37,8 @@ MODELS = {
     "qda-shrunk": partial(QuadraticDiscriminantAnalysis, shrinkage=0.2),
     "qda-oas": partial(QuadraticDiscriminantAnalysis, shrinkage="oas"),
     "qda-cv": partial(QuadraticDiscriminantAnalysis, shrinkage="cv", folds=4),
+    "bayesian-lda": BayesianLinearDiscriminantAnalysis,
+    "bayesian-lda-prior": partial(BayesianLinearDiscriminantAnalysis, kappa=1.5, nu=30.0),
     "gaussian-nb": GaussianNB,
     "naive-bayes": NaiveBayes,
     "fisher": FisherDiscriminant,
@@ -51,6 +54,8 @@ CROSS_VALIDATED = {"lda-cv", "qda-cv", "fisher-cv"}
 UNIT_DEPENDENT = {name for name in MODELS if name.startswith(("lda-", "qda-")) and name != "lda-rank"} | {
     "least-squares-ridge"
 }
+#: They need more rows than columns: in each class, or beyond the classes.
+MANY_ROWS = ("qda", "bayesian-lda")
 #: Those that several can be fitted of in one pass.
 MOMENT_MODELS = [name for name in MODELS if name not in ("naive-bayes", "qda-cv")]
 

@@ -39,6 +39,7 @@ from discriminant.errors import DiscriminantWarning, InputError
 from discriminant.moments.statistic import ClassMoments, Needs, ThinMoments, merged
 from helpers import (
     CROSS_VALIDATED,
+    MANY_ROWS,
     MODELS,
     MOMENT_MODELS,
     UNIT_DEPENDENT,
@@ -97,7 +98,7 @@ def test_integer_weights_are_repeated_rows(name, p):
 @without_folds
 def test_weighted_rows_fewer_than_columns_are_repeated_rows(name):
     X, y = data_for(name, n=25, p=30)
-    if name == "qda":
+    if name in MANY_ROWS:
         X, y = data_for(name, n=25, p=2)
     weight = np.arange(25) % 3
     weight[:6] = 2
@@ -157,7 +158,7 @@ def test_an_offset_of_1e8_changes_nothing(name):
 
 
 @pytest.mark.parametrize("shift", [1e3, 1e8])
-@pytest.mark.parametrize("name", [n for n in MODELS if n != "qda"])
+@pytest.mark.parametrize("name", [n for n in MODELS if n not in MANY_ROWS])
 def test_an_offset_changes_nothing_with_more_columns_than_rows(name, shift):
     X, y = data_for(name, n=160, p=90)
     shift_changes_nothing(name, X[:60], y[:60], X, shift, tolerance=1e-4)
@@ -304,7 +305,7 @@ def test_a_rank_waits_for_the_classes_it_needs(parameters):
     assert_same_model(streamed("lda", X, y, cuts, **parameters), whole, X)
 
 
-@pytest.mark.parametrize("name", [n for n in STREAMED if n not in ("qda", "naive-bayes")])
+@pytest.mark.parametrize("name", [n for n in STREAMED if n not in (*MANY_ROWS, "naive-bayes")])
 @pytest.mark.parametrize("n", [30, 60], ids=["always fewer rows than columns", "more rows than columns at last"])
 def test_chunks_shorter_than_a_row_is_wide_give_the_model_of_one_fit(name, n):
     X, y = data_for(name, n=n, p=40)
@@ -540,7 +541,7 @@ def test_one_pass_gives_every_model_its_own_fit():
         assert vars(together).keys() == vars(alone).keys()
 
 
-@pytest.mark.parametrize("name", [n for n in MOMENT_MODELS if n != "qda"])
+@pytest.mark.parametrize("name", [n for n in MOMENT_MODELS if n not in MANY_ROWS])
 def test_one_pass_gives_a_model_its_own_fit_with_more_columns_than_rows(name):
     X, y = normal_classes(n=50, p=60, K=2)
     for together, alone in shared_and_separate([name, "qda-oas", "lda-cv"], X, y):

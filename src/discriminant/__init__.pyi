@@ -6,6 +6,7 @@ from .decision.prior_shift import estimate_priors
 from .decision.rules import Decision
 from .estimators.auto import AutoClassifier
 from .estimators.base import fit_all
+from .estimators.bayesian import BayesianLinearDiscriminantAnalysis
 from .estimators.coefficients import coefficient_table, member_coefficients
 from .estimators.counterfactuals import nearest_changes
 from .estimators.decision import DecisionClassifier
@@ -14,6 +15,7 @@ from .estimators.explanations import column_effects, contributions, nomogram
 from .estimators.given import LinearClassifier
 from .estimators.linear import FisherDiscriminant, LeastSquaresClassifier, MinimumDistance
 from .estimators.logistic import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
+from .estimators.losses import LossClassifier
 from .estimators.multiclass import OneVsOne, OneVsRest, OutputCode
 from .estimators.naive_bayes import GaussianNB, NaiveBayes
 from .estimators.perceptron import Perceptron
@@ -46,6 +48,7 @@ __version__: str
 __all__ = [
     "AutoClassifier",
     "BayesClassifier",
+    "BayesianLinearDiscriminantAnalysis",
     "CalibrationBins",
     "Codebook",
     "ConfusionMatrix",
@@ -61,6 +64,7 @@ __all__ = [
     "LogisticRegression",
     "LogisticRegressionCV",
     "LogisticRegressionPath",
+    "LossClassifier",
     "MinimumDistance",
     "NaiveBayes",
     "OneVsOne",

@@ -71,6 +71,13 @@ class MarginLoss:
     width = 0.0
     #: Curvature that may be left out of second derivatives: less than this adds nothing worth its time.
     flat = 0.0
+    convex = True
+    #: The largest curvature that a margin can have, over that at 0.
+    steepest = 1.0
+
+    def usual_curvature(self, shares: Array) -> float:
+        """The second derivative to expect of a row, where all rows have the probabilities of the class shares."""
+        return float(shares.prod())
 
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
         """The loss of each row, and its derivative in the score (rows, 1)."""
@@ -120,11 +127,20 @@ class Squared(MarginLoss):
 
     code = loss_kernels.SQUARED
 
+    def usual_curvature(self, shares: Array) -> float:  # noqa: ARG002
+        return 1.0
+
 
 class SquaredSigmoid(MarginLoss):
     """``(1 - s)^2``, s = 1 / (1 + e^-m): the squared error of a sigmoid whose target is 0 or 1."""
 
     code = loss_kernels.SQUARED_SIGMOID
+    convex = False
+    #: At s = (9 + sqrt(33)) / 24, where ``2 s (1 - s)^2 (3 s - 1)`` is largest; at s = 1/2 it is 1/8.
+    steepest = 1.2325
+
+    def usual_curvature(self, shares: Array) -> float:
+        return 0.5 * float(shares.prod())
 
 
 class PerceptronLoss:
@@ -156,6 +172,8 @@ MARGIN_LOSSES: dict[str, Any] = {
 
 class Softmax:
     """``log(sum_k e^s_k) - s_y``."""
+
+    convex, steepest = True, 1.0
 
     def evaluate(self, scores: Array, codes: Array) -> tuple[Array, Array]:
         """The loss of each row, and its gradient in the scores (rows, K); overwrites ``scores``."""

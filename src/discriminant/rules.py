@@ -68,6 +68,13 @@ class LinearRule(ClassRule):
     coef: Array
     constants: Array
 
+    @classmethod
+    def of_scores(cls, centre: Array, coef: Array, constants: Array) -> Self:
+        """From the scores of all classes, or from one score, that of the second of two: the first then has 0."""
+        if len(coef) == 1:
+            coef, constants = np.concatenate((0 * coef, coef)), np.append(0.0, constants)
+        return cls(centre, coef, constants)
+
     def scores(self, block: Any) -> Array:
         if is_sparse(block):
             return np.asarray(block @ self.coef.T) + self.intercept
@@ -108,6 +115,34 @@ class QuadraticRule(ClassRule):
                 part = slice(start, start + step)
                 sphered = (X[part] - self.centre) @ beside
                 kernels.squared_length_scores(sphered, offsets, self.constants, out[where][part])
+        return out
+
+
+@dataclass(frozen=True)
+class StudentRule(ClassRule):
+    """``constant_k - power_k log(1 + rate_k |(x - centre - offset_k) W|^2)``: multivariate t densities of one shape."""
+
+    absent = {"offsets": 0.0, "rates": 1.0, "powers": 1.0, "constants": -np.inf}  # noqa: RUF012
+    shapes = {  # noqa: RUF012
+        "centre": "p", "sphere": "pr", "offsets": "Kp", "rates": "K", "powers": "K", "constants": "K"
+    }  # fmt: skip
+
+    centre: Array
+    sphere: Array
+    offsets: Array
+    rates: Array
+    powers: Array
+    constants: Array
+
+    def scores(self, block: Any) -> Array:
+        out = np.empty((block.shape[0], len(self.constants)))
+        offsets = self.offsets @ self.sphere
+        for X, where in dense_parts(block):
+            sphered = (X - self.centre) @ self.sphere
+            for k, offset in enumerate(offsets):
+                steps = sphered - offset
+                growth = np.log1p(self.rates[k] * np.einsum("ij,ij->i", steps, steps))
+                out[where, k] = self.constants[k] - self.powers[k] * growth
         return out
 
 

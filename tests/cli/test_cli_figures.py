@@ -1,5 +1,8 @@
 """Figures and data sets from the command line."""
 
+import struct
+from xml.etree import ElementTree
+
 import pytest
 from commands import run_command
 
@@ -48,6 +51,73 @@ def test_a_table_is_drawn(kind, table, tmp_path):
     assert ran.code == 0, ran.err
     assert ran.json["figure"] == kind
     assert f'aria-label="{ran.json["shows"][:20]}' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("loss", "paths"), [("squared", 3), ("squared_sigmoid", 2)])
+def test_ways_over_other_losses_are_drawn(loss, paths, table, tmp_path):
+    path, target = table("six_rows")
+    words = (
+        "-t",
+        target,
+        "--rare",
+        "1",
+        "--model",
+        "lms",
+        "--set",
+        f"loss={loss}",
+        "-o",
+        tmp_path / "ways.html",
+        "--json",
+    )
+    ran = run_command("figure", "likelihood-paths", path, *words)
+    assert ran.code == 0, ran.err
+    assert f"{paths} paths of solvers that go down" in ran.json["shows"]
+    refused = run_command("figure", "likelihood-paths", path, "-t", target, "--rare", "1", "--model", "lda")
+    assert refused.code == 1
+    assert "--model logistic and --model lms" in refused.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["svg", "png"])
+@pytest.mark.parametrize("kind", [*DRAWN, "loss-curves"])
+def test_a_figure_is_written_as_an_image(kind, ending, table, tmp_path):
+    path = tmp_path / f"figure.{ending}"
+    source = () if kind == "loss-curves" else table(DRAWN[kind])
+    words = (source[0], "-t", source[1], "--rare", "1") if source else ()
+    ran = run_command("figure", kind, *words, "-o", path)
+    assert ran.code == 0, ran.err
+    assert_is_image(path, ending)
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_losses_are_written_as_an_image(ending, tmp_path):
+    path = tmp_path / f"losses.{ending}"
+    ran = run_command("figure", "loss-curves", "-o", path)
+    assert ran.code == 0, ran.err
+    assert_is_image(path, ending)
+
+
+def test_without_a_browser_it_is_said_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no browser"))
+    ran = run_command("figure", "loss-curves", "-o", tmp_path / "losses.png")
+    assert ran.code == 1
+    assert "install chromium or Chrome, or set BROWSER_PATH" in ran.err
+    assert "A page (.html) needs none" in ran.err
+    assert not (tmp_path / "losses.png").exists()
+
+
+def assert_is_image(path, ending):
+    """A drawing of some size with curves in it."""
+    if ending == "png":
+        content = path.read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert min(struct.unpack(">II", content[16:24])) > 300
+        assert len(content) > 10_000
+        return
+    root = ElementTree.parse(path).getroot()
+    assert root.tag.endswith("svg")
+    assert float(root.get("width")) > 300
+    assert sum(1 for _ in root.iter("{http://www.w3.org/2000/svg}path")) > 3
 
 
 def test_every_figure_has_a_kind():

@@ -57,10 +57,20 @@ class TestTrace:
         found = run("trace", tables["six"], "-t", "y", "--rare", 1, *words, "--json").json
         assert found["steps"]["x"][1] == pytest.approx(0.35)
 
+    def test_of_least_mean_squares_has_the_sum_of_losses(self, run, tables):
+        found = run("trace", tables["six"], "-t", "y", "--model", "lms", "--solver", "irls", "--rare", 1, "--json").json
+        steps = found["steps"]
+        assert_allclose([steps[name][-1] for name in ("intercept", "x", "sum_of_losses")], [-1.4, 0.4, 1.6])
+        words = ("--model", "lms", "--set", "loss=squared_sigmoid", "--rate", 0.1, "--set", "max_iter=1")
+        found = run("trace", tables["six"], "-t", "y", "--rare", 1, *words, "--json").json
+        assert found["steps"]["x"][1] == pytest.approx(0.1 * 2 * 0.125 * 7)  # 2 s (1 - s)^2 = 1/4 of each row's sign x
+
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("--model", "lda"), "steps are shown of perceptron and of logistic"),
+            (("--model", "lda"), "steps are shown of perceptron, logistic and lms"),
+            (("--model", "lms", "--solver", "newton"), "must be one of"),
+            (("--model", "lms", "--solver", "irls", "--set", "loss=squared_sigmoid"), "not convex"),
             (("--rate", 0.1), "--set eta"),
             (("--model", "logistic", "--solver", "irls", "--rate", 1), "irls has no --rate"),
             (("--model", "logistic", "--solver", "lbfgs", "--batch", 3), "not of --solver lbfgs"),

@@ -73,6 +73,17 @@ def test_sgd_makes_the_step_of_the_rule():
     assert_allclose(np.append(model.trace_.coef[-1], model.trace_.intercept[-1]), w, rtol=1e-9)
 
 
+def test_lms_makes_the_step_with_another_h():
+    X, codes = overlapping(12)
+    eta, w, y = 0.1, np.zeros(3), 2 * codes - 1
+    for i in np.random.default_rng(3).permutation(12):
+        x = np.append(X[i], 1)
+        w = w - eta * (w @ x - y[i]) * x  # h(x) = w'x
+    solver = StochasticGradient(eta / 12)
+    model = d.LossClassifier("squared", solver=solver, max_iter=12, trace=True, random_state=3).fit(X, codes)
+    assert_allclose(np.append(model.trace_.coef[-1], model.trace_.intercept[-1]), w, rtol=1e-9)
+
+
 def test_lms_has_the_same_form_with_another_h():
     # The gradient of (h - y)^2 / 2 with h = w'x is (h - y) x, y being -1 or +1.
     X, codes = overlapping(12)

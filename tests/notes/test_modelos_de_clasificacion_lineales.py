@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.datasets import load_iris
 
 import discriminant as d
@@ -95,6 +95,23 @@ def test_two_classes_of_equal_size_have_one_boundary():
     lda, squares = (kind().fit(X[some], Y[some]) for kind in (d.LinearDiscriminantAnalysis, d.LeastSquaresClassifier))
     shape = [np.append(model.coef_[0], model.intercept_[0]) for model in (lda, squares)]
     assert not np.allclose(shape[0] / np.linalg.norm(shape[0]), shape[1] / np.linalg.norm(shape[1]), rtol=1e-3)
+
+
+# Discusión: ¿cómo se podría bayesianizar este método? ¿qué cambiaría? ¿cómo afectaría el número de datos de cada clase?
+
+
+def test_a_bayesian_lda_is_wider_where_a_class_has_few_rows():
+    some = np.r_[50:100, 100:104]
+    plug_in = d.LinearDiscriminantAnalysis([0.5, 0.5]).fit(X[some], Y[some])
+    bayesian = d.BayesianLinearDiscriminantAnalysis([0.5, 0.5]).fit(X[some], Y[some])
+    scatter = sum(np.cov(X[some][k == Y[some]].T) * (np.sum(k == Y[some]) - 1) for k in (1, 2))
+    degrees = 54 - 2 - 4 + 1
+    for k, n in ((1, 50), (2, 4)):
+        density = multivariate_t(plug_in.means_[k - 1], scatter * (1 + 1 / n) / degrees, degrees)
+        assert_allclose(bayesian.log_density(X, k), density.logpdf(X), rtol=1e-9)
+    middle = plug_in.means_.mean(axis=0)[None]
+    assert plug_in.predict_proba(middle)[0, 1] == pytest.approx(0.5)
+    assert abs(bayesian.predict_proba(middle)[0, 1] - 0.5) > 0.01
 
 
 # A. QDA, (3), and B. Estimación de parámetros, (4) to (6)

@@ -61,7 +61,7 @@ def place(tmp_path_factory):
     return folder, names
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.id} {row.what}")
 @pytest.mark.filterwarnings("ignore")
 def test_a_row_runs(row, place, monkeypatch):
     folder, names = place

@@ -8,6 +8,7 @@ from discriminant import (
     AutoClassifier,
     LogisticRegression,
     LogisticRegressionCV,
+    LossClassifier,
     NaiveBayes,
     RegularizedDiscriminantAnalysis,
 )
@@ -46,6 +47,7 @@ MORE = {
     "svm-isotonic-two": partial(SupportVectorClassifier, C=0.1, calibration="isotonic"),
     "auto": AutoClassifier,
     "auto-linear-two": partial(AutoClassifier, "linear", choose="best"),
+    "lms-two": partial(LossClassifier, trace=True),
     "rda": RegularizedDiscriminantAnalysis,
     "rda-linear-two": partial(RegularizedDiscriminantAnalysis, pooling=1.0),
     "one-vs-rest": partial(OneVsRest, LDA()),

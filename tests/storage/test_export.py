@@ -22,6 +22,7 @@ from discriminant import (
     LinearDiscriminantAnalysis,
     LogisticRegression,
     LogisticRegressionPath,
+    LossClassifier,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
     RegularizedDiscriminantAnalysis,
@@ -36,7 +37,8 @@ from discriminant.tables.training import read_training
 from helpers import MODELS
 
 EXPORTED = {
-    **MODELS,
+    **{name: kind for name, kind in MODELS.items() if not name.startswith("bayesian")},
+    "lms-two": LossClassifier,
     "rda": RegularizedDiscriminantAnalysis,
     "logistic": LogisticRegression,
     "logistic-two": LogisticRegression,
@@ -440,6 +442,8 @@ def test_sql_gives_null_for_a_row_with_a_missing_value():
 
 def test_what_cannot_be_exported_is_named():
     X, y = training("lda")
+    with pytest.raises(ParameterError, match=r"BayesianLinear.*StudentRule cannot be exported.*What can be"):
+        export(fitted("bayesian-lda"), "python")
     with pytest.raises(ParameterError, match=r"LogisticRegressionPath cannot be exported.*What can be"):
         export(LogisticRegressionPath(n_alphas=3).fit(X, y), "sql")
     with pytest.raises(ParameterError, match=r"Perceptron of 3 classes decided by 'votes\+confidence'"):

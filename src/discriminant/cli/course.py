@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Solvers as they are taught, by the names of the command line.
 _SOLVERS = ("gradient-descent", "stochastic-gradient", "irls")
+#: The solver of each model whose iterates are shown, if none is named.
+_USUAL = {"logistic": "irls", "lms": "gradient-descent"}
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,14 @@ class CourseOptions(TrainingOptions):
 def trace(
     data: options.Data,
     target: options.Target = None,
-    model: Annotated[str, option("NAME", "perceptron, or logistic.")] = "perceptron",
+    model: Annotated[str, option("NAME", "perceptron, logistic or lms.")] = "perceptron",
     solver: Annotated[
         str | None,
         option(
             "NAME",
-            "Of logistic: gradient-descent, stochastic-gradient or irls, as they are taught, in the units of the "
-            "data; or a name that fit takes (newton, lbfgs, ...).  [default: irls]",
+            "Of logistic and lms: gradient-descent, stochastic-gradient or irls, as they are taught, in the units "
+            "of the data; of logistic also a name that fit takes (newton, lbfgs, ...).  [default: irls; of lms "
+            "gradient-descent]",
         ),
     ] = None,
     rate: Annotated[float | None, option("ETA", "First step length of the gradient solvers.")] = None,
@@ -69,7 +72,8 @@ def trace(
     """Show how a model is learned, step by step.
 
     Of a perceptron every update, how often each row caused one (alpha), and the bound R^2/gamma^2 on their number; of
-    logistic regression every iterate with its log-likelihood.
+    logistic regression every iterate with its log-likelihood; of least mean squares (Widrow-Hoff), or another loss by
+    --set loss=squared_sigmoid, every iterate with the sum of its losses.
 
     \b
     Examples:
@@ -77,16 +81,17 @@ def trace(
       discriminant trace data.csv -t y --set rule=nonpositive --set form=dual
       discriminant trace data.csv -t y --model logistic --solver irls
       discriminant trace data.csv -t y --model logistic --solver gradient-descent --rate 0.01 -o steps.csv
+      discriminant trace data.csv -t y --model lms --set loss=squared_sigmoid
     """
-    if model not in ("perceptron", "logistic"):
-        raise ParameterError(f"--model {model}: steps are shown of perceptron and of logistic.")
+    if model not in ("perceptron", *_USUAL):
+        raise ParameterError(f"--model {model}: steps are shown of perceptron, logistic and lms.")
     given = {"rate": rate, "schedule": schedule, "batch": batch}
     if model == "perceptron" and (solver is not None or any(value is not None for value in given.values())):
-        raise ParameterError("--solver, --rate, --schedule and --batch are of --model logistic. Use --set eta=0.1.")
+        raise ParameterError("--solver, --rate, --schedule and --batch are of logistic and lms. Use --set eta=0.1.")
     labelled = course.labelled(data, target, model)
     made = made_model(model, labelled, read_settings(settings or []))
-    if model == "logistic":
-        made.set_params(solver=_solver(solver or "irls", given))
+    if model in _USUAL:
+        made.set_params(solver=_solver(solver or _USUAL[model], given))
     made.set_params(trace=True).fit(labelled.rows, labelled.training.y)
     named = list(labelled.training.schema.names)
     values, columns = _updates(made, named) if model == "perceptron" else _iterates(made)
@@ -149,8 +154,10 @@ def _updates(model: Any, names: list[str]) -> tuple[dict[str, Any], dict[str, An
 
 
 def _iterates(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The iterates of a logistic regression, and what the solver says of the last."""
+    """The iterates of a solver, and what it says of the last."""
     columns = dict(model.trace_._columns())
+    if getattr(model, "loss", "logistic") != "logistic":  # which has no likelihood
+        columns["sum_of_losses"] = [-value for value in columns.pop("log_likelihood")]
     return {"classes": model.classes_.tolist(), "solution": str(model.solution_), "steps": columns}, columns
 
 
@@ -160,7 +167,7 @@ def _trace_page(found: dict[str, Any]) -> Page:
             for row in zip(*steps.values(), strict=True)]  # fmt: skip
     title = "Updates: weights after each" if found["model"] == "perceptron" else "Iterates"
     page = shortened(title, [name.replace("_", " ") for name in steps], rows)
-    if found["model"] == "logistic":
+    if found["model"] in _USUAL:
         return [*page, found["solution"]]
     for counts, updates in zip(found["alpha"], found["updates"], strict=True):
         caused = ", ".join(f"row {row}: {n}" for row, n in list(counts.items())[:20])

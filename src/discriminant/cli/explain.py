@@ -284,7 +284,8 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
             by_term.setdefault((str(row["outcome"]), row["term"]), []).append(number(row["estimate"]))
     for outcome in dict.fromkeys(outcome for outcome, _ in by_term):
         cells = [[term, *values] for (own, term), values in by_term.items() if own == outcome]
-        page += shortened(f"Coefficients of families: log-odds of {outcome}", ["term", *tables], cells)
+        contrast = f"{outcome} against {next(iter(tables.values()))['reference']}"
+        page += shortened(f"Coefficients of families: log-odds of {contrast}", ["term", *tables], cells)
     return page
 
 
@@ -293,9 +294,10 @@ def _coefficient_page(table: dict[str, Any]) -> Page:
     tested, odds = ["std. error", "z", "p"] if fit else [], ["odds ratio"] if table["log_odds"] else []
     columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else [])]
     page: Page = []
+    against = "" if table["reference"] is None else f" against {table['reference']}"
     for outcome in dict.fromkeys(row["outcome"] for row in table["rows"]):
         cells = [[row["term"], *_cells(row, columns)] for row in table["rows"] if row["outcome"] == outcome]
-        page += shortened(f"Coefficients: {kind} of {outcome}", ["term", *columns], cells)
+        page += shortened(f"Coefficients: {kind} of {outcome}{against}", ["term", *columns], cells)
     if fit:
         page.append(
             f"Log-likelihood {fit['log_likelihood']:.4f}, AIC {fit['aic']:.2f}, BIC {fit['bic']:.2f}, pseudo R2 "

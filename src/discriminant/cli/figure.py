@@ -87,25 +87,29 @@ def _moving_boundary(subject: Subject) -> Figure:
 
 
 def _solved(subject: Subject) -> dict[str, Any]:
-    """Logistic regression by three solvers, with their iterations."""
+    """Logistic regression, or another loss, by solvers as they are taught, with their iterations."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
 
-    from .. import LogisticRegression
     from ..solvers import IRLS, GradientDescent, StochasticGradient
 
-    solvers = {"gradient ascent": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
+    if subject.name not in ("logistic", "lms"):
+        raise ParameterError("The ways of solvers are those of --model logistic and --model lms.")
+    solvers = {"gradient steps": GradientDescent(), "stochastic gradient": StochasticGradient(), "IRLS": IRLS()}
+    if getattr(subject.model, "loss", "") == "squared_sigmoid":
+        del solvers["IRLS"]  # which needs a convex loss
+    options = {"trace": True, "max_iter": 100, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # gradients are shown on their way
         return {
-            name: LogisticRegression(solver=solver, trace=True, max_iter=100, random_state=0).fit(subject.X, subject.y)
+            name: subject.fresh.set_params(solver=solver, **options).fit(subject.X, subject.y)
             for name, solver in solvers.items()
         }
 
 
 def _of_solvers(name: str) -> Callable[[Subject], Figure]:
-    """A figure of the ways of three solvers."""
+    """A figure of the ways of solvers."""
 
     def draw(subject: Subject) -> Figure:
         from .. import figures

@@ -17,9 +17,9 @@ Settings = Annotated[
 ]
 
 
-#: How values are written in ``--set``.
 #: Parameters whose dictionaries go by the names of columns, not of classes.
 _BY_COLUMN = ("distributions",)
+#: How values are written in ``--set``.
 _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "null")
 
 

@@ -735,6 +735,15 @@ def _with_class_weights(data: LabelledRows, given: Any) -> LabelledRows:
     return data.times(factors)
 
 
+def refuse_many_classes(model: Any, classes: Array, instead: str) -> None:
+    """Refuse more than two classes for a model of two, with the name of one that takes them."""
+    if len(classes) > 2:
+        raise LabelError(
+            f"Only binary classification is supported. {type(model).__name__} separates two classes, got "
+            f"{len(classes)}: {classes[:5].tolist()}. Use ", Model(instead), " for more.",
+        )  # fmt: skip
+
+
 def refuse_weightless(weight: Array, classes: Array) -> None:
     """Refuse classes all of whose rows have weight 0."""
     if not weight.all():

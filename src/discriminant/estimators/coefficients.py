@@ -298,6 +298,8 @@ def _scores_by_outcome(model: Any) -> tuple[list[Any], Array, Array, Any]:
         return [_sides(classes, column) for column in model.codebook_.matrix.T], coef, intercepts, None
     if len(coef) != len(classes):
         return [f"function {row}" for row in range(len(coef))], coef, intercepts, None
+    if isinstance(model, PosteriorClassifier):  # scores whose differences are log-odds, as a multinomial model has them
+        return classes[:-1], coef[:-1] - coef[-1], intercepts[:-1] - intercepts[-1], classes[-1]
     return classes, coef, intercepts, None
 
 

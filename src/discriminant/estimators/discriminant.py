@@ -24,6 +24,7 @@ from ..errors import (
     Model,
     NotReadyError,
     ParameterError,
+    Part,
     Setting,
     warn,
 )
@@ -291,11 +292,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _log_joint(self, X: Any) -> Array:
         covariance, p = self._covariance(), len(self.xbar_)
-        if covariance.rank < p:
-            raise DegenerateDataError(
-                f"The covariance is singular ({covariance.rank} of {p} directions vary within classes): rows have no "
-                "density. Set ", Setting("shrinkage"), ".",
-            )  # fmt: skip
+        refuse_singular(covariance.rank, p, ("Set ", Setting("shrinkage"), "."))
         # What the scores leave out is the density of a normal distribution about the centre.
         whole = self._mapped(X, lambda block: self._about_centre(block, covariance), 1)
         return self._scores(X) - 0.5 * (whole + p * np.log(2 * np.pi) + covariance.log_determinant)
@@ -697,6 +694,13 @@ def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:
     if not named and not (number and 0 <= shrinkage <= 1):
         allowed = ", ".join(map(repr, names))
         raise ParameterError(f"shrinkage must be None, a number from 0 to 1, or one of {allowed}; got {shrinkage!r}.")
+
+
+def refuse_singular(rank: int, p: int, remedy: tuple[Part, ...] = ("Remove columns.",)) -> None:
+    """Refuse densities where some directions do not vary within the classes."""
+    if rank < p:
+        told = f"The covariance is singular ({rank} of {p} directions vary within classes): rows have no density. "
+        raise DegenerateDataError(told, *remedy)
 
 
 def positive_divisor(n: float, K: int) -> float:

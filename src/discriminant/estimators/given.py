@@ -129,10 +129,7 @@ class LinearClassifier(PosteriorClassifier):
     @property
     def rule_(self) -> LinearRule:
         """The scores of the classes: 0 for the first of two."""
-        coef, intercept = self.coef_, self.intercept_
-        if len(coef) == 1:
-            coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
-        return LinearRule(np.zeros(coef.shape[1]), coef, intercept)
+        return LinearRule.of_scores(np.zeros(self.n_features_in_), self.coef_, self.intercept_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Check that rows have the columns and labels of this classifier; nothing is learned.

@@ -11,11 +11,11 @@ from scipy.special import ndtr
 from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..engine import map_rows
-from ..errors import DegenerateDataError, LabelError, Model, Setting
+from ..errors import DegenerateDataError, LabelError, Setting
 from ..moments.covariance import standard_deviations
 from ..moments.statistic import ClassMoments, Needs, fold_of_rows
 from ..rules import LinearRule
-from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns
+from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns, refuse_many_classes
 from .discriminant import ScatterMixin, positive_divisor
 
 
@@ -89,13 +89,7 @@ class FisherDiscriminant(ScatterMixin, MomentClassifier):
 
     def _check_classes(self, classes: Array) -> None:
         super()._check_classes(classes)
-        if len(classes) > 2:
-            raise LabelError(
-                f"Only binary classification is supported. FisherDiscriminant separates two classes, got "
-                f"{len(classes)}: {classes[:5].tolist()}. Use ",
-                Model("LinearDiscriminantAnalysis"),
-                " for more.",
-            )
+        refuse_many_classes(self, classes, "LinearDiscriminantAnalysis")
 
     def _needs(self) -> Needs:
         if self.threshold == "bayes":

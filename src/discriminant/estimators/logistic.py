@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number, dense_rows, with_offset
 from ..engine import side_by_side
-from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, SeparationWarning, Setting, warn
+from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, Part, SeparationWarning, Setting, warn
 from ..folds import HeldOut, repeated_folds
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
@@ -165,18 +165,11 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             works = (Setting("alpha"), " > 0, or, to predict, ", Model("AutoClassifier"), ".")
             warn(Message(told, *works), SeparationWarning)
         elif not solution.converged and solution.reason != "early stopping":
-            told = (
-                f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at "
-                f"an estimated relative excess of {solution.excess:.1e} (tol={self.tol:g}). Raise "
-            )
-            more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
-            warn(Message(told, *more), ConvergenceWarning)
+            warn_unconverged(solution, self.tol, ", or use ", Setting("solver", "auto"), ".")
 
     def _set_rule(self, centre: Array, coef: Array, intercept: Array) -> None:
         """Classify by these scores of all classes, or of the second of two against the first."""
-        if len(coef) == 1:
-            coef, intercept = np.concatenate((0 * coef, coef)), np.append(0.0, intercept)
-        self.rule_ = LinearRule(centre, coef, intercept)
+        self.rule_ = LinearRule.of_scores(centre, coef, intercept)
         self.coef_, self.intercept_ = by_class_or_difference(self.rule_)
 
     def _looked_into(self, objective: Objective, solution: Solution) -> Solution:
@@ -338,6 +331,15 @@ class LogisticRegression(LogisticClassifier):
     class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
+
+
+def warn_unconverged(solution: Solution, tol: float, *remedy: Part) -> None:
+    """Say how far from the minimum a solver stopped, and what may help beside more steps."""
+    told = (
+        f"solver {solution.solver!r} stopped after {solution.iterations} iterations ({solution.reason}) at "
+        f"an estimated relative excess of {solution.excess:.1e} (tol={tol:g}). Raise "
+    )
+    warn(Message(told, Setting("max_iter"), *remedy), ConvergenceWarning)
 
 
 def lost_curvature(objective: Objective, theta: Array) -> float:

@@ -14,6 +14,7 @@ MODELS = {
     "auto": "AutoClassifier",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
+    "bayesian-lda": "BayesianLinearDiscriminantAnalysis",
     "rda": "RegularizedDiscriminantAnalysis",
     "logistic": "LogisticRegression",
     "ridge": "LogisticRegressionCV",
@@ -26,6 +27,7 @@ MODELS = {
     "perceptron": "Perceptron",
     "least-squares": "LeastSquaresClassifier",
     "least-squares-calibrated": "LeastSquaresClassifier",
+    "lms": "LossClassifier",
     "fisher": "FisherDiscriminant",
     "minimum-distance": "MinimumDistance",
 }
@@ -38,8 +40,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 #: Without a penalty, or shrinkage, by default: to them a column for each level is one too many.
 UNPENALISED = (
-    "lda", "qda", "logistic", "gaussian-nb", "perceptron", "least-squares", "least-squares-calibrated", "fisher",
-    "minimum-distance",
+    "lda", "qda", "bayesian-lda", "logistic", "gaussian-nb", "perceptron", "lms", "least-squares",
+    "least-squares-calibrated", "fisher", "minimum-distance",
 )  # fmt: skip
 
 

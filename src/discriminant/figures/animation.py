@@ -254,7 +254,8 @@ class FollowedDescent:
         """What the two parameters are."""
         assert self.objective is not None
         names = theme.column_names(self.model, self.objective.n_columns)
-        return [f"coefficient of {name}, standardised" for name in names] + ["intercept"] * (len(names) == 1)
+        units = "" if (self.objective.standardised.scale == 1).all() else ", standardised"
+        return [f"coefficient of {name}{units}" for name in names] + ["intercept"] * (len(names) == 1)
 
     @property
     def sampling(self) -> int:
@@ -282,8 +283,9 @@ def descent_trace(model: Any, frames: int = 60) -> Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        With a play button and a slider. Coefficients are those of standardised columns, in which the solver works.
-        Contours of two coefficients are those with the intercept as at the end.
+        With a play button and a slider. Coefficients are those of the columns in which the solver works: standardised
+        ones, or as they are where it is a solver as it is taught. Contours of two coefficients are those with the
+        intercept as at the end.
 
     See Also
     --------

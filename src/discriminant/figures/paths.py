@@ -23,16 +23,21 @@ if TYPE_CHECKING:
 
 #: Points of the surface of a log-likelihood along each axis.
 _SURFACE = 61
+#: The loss whose sum is minus a log-likelihood.
+_LIKELIHOOD = "logistic"
 
 
 def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any, frames: int | None = None) -> Figure:
     """The log-likelihood over two parameters, and the way that each solver took over it, in the units of the data.
 
+    Of a loss that has no likelihood the sum over the rows is drawn, which solvers descend.
+
     Parameters
     ----------
-    models : dict of str to LogisticRegression
+    models : dict of str to LogisticRegression or LossClassifier
         What each way is called, and a model fitted to two classes with ``trace=True``, of one column (drawn: intercept
-        and coefficient) or of two (drawn: both coefficients, with the intercept as at the end of the last model).
+        and coefficient) or of two (drawn: both coefficients, with the intercept as at the end of the last model). All
+        minimise the same loss.
     X : array-like or frame of shape (n_rows, n_columns)
         The rows of fit.
     y : array-like of shape (n_rows,)
@@ -63,29 +68,25 @@ def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any, frames: int | No
     (array([ 0.   , -2.8  , -3.884]), array([0.  , 0.8 , 1.11]))
     """
     ways, names, intercept = _ways(models)
+    loss = _common_loss(models)
     edges = box(np.concatenate(list(ways.values())))
     axes = [np.linspace(edges[0, j], edges[1, j], _SURFACE) for j in range(2)]
     first, second = (part.ravel() for part in np.meshgrid(*axes))
     points = labelled_points(next(iter(models.values())), X, y)
-    if intercept is None:
-        values = log_likelihoods(points.values, points.codes, second[:, None], first)
-    else:
-        both = np.column_stack((first, second))
-        values = log_likelihoods(points.values, points.codes, both, np.full(len(first), intercept))
+    coef, constant = second[:, None], first
+    if intercept is not None:
+        coef, constant = np.column_stack((first, second)), np.full(len(first), intercept)
+    values = log_likelihoods(points.values, points.codes, coef, constant, loss)
     words = " Contours: with the intercept as at the end." if intercept is not None else ""
     made = theme.figure(
-        "The log-likelihood and the ways over it",
+        f"The {_drawn(loss)} and the ways over it",
         f"Each dot is an iteration, in the units of the data.{words}",
         xaxis=theme.axis(names[0], range=edges[:, 0].tolist()),
         yaxis=theme.axis(names[1], range=edges[:, 1].tolist()),
-        alt=f"contours of a hill, and {len(ways)} paths of solvers that climb it from the same start.",
+        alt=f"contours of a {'hill' if loss == _LIKELIHOOD else 'valley'}, and {len(ways)} paths of solvers that "
+        f"{'climb it' if loss == _LIKELIHOOD else 'go down'} from the same start.",
     )
-    made.add_contour(
-        x=axes[0], y=axes[1], z=values.reshape(_SURFACE, _SURFACE).astype(np.float32), ncontours=30, showscale=False,
-        name="log-likelihood",
-        colorscale=[[0, "#ffffff"], [0.7, theme.tint(theme.GREY, 0.3)], [1, theme.tint(theme.GREY, 0.8)]],
-        line={"width": 0.6, "color": "white"}, hovertemplate="log-likelihood %{z:.5g}<extra></extra>",
-    )  # fmt: skip
+    made.add_contour(**_surface(axes, values, loss))
     longest = max(map(len, ways.values()))
     if frames is None:
         made.add_traces(_walked(ways, longest))
@@ -98,6 +99,31 @@ def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any, frames: int | No
     made.add_traces(moments[0].traces)
     animate(made, moments, list(range(1, 1 + len(ways))))
     return made
+
+
+def _surface(axes: list[Array], values: Array, loss: str) -> dict[str, Any]:
+    """Contours, darkest where solvers end."""
+    likely = loss == _LIKELIHOOD
+    return {
+        "x": axes[0], "y": axes[1],
+        "z": (values if likely else -values).reshape(_SURFACE, _SURFACE).astype(np.float32),
+        "ncontours": 30, "showscale": False, "name": _drawn(loss), "reversescale": not likely,
+        "colorscale": [[0, "#ffffff"], [0.7, theme.tint(theme.GREY, 0.3)], [1, theme.tint(theme.GREY, 0.8)]],
+        "line": {"width": 0.6, "color": "white"}, "hovertemplate": f"{_drawn(loss)} %{{z:.5g}}<extra></extra>",
+    }  # fmt: skip
+
+
+def _drawn(loss: str) -> str:
+    """What is drawn of a loss, in words."""
+    return "log-likelihood" if loss == _LIKELIHOOD else f"sum of the losses ({loss.replace('_', ' ')})"
+
+
+def _common_loss(models: Mapping[str, Any]) -> str:
+    """The loss that all models minimise."""
+    losses = {str(getattr(model, "loss", _LIKELIHOOD)) for model in models.values()}
+    if len(losses) > 1:
+        raise ParameterError(f"likelihood_paths draws ways over one surface, and the losses are {sorted(losses)}.")
+    return losses.pop()
 
 
 def _walked(ways: Mapping[str, Array], n: int) -> list[dict[str, Any]]:
@@ -114,13 +140,14 @@ def _walked(ways: Mapping[str, Array], n: int) -> list[dict[str, Any]]:
 
 
 def _reached(models: Mapping[str, Any], step: int) -> str:
-    """The log-likelihood of each model after so many iterations, or at its end."""
+    """The log-likelihood, or sum of losses, of each model after so many iterations, or at its end."""
+    losses = {str(getattr(models[name], "loss", _LIKELIHOOD)) for name in _traces(models)}
+    sign, what = (1, _drawn(_LIKELIHOOD)) if losses <= {_LIKELIHOOD} else (-1, "sum of the losses")
     parts = [
-        f"{theme.written(name)} {model.trace_.log_likelihood[min(step, len(model.trace_.log_likelihood) - 1)]:.5g}"
-        for name, model in models.items()
-        if hasattr(model, "trace_")
+        f"{theme.written(name)} {sign * trace.log_likelihood[min(step, len(trace.log_likelihood) - 1)]:.5g}"
+        for name, trace in _traces(models).items()
     ]
-    return f"After {step:,} iterations the log-likelihood is: {', '.join(parts)}."
+    return f"After {step:,} iterations the {what} is: {', '.join(parts)}."
 
 
 def _ways(models: Mapping[str, Any]) -> tuple[dict[str, Array], list[str], float | None]:

@@ -17,6 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..dependencies import optional_module
 from ..errors import DependencyError, InputError, ParameterError
+from ..files import write_whole
 from ..results import plain
 from .sketch import Sketch, is_sketching, place_of
 
@@ -314,7 +315,7 @@ def write_html(figure: Figure, path: Any, self_contained: bool = True) -> Path:
     program: Any = True if self_contained else "cdn"
     drawn = figure.to_html(include_plotlyjs=program, full_html=False, auto_play=False)
     title, alt = html.escape(as_text(figure.layout.title.text or "Figure")), html.escape(alt_text(figure), quote=True)
-    target.write_text(_PAGE.format(title=title, alt=alt, drawn=drawn), encoding="utf-8")
+    write_whole(target, _PAGE.format(title=title, alt=alt, drawn=drawn).encode())
     return target
 
 
@@ -356,7 +357,7 @@ def write_image(figure: Figure, path: Any, width: int = 900, height: int | None 
         )
     optional_module("kaleido", "Images of figures")
     try:
-        figure.write_image(target, width=width, height=height or figure.layout.height, scale=1.5)
+        drawn = figure.to_image(target.suffix[1:].lower(), width, height or figure.layout.height, scale=1.5)
     except Exception as error:
         if "chrome" not in str(error).lower() and "browser" not in str(error).lower():
             raise
@@ -364,6 +365,7 @@ def write_image(figure: Figure, path: Any, width: int = 900, height: int | None 
             "Images of figures are drawn by a browser, and none was found: install chromium or Chrome, or set "
             "BROWSER_PATH to one. A page (.html) needs none."
         ) from error
+    write_whole(target, drawn)
     return target
 
 

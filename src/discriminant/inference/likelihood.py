@@ -17,17 +17,20 @@ from ..arrays import Array
 from ..data import Block
 from ..engine import reduce
 from ..moments.covariance import factorised
-from ..objective import Logistic, Objective, Pass
+from ..objective import MARGIN_LOSSES, Objective, Pass
 from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value, percent
 from ..solvers.smooth import line_search
 
 
-def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array) -> Array:
-    """The log-likelihood of logistic regression at many points: rows (n, p), codes 0 or 1, coefficients (G, p)."""
+def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array, loss: str = "logistic") -> Array:
+    """The log-likelihood of logistic regression at many points: rows (n, p), codes 0 or 1, coefficients (G, p).
+
+    Of another ``loss`` minus its sum.
+    """
     scores = coef @ values.T + intercept[:, None]
     margins = (2.0 * codes - 1.0) * scores
-    losses = Logistic().value_and_slope(np.ascontiguousarray(margins).ravel())[0]
-    return -losses.reshape(margins.shape).sum(axis=1)
+    losses = MARGIN_LOSSES[loss].value_and_slope(np.ascontiguousarray(margins).ravel())[0]
+    return -np.asarray(losses).reshape(margins.shape).sum(axis=1)
 
 
 def information(objective: Objective, theta: Array) -> Array:

@@ -21,8 +21,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..data import check_choice, check_integer, check_number
+from ..engine import reduce
 from ..errors import ParameterError, Setting
-from ..objective import Objective
+from ..moments.covariance import standard_deviations
+from ..moments.statistic import ClassMoments
+from ..objective import Objective, Standardisation
 from .gradient import batches
 from .smooth import Descent, Solution, inverse_hessian, moment_preconditioner
 
@@ -270,6 +273,10 @@ class IRLS:
         Solution
             The last iterate.
         """
+        if not objective.loss.convex:
+            raise ParameterError(
+                "Newton's steps lead to any point without a slope, and this loss is not convex: use gradient descent."
+            )
         run = Descent(objective, theta, tol, max_iter, trace, "IRLS")
         while np.isfinite(run.value):
             step = inverse_hessian(objective.value_gradient_hessian(run.theta)[2])(run.gradient)
@@ -287,13 +294,16 @@ def safe_rate(objective: Objective, theta: Array) -> float:
         raise ParameterError(Setting("rate"), f"{known}{objective.n_parameters:,}: give it.")
     hessian = objective.value_gradient_hessian(np.zeros_like(theta))[2]
     largest = float(np.linalg.eigvalsh(hessian)[-1]) if np.isfinite(hessian).all() else np.inf
-    return 2 / len(objective.data.classes) / max(largest * objective.total_weight, 1e-300)
+    bound = objective.loss.steepest * largest * objective.total_weight
+    return 2 / len(objective.data.classes) / max(bound, 1e-300)
 
 
 def promised(objective: Objective) -> Callable[[Array], float]:
     """The map from a gradient to twice what is left to gain, by the curvature at the class shares."""
-    twin, p = replace(objective, standard=None), objective.n_columns
-    precondition, standard = moment_preconditioner(twin, np.zeros(objective.shape)), twin.standardised
+    data, p = objective.data, objective.n_columns
+    moments = reduce(data, ClassMoments(len(data.classes), p, "diagonal"), objective.n_jobs)
+    standard = Standardisation(moments.overall_mean(), standard_deviations(moments.column_variances()))
+    precondition = moment_preconditioner(replace(objective, standard=standard), np.zeros(objective.shape))
 
     def decrement(gradient: Array) -> float:
         own = gradient.copy()

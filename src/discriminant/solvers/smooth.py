@@ -48,7 +48,7 @@ from ..folds import HeldOut
 from ..kernels import losses as loss_kernels
 from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
-from ..objective import ElasticNet, Objective, Pass, Softmax, Standardisation
+from ..objective import ElasticNet, MarginLoss, Objective, Pass, Softmax, Standardisation
 from ..results import Result, number, several
 
 Preconditioner = Callable[[Array], Array]
@@ -429,8 +429,9 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
         return diagonal_preconditioner(objective, theta)
     # 1. The loss's second derivatives where every row has the probabilities of the class shares.
     shares, contrasts = objective.class_weights / objective.total_weight, objective.contrasts
-    curvature = np.array([[shares.prod()]])
-    if objective.n_functions > 1:
+    if isinstance(objective.loss, MarginLoss):
+        curvature = np.array([[objective.loss.usual_curvature(shares)]])
+    else:
         curvature = contrasts @ (np.diag(shares) - np.outer(shares, shares)) @ contrasts.T
     values, turn = np.linalg.eigh(curvature)
     # 2. The covariance of the standardised rows, from a sample.

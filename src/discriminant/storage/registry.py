@@ -351,6 +351,7 @@ _ESTIMATORS = (
     "LogisticRegression", "LogisticRegressionCV", "LogisticRegressionPath", "LeastSquaresClassifier",
     "MinimumDistance", "Perceptron", "SupportVectorClassifier", "OneVsOne", "OneVsRest", "OutputCode",
     "DecisionClassifier", "LinearClassifier", "RegularizedDiscriminantAnalysis",
+    "BayesianLinearDiscriminantAnalysis", "LossClassifier",
 )  # fmt: skip
 _RECORDS = {
     "basis": ("Basis", "Piecewise"),
@@ -363,7 +364,16 @@ _RECORDS = {
     "margins.perceptron": ("PerceptronState", "PerceptronUpdate"),
     "multiclass": ("CodebookRule", "Codebook"),
     "objective": ("ElasticNet", "Standardisation"),
-    "rules": ("DiagonalRule", "ExpandedRule", "LevelRule", "LinearRule", "MixedRule", "PoolRule", "QuadraticRule"),
+    "rules": (
+        "DiagonalRule",
+        "ExpandedRule",
+        "LevelRule",
+        "LinearRule",
+        "MixedRule",
+        "PoolRule",
+        "QuadraticRule",
+        "StudentRule",
+    ),
     "solvers.plain": ("IRLS", "GradientDescent", "StochasticGradient"),
     "solvers.smooth": ("Solution", "TracePoint"),
     "solvers.trace": ("Trace",),

@@ -18,8 +18,9 @@ from .registry import check_learned
 
 #: Models whose scores are the logarithms of their probabilities, up to a constant for each row.
 _POSTERIOR = (
-    "AutoClassifier", "GaussianNB", "LinearDiscriminantAnalysis", "LogisticRegression", "LogisticRegressionCV",
-    "NaiveBayes", "QuadraticDiscriminantAnalysis", "RegularizedDiscriminantAnalysis",
+    "AutoClassifier", "BayesianLinearDiscriminantAnalysis", "GaussianNB", "LinearDiscriminantAnalysis",
+    "LogisticRegression", "LogisticRegressionCV", "NaiveBayes", "QuadraticDiscriminantAnalysis",
+    "RegularizedDiscriminantAnalysis",
 )  # fmt: skip
 #: What these predict with, and what they do to their rows before.
 _NEEDED = ("classes_", "feature_names_in_", "n_features_in_", "n_jobs", "rule_")
