@@ -55,7 +55,7 @@ class BayesianLinearDiscriminantAnalysis(ScatterMixin, GenerativeClassifier):
         The covariance S_0 that is expected before any row. Default: uncorrelated columns with the variances within the
         classes (over all rows, where a column does not vary within them), so that units do not matter.
     n_jobs : int, default=None
-        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
+        Threads, which do not matter to the result: -1 all cores, None as many as BLAS uses.
 
     Attributes
     ----------

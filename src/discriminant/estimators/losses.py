@@ -54,16 +54,16 @@ class LossClassifier(RuleClassifier):
         ``w + eta (y - score) x``.
     fit_intercept : bool, default=True
         Whether there is a b.
-    tol : float, default=1e-06
-        Relative distance of the objective from its minimum to stop at, as the gradient suggests it.
     max_iter : int, default=10000
         Most steps.
+    tol : float, default=1e-06
+        Relative distance of the objective from its minimum to stop at, as the gradient suggests it.
     trace : bool, default=False
         Keep every iteration in ``trace_``.
-    n_jobs : int, default=None
-        Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
         For the order of the rows in `solvers.StochasticGradient`.
+    n_jobs : int, default=None
+        Threads, which change nothing but the time: -1 all cores, None as many as BLAS uses.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ class LossClassifier(RuleClassifier):
     _: KW_ONLY
     solver: Any = None
     fit_intercept: bool = True
-    tol: float = 1e-6
     max_iter: int = 10_000
+    tol: float = 1e-6
     trace: bool = False
-    n_jobs: int | None = None
     random_state: Any = None
+    n_jobs: int | None = None
 
     _own_state = ("_training",)
 
