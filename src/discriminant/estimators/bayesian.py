@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from ..arrays import Array
 from ..data import check_number
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..moments.covariance import Covariance, Scatter
@@ -27,8 +28,6 @@ from ..moments.statistic import ClassMoments, Needs
 from ..rules import StudentRule
 from .base import Reading, constant_columns
 from .discriminant import GenerativeClassifier, ScatterMixin, positive_divisor, refuse_singular
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(eq=False, repr=False)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from ..arrays import Array
 from ..data import LabelledRows, check_choice, check_integer, check_number
 from ..errors import ParameterError, Setting
 from ..objective import MARGIN_LOSSES, NO_PENALTY, MarginLoss, Objective, Standardisation
@@ -22,7 +23,6 @@ from ..solvers.trace import Trace
 from .base import RuleClassifier, by_class_or_difference, refuse_many_classes, refuse_weightless
 from .logistic import warn_unconverged
 
-Array = np.ndarray[Any, Any]
 #: Smooth losses: those that gradients lead to a minimum of.
 LOSSES = tuple(name for name, loss in MARGIN_LOSSES.items() if isinstance(loss, MarginLoss))
 _OF_PROBABILITIES = ("logistic", "squared_sigmoid")
