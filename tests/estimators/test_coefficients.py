@@ -56,21 +56,27 @@ def test_a_lasso_has_estimates_and_says_why_nothing_else():
     assert "note: no standard errors" in str(table)
 
 
-@pytest.mark.parametrize(
-    ("model", "outcomes"),
-    [
-        (LinearDiscriminantAnalysis(), ["ash", "birch", "cedar"]),
-        (SupportVectorClassifier(), ["ash against the rest", "birch against the rest", "cedar against the rest"]),
-    ],
-    ids=["lda", "svm"],
-)
-def test_scores_of_their_own_have_no_reference_and_no_odds(model, outcomes):
+def test_scores_of_their_own_have_no_reference_and_no_odds():
+    model = SupportVectorClassifier()
     table = coefficient_table(model.fit(*rows(3)))
-    assert list(table.outcomes) == outcomes
+    assert list(table.outcomes) == ["ash against the rest", "birch against the rest", "cedar against the rest"]
     assert table.reference is None
     assert np.isnan([row.odds_ratio for row in table.rows]).all()
     for coef, own in zip(model.coef_, table.outcomes.values(), strict=True):
         assert_allclose([row.estimate for row in own][1:], coef)
+
+
+def test_lda_has_the_log_odds_of_its_classes_against_the_last():
+    X, y = rows(3)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    table = coefficient_table(model)
+    assert (list(table.outcomes), table.reference, table.log_odds) == (["ash", "birch"], "cedar", True)
+    log = model.predict_log_proba(X)
+    for k, own in enumerate(table.outcomes.values()):
+        intercept, *coef = [row.estimate for row in own]
+        assert_allclose(intercept + X @ coef, log[:, k] - log[:, 2], rtol=1e-8, atol=1e-8)
+    assert_allclose([row.odds_ratio for row in table.rows], np.exp([row.estimate for row in table.rows]))
+    assert "log-odds of ash against cedar" in str(table)
 
 
 def test_what_is_not_linear_or_named_wrongly_is_refused():

@@ -137,7 +137,7 @@ def test_infinite_and_aliased_coefficients_are_named_and_not_drawn():
 def test_every_linear_model_names_what_its_coefficients_tell_apart():
     X, y = trees(3)
     X += 20 * np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])[np.searchsorted(["ash", "birch", "cedar"], y)]
-    assert legend(coefficients(LinearDiscriminantAnalysis().fit(X, y))) == ["ash", "birch", "cedar"]
+    assert legend(coefficients(LinearDiscriminantAnalysis().fit(X, y))) == ["ash against cedar", "birch against cedar"]
     rest, pairs = (Perceptron(multiclass=kind).fit(X, y) for kind in ("one-vs-rest", "one-vs-one"))
     assert legend(coefficients(rest)) == [f"{label} against the rest" for label in ("ash", "birch", "cedar")]
     assert sorted(legend(coefficients(pairs))) == ["birch against ash", "cedar against ash", "cedar against birch"]

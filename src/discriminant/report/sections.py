@@ -277,6 +277,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         "inferred": table.has_errors,
         "with_odds": table.log_odds,
         "with_outcomes": len(table.outcomes) > 1,
+        "reference": "" if table.reference is None else quoted(table.reference),
         "with_standardised": not np.isnan(unit).all(),
         "about": quoted(effects[0].outcome) if effects else "",
         "reason": _no_errors(model, table),
