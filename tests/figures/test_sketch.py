@@ -20,7 +20,8 @@ from discriminant import (
     roc,
 )
 from discriminant.datasets import avocados, crossed_normals, load, triangle
-from discriminant.figures.sketch import Sketch, sketches
+from discriminant.figures.sketch import Sketch
+from discriminant.figures.theme import sketches
 from discriminant.solvers import IRLS
 from discriminant.theory import density_curves
 

@@ -9,9 +9,7 @@ what both come to, figure by figure.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,31 +17,8 @@ import numpy as np
 
 from ..arrays import Array
 
-#: The places of the classes among all that there are, where figures are now made as sketches.
-_SKETCHING: ContextVar[tuple[int, ...] | None] = ContextVar("sketching", default=None)
 #: Arrays of fewer numbers are shorter, and easier to read, as text.
 _BINARY = 32
-
-
-@contextmanager
-def sketches(places: Sequence[int] = ()) -> Iterator[None]:
-    """Within it, figures are made as sketches; the k-th class looks as the ``places[k]``-th would."""
-    token = _SKETCHING.set(tuple(places))
-    try:
-        yield
-    finally:
-        _SKETCHING.reset(token)
-
-
-def is_sketching() -> bool:
-    """Whether figures are now made as sketches."""
-    return _SKETCHING.get() is not None
-
-
-def place_of(k: int) -> int:
-    """Which of the looks the k-th class has."""
-    places = _SKETCHING.get() or ()
-    return places[k] if k < len(places) else k
 
 
 class Sketch:

@@ -6,7 +6,9 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +21,7 @@ from ..dependencies import optional_module
 from ..errors import DependencyError, InputError, ParameterError
 from ..files import write_whole
 from ..results import plain
-from .sketch import Sketch, is_sketching, place_of
+from .sketch import Sketch
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -38,6 +40,29 @@ _LINE_CHARACTERS, _LINE_PIXELS = 105, 17
 TITLED = 3
 #: Characters that plotly would read as markup, as a template or as a formula.
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;", "$": "&#36;"})
+#: The places of the classes among all that there are, where figures are now made as sketches.
+_SKETCHING: ContextVar[tuple[int, ...] | None] = ContextVar("sketching", default=None)
+
+
+@contextmanager
+def sketches(places: Sequence[int] = ()) -> Iterator[None]:
+    """Within it, figures are made as sketches; the k-th class looks as the ``places[k]``-th would."""
+    token = _SKETCHING.set(tuple(places))
+    try:
+        yield
+    finally:
+        _SKETCHING.reset(token)
+
+
+def is_sketching() -> bool:
+    """Whether figures are now made as sketches."""
+    return _SKETCHING.get() is not None
+
+
+def place_of(k: int) -> int:
+    """Which of the looks the k-th class has."""
+    places = _SKETCHING.get() or ()
+    return places[k] if k < len(places) else k
 
 
 def colour(k: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..figures.sketch import sketches
+from ..figures.theme import sketches
 from ..report.page import Drawing, drawing
 
 if TYPE_CHECKING:
