@@ -488,20 +488,20 @@ class Rows(ABC):
                 bad = ~np.isfinite(block)
                 if bad.any():
                     i, j = np.argwhere(bad)[0]
-                    _raise_nonfinite(block[i, j], where.start + int(i), (label or self.column_label)(int(j)))
+                    raise_nonfinite(block[i, j], where.start + int(i), (label or self.column_label)(int(j)))
 
     def largest_values(self) -> Array:
         """The largest absolute value of each column of numbers."""
         blocks = (block for span in self.spans for block, _ in self.blocks(span))
-        return np.max([_largest_of_columns(block) for block in blocks], axis=0)
+        return np.max([largest_of_columns(block) for block in blocks], axis=0)
 
 
-def _largest_of_columns(block: Any) -> Array:
+def largest_of_columns(block: Any) -> Array:
     largest = abs(block).max(axis=0)
     return np.asarray(largest.toarray()[0] if is_sparse(largest) else largest, dtype=np.float64)
 
 
-def _raise_nonfinite(value: float, row: int, column: str) -> None:
+def raise_nonfinite(value: float, row: int, column: str) -> None:
     what = "NaN" if np.isnan(value) else "infinity"
     raise InputError(
         f"Input X contains {what}: {column}, row {row}. Every value must be a finite number: "
@@ -511,6 +511,8 @@ def _raise_nonfinite(value: float, row: int, column: str) -> None:
 
 class Source(Rows):
     """Rows that are read anew in every pass, with labels beside them: they stand in files, or on other machines."""
+
+    executor: Any  #: who reads them
 
     @abstractmethod
     def labelled(self, classes: Array | None = None) -> Any:
@@ -636,7 +638,7 @@ class SparseRows(MatrixRows):
         if bad.size:
             row = int(np.searchsorted(self.values.indptr, bad[0], side="right")) - 1
             column = (label or self.column_label)(int(self.values.indices[bad[0]]))
-            _raise_nonfinite(self.values.data[bad[0]], row, column)
+            raise_nonfinite(self.values.data[bad[0]], row, column)
 
 
 def drawn(n_rows: int, step: int) -> Array:
@@ -646,6 +648,16 @@ def drawn(n_rows: int, step: int) -> Array:
     """
     starts = np.arange(0, n_rows, step)
     return np.minimum(starts + np.random.default_rng(step).integers(0, step, len(starts)), n_rows - 1)
+
+
+def fold_of_rows(first: int, count: int, n_folds: int) -> Array:
+    """The folds of ``count`` consecutive rows."""
+    row = np.arange(first, first + count, dtype=np.int64)
+    # A fixed, irregular sequence of non-negative integers (the mixing steps of SplitMix64).
+    mixed = (row // n_folds).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (row + ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)) % n_folds
 
 
 def rows_of_width(n_columns: int) -> int:
@@ -853,7 +865,8 @@ class MixedRows(Rows):
 
     def block(self, start: int, stop: int) -> MixedBlock:
         numbers = np.empty((stop - start, 0)) if self._numbers is None else self._numbers.block(start, stop)
-        self._check_values(numbers, start)
+        kinds = [self.distributions[j] for j in self.numeric_columns]
+        _refuse_values(numbers, start, kinds, self.number_label, self.refuse_nonfinite)
         return MixedBlock(numbers, [self._levels(j, start, stop) for j in self.level_columns])
 
     def take(self, chosen: Array) -> MixedBlock:
@@ -907,32 +920,60 @@ class MixedRows(Rows):
             counts.update(self._levels(j, start, min(start + _MOST_BLOCK_ROWS, self.n_rows)))
         return counts
 
-    def _check_values(self, numbers: Any, start: int) -> None:
-        """Refuse values that a column's distribution cannot produce."""
-        for kind, allowed, wanted in (
-            # A share between 0 and 1 stands for a level that training had not.
-            ("bernoulli", lambda v: (v >= 0) & (v <= 1), "from 0 to 1"),
-            ("counts", lambda v: ~(v < 0), "0 or more"),
-            ("multinomial", lambda v: ~(v < 0), "0 or more"),
-        ):
-            places = [place for place, j in enumerate(self.numeric_columns) if self.distributions[j] == kind]
-            if places:
-                part = numbers if len(places) == numbers.shape[1] else numbers[:, places]
-                wrong = ~allowed(part.data if is_sparse(part) else part)
-                if not wrong.any():
-                    continue
-                if is_sparse(part):
-                    entries, e = part.tocoo(), int(np.argmax(wrong))
-                    row, place, value = entries.row[e], entries.col[e], entries.data[e]
-                else:
-                    row, place = np.argwhere(wrong)[0]
-                    value = part[row, place]
-                if not np.isfinite(value):
-                    self.refuse_nonfinite()
-                raise InputError(
-                    f"Row {start + row} has {value:g} in {self.number_label(places[place])}, which is read as {kind}, "
-                    f"whose values are {wanted}. Give the column another distribution."
-                )
+
+def _refuse_values(
+    numbers: Any, start: int, kinds: Sequence[str], label: Callable[[int], str], refuse_nonfinite: Callable[..., None]
+) -> None:
+    """Refuse values that a column's distribution cannot produce; ``kinds`` are those of the columns of numbers."""
+    for kind, allowed, wanted in (
+        # A share between 0 and 1 stands for a level that training had not.
+        ("bernoulli", lambda v: (v >= 0) & (v <= 1), "from 0 to 1"),
+        ("counts", lambda v: ~(v < 0), "0 or more"),
+        ("multinomial", lambda v: ~(v < 0), "0 or more"),
+    ):
+        places = [place for place, own in enumerate(kinds) if own == kind]
+        if places:
+            part = numbers if len(places) == numbers.shape[1] else numbers[:, places]
+            wrong = ~allowed(part.data if is_sparse(part) else part)
+            if not wrong.any():
+                continue
+            if is_sparse(part):
+                entries, e = part.tocoo(), int(np.argmax(wrong))
+                row, place, value = entries.row[e], entries.col[e], entries.data[e]
+            else:
+                row, place = np.argwhere(wrong)[0]
+                value = part[row, place]
+            if not np.isfinite(value):
+                refuse_nonfinite()
+            raise InputError(
+                f"Row {start + row} has {value:g} in {label(places[place])}, which is read as {kind}, "
+                f"whose values are {wanted}. Give the column another distribution."
+            )
+
+
+@dataclass(frozen=True)
+class MixedView:
+    """From rows of numbers, the first of which is number ``start``, to columns of these distributions."""
+
+    distributions: tuple[Distribution, ...]
+    names: tuple[str, ...] | None = None
+
+    def __call__(self, X: Array, start: int) -> MixedBlock:
+        numeric = [j for j, kind in enumerate(self.distributions) if kind != "categorical"]
+        numbers = X if len(numeric) == X.shape[1] else np.ascontiguousarray(X[:, numeric])
+        kinds = [self.distributions[j] for j in numeric]
+        _refuse_values(numbers, start, kinds, lambda place: self._label(numeric[place]), self._refuse_nothing)
+        levels = [j for j, kind in enumerate(self.distributions) if kind == "categorical"]
+        for j in levels:
+            if np.isnan(X[:, j]).any():
+                raise_nonfinite(np.nan, start + int(np.argmax(np.isnan(X[:, j]))), self._label(j))
+        return MixedBlock(numbers, [X[:, j].tolist() for j in levels])
+
+    def _label(self, j: int) -> str:
+        return f"column {self.names[j]!r}" if self.names else f"column {j}"
+
+    def _refuse_nothing(self) -> None:
+        """What is no number shows in the sums, and is told by those who add them up."""
 
 
 def column_distributions(

@@ -66,7 +66,7 @@ def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
     """The statistic of all rows. ``statistic`` says what kind; it is not changed."""
     parts = (data.executor or Threads()).in_order(_Reduction(data.blocks, statistic), data.spans, n_jobs)
     total = next(parts)
-    with _quiet_numbers():
+    with quiet_numbers():
         for part in parts:
             total.merge(part)
     return total
@@ -81,7 +81,7 @@ class _Reduction:
 
     def __call__(self, span: Any) -> Any:
         partial = self.statistic.fresh()
-        with _quiet_numbers():
+        with quiet_numbers():
             for block in self.blocks(span):
                 partial.update(block)
         return partial
@@ -91,7 +91,7 @@ def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None
     """Call ``write(block, where)`` for every block of rows; each call owns its own slice of the result."""
 
     def over_span(span: Any) -> None:
-        with _quiet_numbers():
+        with quiet_numbers():
             for block, where in rows.blocks(span):
                 write(block, where)
 
@@ -99,7 +99,7 @@ def map_rows(rows: Rows, write: Callable[[Any, slice], None], n_jobs: int | None
         pass
 
 
-def _quiet_numbers() -> Any:
+def quiet_numbers() -> Any:
     """No warnings of overflow and NaN: results show them, and callers look. The setting is each thread's own."""
     return np.errstate(over="ignore", invalid="ignore", under="ignore")
 

@@ -259,7 +259,9 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
 
 def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     """The standard deviation of each column over all rows, weighted; 1 where it does not vary. Sparse zeros count."""
-    moments = reduce_rows(data, ClassMoments(len(data.classes), data.rows.n_columns, "diagonal"), n_jobs)
+    wanted = ClassMoments(len(data.classes), data.rows.n_columns, "diagonal")
+    at_hand = isinstance(data, LabelledRows)  # a dataset is sampled in the same pass
+    moments = reduce_rows(data, wanted, n_jobs) if at_hand else data.reduced(wanted, n_jobs)
     return standard_deviations(moments.column_variances())
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from .arrays import Array
 from .basis import Basis
-from .data import Rows, check_shapes, dense_parts, is_single, is_sparse, require
-from .engine import map_rows
+from .data import Rows, Source, check_shapes, dense_parts, is_single, is_sparse, require
+from .engine import map_rows, quiet_numbers
 from .errors import InputError
 from .kernels import scores as kernels
 
@@ -301,51 +301,79 @@ class Scorer:
 
     def scores(self, rows: Rows) -> Array:
         """The score of each class for each row."""
-        out = np.empty((rows.n_rows, len(self.classes)))
-
-        def keep(scores: Array, where: slice) -> bool:
-            out[where] = scores
-            return bool(np.isfinite(scores.max(axis=1)).all())
-
-        self._score(rows, keep)
-        return out
+        return self._answers(rows, np.empty((rows.n_rows, len(self.classes))), _keep_scores)
 
     def labels(self, rows: Rows) -> Array:
         """The class of the highest score of each row, the first of several."""
-        codes = np.empty(rows.n_rows, dtype=np.int32)
-        self._score(rows, lambda scores, where: kernels.best_classes(scores, codes[where]))
-        return self.classes[codes]
+        return self.classes[self._answers(rows, np.empty(rows.n_rows, dtype=np.int32), kernels.best_classes)]
 
     def posterior(self, rows: Rows, log: bool = False) -> Array:
         """The probabilities whose logarithms the scores are, up to a constant for each row; or these logarithms."""
         out = np.empty((rows.n_rows, len(self.classes)))
+        return self._answers(rows, out, _keep_log_posterior if log else _keep_posterior)
 
-        def keep(scores: Array, where: slice) -> bool:
-            sound = kernels.subtract_row_maximum(scores)
-            if log:
-                np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out[where])
-            else:
-                kernels.divide_rows_by_sum(np.exp(scores, out=out[where]))
-            return bool(sound)
-
-        self._score(rows, keep)
-        return out
-
-    def _score(self, rows: Rows, keep: Callable[[Array, slice], bool]) -> None:
-        """Score every block and hand it to ``keep``, which says whether each row has a finite best score."""
+    def _answers(self, rows: Rows, out: Array, keep: Keep) -> Array:
+        """What ``keep`` makes of the scores of every block, in ``out``."""
         unsound = []
 
         def write(block: Any, where: slice) -> None:
-            if not keep(self.rule.scores(block), where):
+            if not keep(self.rule.scores(block), out[where]):
                 unsound.append(where.start)
 
-        map_rows(rows, write, self.n_jobs)
+        if isinstance(rows, Source):
+            answering = _Answering(rows.blocks, self.rule, keep, out[:0])
+            for found in rows.executor.in_order(answering, rows.spans, self.n_jobs):
+                for where, answers, sound in found:
+                    out[where] = answers
+                    unsound += [] if sound else [where.start]
+        else:
+            map_rows(rows, write, self.n_jobs)
         if unsound:
             rows.refuse_nonfinite()
             raise InputError(
                 f"X has values too large to score near row {min(unsound)}: they overflow when multiplied. "
                 "Use the units the model was fitted with."
             )
+        return out
+
+
+#: From scores to answers, written where they belong; says whether each row has a finite best score.
+Keep = Callable[[Array, Array], bool]
+
+
+def _keep_scores(scores: Array, out: Array) -> bool:
+    out[...] = scores
+    return bool(np.isfinite(scores.max(axis=1)).all())
+
+
+def _keep_posterior(scores: Array, out: Array) -> bool:
+    sound = kernels.subtract_row_maximum(scores)
+    kernels.divide_rows_by_sum(np.exp(scores, out=out))
+    return bool(sound)
+
+
+def _keep_log_posterior(scores: Array, out: Array) -> bool:
+    sound = kernels.subtract_row_maximum(scores)
+    np.subtract(scores, np.log(np.exp(scores).sum(axis=1, keepdims=True)), out=out)
+    return bool(sound)
+
+
+@dataclass(frozen=True)
+class _Answering:
+    """From a span of rows that are read where they lie to the answers; ``like`` has their type and width."""
+
+    blocks: Callable[[Any], Any]
+    rule: Rule
+    keep: Keep
+    like: Array
+
+    def __call__(self, span: Any) -> list[tuple[slice, Array, bool]]:
+        found = []
+        with quiet_numbers():
+            for block, where in self.blocks(span):
+                out = np.empty((where.stop - where.start, *self.like.shape[1:]), self.like.dtype)
+                found.append((where, out, bool(self.keep(self.rule.scores(block), out))))
+        return found
 
 
 def log_softmax(scores: Array) -> Array:

@@ -46,38 +46,6 @@ def expected(dataset):
     return [found(model, dataset) for model in MODELS]
 
 
-@pytest.fixture(scope="module")
-def client():
-    import distributed  # slow to load
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    from pyspark import sql  # slow to load
-
-    folder = str(tmp_path_factory.mktemp("spark"))
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": folder,
-        "spark.sql.warehouse.dir": folder,
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": folder}.items():
-            patch.setenv(name, value)
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests")
-        session = builder.config(map=settings).getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
-
-
 def found(model, dataset):
     """All that a fit says, standard errors included."""
     fitted = clone(model).fit(dataset)
@@ -114,6 +82,15 @@ def test_statistics_and_tasks_are_small_and_hold_no_rows(dataset, expected):
     assert max(counting.tasks) < limit
     assert max(counting.statistics) < sample + 3_000
     assert sum(size > limit for size in counting.statistics) == 2 * dataset.n_partitions  # samples of two fits
+
+
+def test_answers_come_from_where_rows_are_read(dataset):
+    model, counting = LinearDiscriminantAnalysis().fit(dataset), Counting()
+    for answer in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        found, expected = (getattr(model, answer)(rows) for rows in (dataset.on(counting), dataset))
+        assert np.array_equal(found, expected)
+    assert max(counting.tasks) < 3_000
+    assert len(counting.statistics) == 4 * dataset.n_partitions
 
 
 def test_the_scheduler_embedded_in_dask_gives_the_bits_of_threads(dataset, expected):

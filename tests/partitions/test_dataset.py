@@ -254,7 +254,7 @@ def test_what_needs_all_rows_refuses_before_it_reads(rows, monkeypatch):
     monkeypatch.setattr("discriminant.partitions.dataset._GATHERED_BYTES", 1_000)
     monkeypatch.setattr("discriminant.partitions.dataset._Surveying.__call__", lambda *_: pytest.fail("read"))
     with pytest.raises(InputError, match=r"SupportVectorClassifier needs all rows .* Use LogisticRegression"):
-        SupportVectorClassifier().fit(open_dataset(rows[2], target="y"))
+        SupportVectorClassifier(margin="hard").fit(open_dataset(rows[2], target="y"))
 
 
 def test_separated_classes_are_seen_in_the_sample(tmp_path):

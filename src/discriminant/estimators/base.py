@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -47,6 +49,7 @@ from ..errors import (
 )
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
+from ..partitions.executors import is_collection
 from ..results import frame_of, notes, shown
 from ..rules import LinearRule, Scorer
 
@@ -61,6 +64,48 @@ _CONSTANT = 8 * float(np.finfo(np.float64).eps)
 #: Folds of the cross-validation that calibrates.
 _CALIBRATION_FOLDS = 5
 CALIBRATIONS = (None, "sigmoid", "isotonic")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A method of a fitted model, as it is sent to whoever holds rows."""
+
+    model: Any
+    method: str
+
+    def __call__(self, rows: Any) -> Array:
+        return np.asarray(getattr(self.model, self.method)(rows))
+
+
+def by_partition(answer: str) -> Callable[[Callable[..., Array]], Callable[..., Any]]:
+    """A method that says something of each row, also of rows in Dask and Spark collections.
+
+    Of these it is asked where they lie, and its answers are a collection of the same kind, computed when needed; in
+    frames they are called ``answer``, with the class where there is one for each.
+    """
+
+    def decorated(method: Callable[..., Array]) -> Callable[..., Any]:
+        @wraps(method)
+        def asked(self: Any, X: Any) -> Any:
+            if not is_collection(X):
+                return method(self, X)
+            from ..partitions.frames import Asking
+
+            check_is_fitted(self)
+            labels = getattr(self, "actions_", self.classes_) if answer == "prediction" else self.classes_
+            one = answer == "prediction" or (answer == "score" and len(labels) == 2)
+            names = (answer,) if one else tuple(f"{answer}_{label}" for label in labels)
+            dtype = np.asarray(labels).dtype if answer == "prediction" else np.dtype(np.float64)
+            alone = copy(self)
+            if hasattr(alone, "n_jobs"):
+                alone.n_jobs = 1
+            columns = getattr(getattr(self, "encoder_", self), "feature_names_in_", None)
+            known = None if columns is None else tuple(map(str, columns))
+            return Asking(_Asked(alone, method.__name__), known, names, dtype).answers_to(X)
+
+        return asked
+
+    return decorated
 
 
 class RuleClassifier(ClassifierMixin, BaseEstimator):
@@ -186,12 +231,17 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         """The rows of a fit that begins anew."""
         self._forget()
         self._check_parameters()
+        if is_collection(X):
+            from ..partitions.frames import as_source
+
+            X, y, sample_weight = as_source(X, y, sample_weight), None, None
         if not isinstance(X, Source) or self._takes_passes:
             return self._labelled(X, y, sample_weight)
         whole = X.gathered(Model(type(self).__name__))
         data = self._labelled(whole.rows, whole.classes[whole.codes], whole.weight)
         return replace(data, offset=whole.offset, cluster=whole.cluster)
 
+    @by_partition("score")
     def decision_function(self, X: Any) -> Array:
         """The score of each class; for two classes, the second's minus the first's.
 
@@ -208,6 +258,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         out = self._scorer.scores(rows)
         return out[:, 1] - out[:, 0] if out.shape[1] == 2 else out
 
+    @by_partition("prediction")
     def predict(self, X: Any) -> Array:
         """The class of the highest score of each row.
 
@@ -365,6 +416,7 @@ def with_names(model: Any, values: Any, names: Sequence[str] | None = None) -> A
 class PosteriorClassifier(RuleClassifier):
     """A classifier whose scores are log-densities plus log-priors, up to a constant for each row."""
 
+    @by_partition("probability")
     def predict_proba(self, X: Any) -> Array:
         """The posterior probability of each class, columns in the order of ``classes_``.
 
@@ -380,6 +432,7 @@ class PosteriorClassifier(RuleClassifier):
         rows = self._rows(X)
         return self._scorer.posterior(rows)
 
+    @by_partition("log_probability")
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of the posterior probability, exact where the probability itself would round to 0.
 
@@ -417,6 +470,7 @@ class CalibratedMixin:
     _rows: Callable[[Any], Any]
 
     @available_if(_calibrated)
+    @by_partition("probability")
     def predict_proba(self, X: Any) -> Array:
         """Calibrated probabilities of the classes, columns in the order of ``classes_``.
 

@@ -18,7 +18,7 @@ from ..data import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
 from ..errors import ParameterError
-from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing
+from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing, by_partition
 from .multiclass import TableRows
 
 
@@ -152,6 +152,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return Posterior(self.estimator_.predict_proba(X), self.classes_, self.training_priors_)
 
+    @by_partition("prediction")
     def predict(self, X: Any) -> Array:
         """The action for each row.
 
@@ -167,6 +168,7 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         found = self.posterior(X)
         return self.decision_.decide(found)
 
+    @by_partition("probability")
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class under the priors of the decision, columns in the order of ``classes_``.
 

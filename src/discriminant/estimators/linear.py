@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..arrays import Array
-from ..data import LabelledRows, check_choice, check_integer, check_number
+from ..data import LabelledRows, check_choice, check_integer, check_number, fold_of_rows
 from ..engine import map_rows
 from ..errors import DegenerateDataError, LabelError, Setting
 from ..moments.covariance import standard_deviations
-from ..moments.statistic import ClassMoments, Needs, fold_of_rows
+from ..moments.statistic import ClassMoments, Needs
 from ..rules import LinearRule
 from .base import CalibratedMixin, MomentClassifier, Reading, constant_columns, refuse_many_classes
 from .discriminant import ScatterMixin, positive_divisor

@@ -25,7 +25,7 @@ from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisatio
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import Columns, alpha_grid, held_out_losses, regularisation_path
-from ..solvers.gradient import HELD_OUT_SHARE, Stream, split_rows
+from ..solvers.gradient import HELD_OUT_SHARE, ONE_PASS, Stream, split_rows, streamed
 from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import RidgeChoice, named_solver, strength_prior
 from ..solvers.trace import Trace
@@ -129,7 +129,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
 
     @property
     def _takes_passes(self) -> bool:
-        return not self.firth and self.solver in ("auto", "newton", "lbfgs", "newton-cg", "coordinate", "gradient")
+        passes = ("auto", "newton", "lbfgs", "newton-cg", "coordinate", "gradient", "sgd")
+        return not self.firth and not self.early_stopping and self.solver in passes
 
     def _solved(self, objective: Objective) -> Solution:
         data, options = objective.data, dict[str, Any](trace=self.trace)
@@ -137,6 +138,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         minimise = named_solver(solver, objective)
         if solver == "sgd" or isinstance(solver, StochasticGradient):
             options["rng"] = self.random_state
+        if solver == "sgd" and data.codes is None:
+            return streamed(objective, self.random_state)
         if self.early_stopping:
             objective, options["held_out"] = split_rows(objective, HELD_OUT_SHARE, self.random_state)
         solution = minimise(objective, np.zeros(objective.shape), self.tol, self.max_iter, **options)
@@ -164,7 +167,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
             )
             works = (Setting("alpha"), " > 0, or, to predict, ", Model("AutoClassifier"), ".")
             warn(Message(told, *works), SeparationWarning)
-        elif not solution.converged and solution.reason != "early stopping":
+        elif not solution.converged and solution.reason not in ("early stopping", ONE_PASS):
             warn_unconverged(solution, self.tol, ", or use ", Setting("solver", "auto"), ".")
 
     def _set_rule(self, centre: Array, coef: Array, intercept: Array) -> None:

@@ -31,7 +31,7 @@ from ..errors import DtypeError, InputError, ParameterError, Setting
 from ..multiclass import Ambiguity, Codebook, CodebookRule, Decoding, DecodingLoss
 from ..results import shown
 from ..rules import LinearRule
-from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, computable, refuse_weightless
+from .base import MetaClassifierMixin, RuleClassifier, all_or_nothing, by_partition, computable, refuse_weightless
 
 #: Log-odds of a probability that rounds to 1 would be infinite; this is the closest to 1 that does not.
 _SURE = 1.0 - float(np.finfo(np.float64).epsneg)
@@ -419,6 +419,7 @@ class OneVsRest(CodebookMetaClassifier):
     _compares_scores = ("vote", False)
 
     @available_if(lambda self: not self.vote and hasattr(self.estimator, "predict_proba"))
+    @by_partition("probability")
     def predict_proba(self, X: Any) -> Array:
         """The probabilities that the binary classifiers give their classes, divided by their sum.
 

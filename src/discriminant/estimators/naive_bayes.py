@@ -15,7 +15,9 @@ from ..data import (
     DISTRIBUTIONS,
     LabelledRows,
     MixedRows,
+    MixedView,
     Rows,
+    Source,
     as_table,
     check_number,
     column_distributions,
@@ -177,7 +179,6 @@ class NaiveBayes(GenerativeClassifier):
 
     _reads = ("sparse", "categorical", "string")
     _reads_class_moments = False
-    _takes_passes = False
     _lasting = (*GenerativeClassifier._lasting, "distributions_")
 
     def _check_parameters(self) -> None:
@@ -197,6 +198,12 @@ class NaiveBayes(GenerativeClassifier):
         return Needs("diagonal")
 
     def _readable(self, X: Any, first: bool) -> Any:
+        if isinstance(X, Source):
+            self._check_columns(X, reset=first)
+            if first:
+                self.distributions_ = column_distributions(np.empty((1, X.n_columns)), self.distributions, X.names)
+                self._frame_backend = None
+            return replace(X, view=MixedView(self.distributions_, X.names))  # type: ignore[type-var]
         table, names = as_table(X), X.names if isinstance(X, Rows) else None
         self._check_columns(X, reset=first)
         if first:
@@ -206,8 +213,10 @@ class NaiveBayes(GenerativeClassifier):
 
     def _rows(self, X: Any) -> Rows:
         rows: Any = super()._rows(X)
-        for j, rule in zip(rows.level_columns, self.rule_.categorical, strict=True):
-            unseen = rows.level_counts(j) - Counter(dict.fromkeys(rule.levels, rows.n_rows))
+        places = [j for j, kind in enumerate(self.distributions_) if kind == "categorical"]
+        counts = _level_counts(rows) if isinstance(rows, Source) and places else map(rows.level_counts, places)
+        for j, rule, found in zip(places, self.rule_.categorical, counts, strict=True):
+            unseen = found - Counter(dict.fromkeys(rule.levels, rows.n_rows))
             if unseen:
                 which = "a level" if len(unseen) == 1 else "levels"
                 warn(
@@ -218,8 +227,8 @@ class NaiveBayes(GenerativeClassifier):
         return rows
 
     def _statistic(self, data: LabelledRows, first_row: int) -> TableMoments:  # noqa: ARG002
-        rows: Any = data.rows
-        return TableMoments(len(data.classes), len(rows.numeric_columns), len(rows.level_columns))
+        n_levels = self.distributions_.count("categorical")
+        return TableMoments(len(data.classes), data.rows.n_columns - n_levels, n_levels)
 
     def _log_joint(self, X: Any) -> Array:
         unscaled = {"counts", "multinomial"} & set(self.distributions_)
@@ -295,6 +304,23 @@ class NaiveBayes(GenerativeClassifier):
             return rng.poisson(parameter).astype(float)
         totals = rng.poisson(moments.mean[:, places].sum(axis=1)[codes])
         return rng.multinomial(totals, parameter).astype(float)
+
+
+@dataclass(frozen=True)
+class _LevelsOf:
+    """From a span of rows to how many have each level of each categorical column."""
+
+    blocks: Any
+
+    def __call__(self, span: Any) -> list[Counter[Any]]:
+        found = [[Counter(values) for values in block.levels] for block, _ in self.blocks(span)]
+        return [sum(own, Counter()) for own in zip(*found, strict=True)]
+
+
+def _level_counts(rows: Source) -> list[Counter[Any]]:
+    """The same of all rows."""
+    parts = rows.executor.in_order(_LevelsOf(rows.blocks), rows.spans)
+    return [sum(own, Counter()) for own in zip(*parts, strict=True)]
 
 
 def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..data import LabelledRows, Rows, as_rows, check_choice, check_integer, check_number, require
+from ..data import LabelledRows, Rows, Source, as_rows, check_choice, check_integer, check_number, require
 from ..decision.posteriors import TemperedLosses
 from ..engine import one_blas_thread, side_by_side
 from ..errors import NotReadyError, NotSeparableError, ParameterError, Setting, warn
@@ -155,6 +156,14 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
             self._calibrate(self._training)
         return self
 
+    def _learn(self, data: LabelledRows) -> None:
+        some = data.every(1)  # of a dataset its sample, which are all rows of a small one
+        super()._learn(some if some.n_rows == data.n_rows else data)
+
+    @property
+    def _takes_passes(self) -> bool:
+        return self.margin == "soft" and self.calibration is None and self.solver in ("auto", "newton")
+
     @property
     def _solves_apart(self) -> bool:
         return self.calibration is None and self.class_weight is None
@@ -172,7 +181,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
 
     def _multipliers(self) -> sp.csr_array:
         """The multipliers above 0 times y, of each row in each binary problem."""
-        check_is_fitted(self, "_codes_")
+        self._refuse_passes()
         used, (column, row, side) = self._alpha_ > 0, self._places()
         shape = self.codebook_.n_columns, len(self._codes_)
         return sp.csr_array(((self._alpha_ * side)[used], (column[used], row[used])), shape)
@@ -186,11 +195,19 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
     @property
     def slacks_(self) -> Array:
         """The slack of each row; of many classes, in each binary problem, NaN where it takes no part."""
-        check_is_fitted(self, "_codes_")
+        self._refuse_passes()
         slacks = np.full((self.codebook_.n_columns, len(self._codes_)), np.nan)
         column, row, _ = self._places()
         slacks[column, row] = self._slack_
         return slacks[0] if len(self.classes_) == 2 else slacks
+
+    def _refuse_passes(self) -> None:
+        """Refuse to speak of single rows where they were passed over."""
+        check_is_fitted(self)
+        if not hasattr(self, "_codes_"):
+            raise NotReadyError(
+                "This machine was fitted by passes over a dataset, and keeps no multipliers and slacks of its rows."
+            )
 
     def _places(self) -> tuple[Array, Array, Array]:
         """Binary problem, row and side of each entry of ``_alpha_``."""
@@ -239,7 +256,7 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         if self.standardize:
             spread = column_spread(data, self.n_jobs)
             measured = replace(data, rows=_in_units(data.rows, spread))
-        span = self._span(measured) if len(columns) > 1 else None
+        span = self._span(measured) if len(columns) > 1 and data.codes is not None else None
         try:
             n_jobs = 1 if self._solves_in_turn(data) else self.n_jobs
             fits = side_by_side(lambda column: self._solved(measured, column, span), columns, n_jobs)
@@ -261,6 +278,8 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         """Whether a machine takes less time than threads that take turns with Python's lock lose."""
         n, p = data.rows.shape
         share = np.abs(self.codebook_.matrix).mean()
+        if data.codes is None:  # passes are read side by side
+            return True
         return self.margin == "soft" and p >= _FEW_UNKNOWNS and share * n * p <= _SMALL_MACHINE
 
     def _span(self, data: LabelledRows) -> Array | None:
@@ -272,6 +291,8 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
 
     def _solved(self, data: LabelledRows, column: int, span: Array | None) -> MarginFit:
         """The solution of a binary problem; rows of weight 0 take no part in finding it."""
+        if data.codes is None:
+            return self._fitted(data.against(self.codebook_.matrix[:, column]), np.empty(0), column, None)
         chosen, side = self.codebook_.targets(data.codes, column)
         rows, part = (np.arange(data.n_rows), data) if chosen is None else (chosen, data.take(chosen))
         part = replace(part, classes=data.classes[:2], codes=(side > 0).astype(part.codes.dtype))
@@ -330,14 +351,16 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
         constants = np.array([fit.constant + fit.coef @ (centre - fit.centre) for fit in solutions])
         return LinearRule(centre, np.array([fit.coef for fit in solutions]), constants)
 
-    def _keep(self, solutions: list[MarginFit], codes: Array) -> None:
+    def _keep(self, solutions: list[MarginFit], codes: Array | None) -> None:
         reached = [fit.solution for fit in solutions]
         self.solution_: Any = reached[0] if len(self.classes_) == 2 else reached
         self.n_iter_ = max(max(solution.iterations for solution in reached), 1)
         # Of the rows of each binary problem, one after the other: multipliers and slacks. And the class of each row.
-        self._alpha_ = np.concatenate([fit.alpha for fit in solutions])
-        self._slack_ = np.concatenate([fit.slacks for fit in solutions])
-        self._codes_ = codes
+        # Rows that are read anew in every pass have none that could be kept.
+        if codes is not None:
+            self._alpha_ = np.concatenate([fit.alpha for fit in solutions])
+            self._slack_ = np.concatenate([fit.slacks for fit in solutions])
+            self._codes_ = codes
         with np.errstate(divide="ignore"):
             self.margin_ = self._one_or_each([fit.margin for fit in solutions])
 
@@ -356,8 +379,14 @@ class SupportVectorClassifier(CalibratedMixin, BinaryLearner):
 
 def _in_units(rows: Rows, units: Array) -> Rows:
     """The columns divided by these."""
+    if isinstance(rows, Source):
+        return replace(rows, view=partial(_divided, units))  # type: ignore[type-var]
     values = rows.block(0, rows.n_rows)
     return as_rows(values @ sp.diags_array(1 / units) if sp.issparse(values) else values / units, rows.names)
+
+
+def _divided(units: Array, X: Array, start: int) -> Array:  # noqa: ARG001
+    return X / units
 
 
 def _with_idle_rows(fit: MarginFit, data: LabelledRows, counted: Array) -> MarginFit:

@@ -18,6 +18,7 @@ from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..errors import InputError, ParameterError, Setting
+from ..partitions.executors import is_collection
 from ..results import (
     WIDTH,
     Result,
@@ -407,6 +408,11 @@ def evaluate(
     check_is_fitted(model)
     if not hasattr(model, "predict"):
         raise ParameterError(f"{type(model).__name__} cannot predict. Give a fitted classifier, or use evaluation_of.")
+    if is_collection(X):
+        from ..partitions.frames import as_source
+
+        known = getattr(model, "feature_names_in_", None)
+        X, y, sample_weight = as_source(X, y, sample_weight, known), None, None
     if isinstance(X, Source):
         from .streaming import evaluated  # which needs this module
 

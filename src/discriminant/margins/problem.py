@@ -71,7 +71,7 @@ class MarginProblem:
     @cached_property
     def total(self) -> float:
         """What the mean loss of `objective` has to be multiplied by."""
-        return float(self.cost.sum())
+        return self.C * self.data.total_weight
 
     @cached_property
     def objective(self) -> Objective:

@@ -10,6 +10,10 @@ up to 1,000 columns, dense, five times as many rows         newton
 all others                                                  dual
 ==========================================================  ==========
 
+Of a dataset, whose rows are read anew in every pass, the rows near the kink are brought together, and two more stand
+for all those beyond it: the means of either class, as heavy as all of them. For hyperplanes that leave these rows
+beyond the kink that is the same problem, and its multipliers are some of the whole's: the gap is proven all the same.
+
 "newton" is for many more rows than columns. The hinge is smoothed within a width of its kink, which gives it second
 derivatives (Chapelle 2007), and the width shrinks by a factor of 6 at a time: first on a sample of the rows, then on
 all of them. Near the optimum only rows close to the kink matter; all others are on one side of it for good, where the
@@ -20,14 +24,19 @@ others follow.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array
-from ..data import SparseRows
+from ..data import Block, LabelledRows, Source, SparseRows, as_rows
+from ..engine import reduce
+from ..errors import InputError
 from ..kernels import smoothed_hinge as kernels
 from ..moments.covariance import factorised
+from ..moments.statistic import ClassMoments
 from ..objective import Objective, SmoothedHinge, SquaredHinge
 from ..solvers.smooth import line_search, minimise_newton
 from . import active_set, dual_coordinate
@@ -52,6 +61,10 @@ _SMALL = 400_000
 #: There, and with up to this many unknowns, all is done in compiled code: the working set is solved from this width on,
 #: to this duality gap relative to the value.
 _FEW_UNKNOWNS, _LAST_WIDTH, _AS_GOOD_AS_EXACT = 64, 0.03, 1e-12
+#: Of a dataset, rows near the kink are brought together up to this size,
+_GATHERED_BYTES = 1 << 30
+#: so often at most.
+_MOST_ROUNDS = 8
 #: A multiplier this close to a bound, relative to it, is at the bound.
 _NEXT_TO = 1e-8
 _MOST_STEPS = 60
@@ -60,6 +73,8 @@ _MOST_STEPS = 60
 def soft_margin(problem: MarginProblem, solver: str, tol: float, max_iter: int, seed: int = 0) -> MarginFit:
     """The solution of a soft-margin problem by the named solver, or "auto"."""
     n, p = problem.data.rows.shape
+    if isinstance(problem.data.rows, Source):
+        return _by_passes(problem, tol, max_iter)
     if solver == "active-set" or (solver == "auto" and (is_wide(problem) or _is_small(problem))):
         found = active_set.maximise(problem, tol, seed)
         if found is not None:
@@ -90,7 +105,7 @@ def minimise(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
         return _squared(problem, stop, max_iter)
     if small or n_rows <= _ALL_ROWS * objective.n_parameters:
         return solve_working_sets(problem, _every_row(problem), stop, max_iter)
-    theta, width = _on_all_rows(problem, *_on_samples(problem, np.zeros(objective.shape), _FIRST_WIDTH))
+    theta, width = _on_all_rows(problem, *_on_samples(problem, np.zeros(objective.shape), _FIRST_WIDTH), _at_hand)
     short = 1.0 - problem.sign * objective.scores(theta)[:, 0]
     # The rows near the kink, at least one more than there are unknowns; those beyond it are bounded.
     enough = min(objective.n_parameters, n_rows - 1)
@@ -153,16 +168,21 @@ def _on_samples(problem: MarginProblem, theta: Array, width: float) -> tuple[Arr
     return theta, width
 
 
-def _on_all_rows(problem: MarginProblem, theta: Array, width: float) -> tuple[Array, float]:
-    """Go on with all rows until few enough of them are near the kink."""
-    objective = problem.objective
+def _on_all_rows(
+    problem: MarginProblem, theta: Array, width: float, near: Callable[[MarginProblem, Array, float], tuple[int, int]]
+) -> tuple[Array, float]:
+    """Go on with all rows until few enough are ``near`` the kink, which has their number and how many there may be."""
     while True:
-        theta = _smoothed_minimum(objective, theta, width, problem.steps)
-        short = np.abs(1.0 - problem.sign * objective.scores(theta)[:, 0])
-        near = np.count_nonzero(short < _NEAR * width)
+        theta = _smoothed_minimum(problem.objective, theta, width, problem.steps)
+        found, most = near(problem, theta, _NEAR * width)
         width /= _SHRINK
-        if near <= max(_FEW_ROWS, _FEW * objective.data.n_rows) or width < 1e-6:
+        if found <= most or width < 1e-6:
             return theta, width
+
+
+def _at_hand(problem: MarginProblem, theta: Array, within: float) -> tuple[int, int]:
+    short = np.abs(1.0 - problem.sign * problem.objective.scores(theta)[:, 0])
+    return np.count_nonzero(short < within), max(_FEW_ROWS, int(_FEW * problem.data.n_rows))
 
 
 def _smoothed_minimum(objective: Objective, theta: Array, width: float, steps: list[int]) -> Array:
@@ -180,3 +200,117 @@ def _smoothed_minimum(objective: Objective, theta: Array, width: float, steps: l
         theta, (value, gradient, hessian) = moved
         steps[0] += 1
     return theta
+
+
+@dataclass
+class _NearRows:
+    """The rows within some distance of the kink of a hyperplane, and the moments of those beyond it, by class."""
+
+    coef: Array
+    constant: float
+    within: float
+    keep: bool
+    found: int = 0
+    slack: float = 0.0
+    rows: list[Block] = field(default_factory=list)
+    beyond: ClassMoments | None = None
+
+    def fresh(self) -> Self:
+        """An empty one of the same hyperplane."""
+        return replace(self, found=0, slack=0.0, rows=[], beyond=ClassMoments(2, len(self.coef), "diagonal"))
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        for part in block.dense_parts():
+            short = 1.0 - (2.0 * part.codes - 1.0) * (part.X @ self.coef + self.constant)
+            near = np.flatnonzero((np.abs(short) <= self.within) & (part.weight > 0))
+            self.found += len(near)
+            self.slack += float(part.weight @ np.maximum(short, 0.0))
+            if self.keep:
+                far = np.flatnonzero(short > self.within)
+                self.beyond.update(Block(np.ascontiguousarray(part.X[far]), part.codes[far], part.weight[far]))  # type: ignore[union-attr]
+                self.rows.append(Block(part.X[near], part.codes[near], part.weight[near]))
+
+    def merge(self, other: Self) -> None:
+        """Add what another one has seen."""
+        self.found += other.found
+        self.slack += other.slack
+        self.rows += other.rows
+        self.beyond.merge(other.beyond)  # type: ignore[union-attr]
+
+    def problem(self, whole: MarginProblem) -> MarginProblem:
+        """The problem of the rows that are near, with two more for all that are beyond."""
+        beyond: Any = self.beyond
+        there = np.flatnonzero(beyond.weight)
+        X = np.concatenate([*(block.X for block in self.rows), beyond.mean[there]])
+        codes = np.concatenate([*(block.codes for block in self.rows), there.astype(np.int32)])
+        weight = np.concatenate([*(block.weight for block in self.rows), beyond.weight[there]])
+        data = LabelledRows(as_rows(X), whole.data.classes, codes, weight)
+        return replace(whole, data=data, steps=[0])
+
+
+def _by_passes(problem: MarginProblem, tol: float, max_iter: int) -> MarginFit:
+    """The solution of a problem whose rows are read anew in every pass; it has no multipliers of single rows."""
+    objective, none = problem.objective, np.empty(0)
+    if problem.squared:
+        reached = minimise_newton(objective, np.zeros(objective.shape), min(tol, 1e-14), max_iter)
+        coef, constant = objective.linear(reached.theta)
+        solution = replace(reached, objective=problem.total * reached.objective)
+        return MarginFit(objective.standardised.centre, coef[0], float(constant[0]), none, none, solution)
+    theta, width = _on_all_rows(problem, *_on_samples(problem, np.zeros(objective.shape), _FIRST_WIDTH), _counted)
+    within = _NEAR * _SHRINK * width
+    for _ in range(_MOST_ROUNDS):
+        fit = soft_margin(_near_rows(problem, theta, within).problem(problem), "newton", tol, max_iter)
+        problem.steps[0] += fit.solution.iterations
+        dual = fit.solution.objective - (fit.solution.duality_gap or 0.0)
+        theta = _theta_of(problem, fit)
+        slack = _near_rows(problem, theta, within, keep=False).slack
+        primal = problem.C * slack + 0.5 * problem.total * float((objective.ridge * theta**2).sum())
+        gap = max(primal - dual, 0.0)
+        if gap <= tol * primal:
+            break
+        within *= 2.0
+    excess = gap / max(primal, 1e-300)
+    solution = replace(
+        fit.solution,
+        theta=theta,
+        objective=primal,
+        excess=excess,
+        duality_gap=gap,
+        passes=objective.passes[0],
+        iterations=problem.steps[0],
+        converged=excess <= tol,
+        reason="optimal" if excess <= tol else "no further descent",
+    )
+    return replace(fit, alpha=none, slacks=none, solution=solution)
+
+
+def _theta_of(problem: MarginProblem, fit: MarginFit) -> Array:
+    """The parameters of a hyperplane."""
+    standard, theta = problem.objective.standardised, np.zeros(problem.objective.shape)
+    theta[0, : len(fit.coef)] = fit.coef * standard.scale
+    if problem.fit_intercept:
+        theta[0, -1] = fit.constant + fit.coef @ (standard.centre - fit.centre)
+    return theta
+
+
+def _counted(problem: MarginProblem, theta: Array, within: float) -> tuple[int, int]:
+    found = _near_rows(problem, theta, within, keep=False).found
+    return found, int(min(max(_FEW_ROWS, _FEW * problem.data.n_rows), _most_rows(problem) / _SHRINK))
+
+
+def _most_rows(problem: MarginProblem) -> int:
+    return _GATHERED_BYTES // (8 * max(problem.data.rows.n_columns, 1))
+
+
+def _near_rows(problem: MarginProblem, theta: Array, within: float, keep: bool = True) -> _NearRows:
+    objective = problem.objective
+    coef, constant = objective.linear(theta)
+    level = float(constant[0] - coef[0] @ objective.standardised.centre)
+    problem.objective.passes[0] += 1
+    if keep and _near_rows(problem, theta, within, keep=False).found > _most_rows(problem):
+        raise InputError(
+            f"More than {_most_rows(problem):,} rows are near the margin, which the hinge has to bring together. Use "
+            "the squared hinge, which passes over them."
+        )
+    return reduce(problem.data, _NearRows(coef[0], level, within, keep), problem.n_jobs)

@@ -29,7 +29,7 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 
 from ..arrays import Array
-from ..data import Block, LabelledRows, Rows, check_shapes, require
+from ..data import Block, LabelledRows, Rows, check_shapes, fold_of_rows, require
 from ..engine import reduce, workspace
 from ..errors import NotReadyError, ParameterError
 from ..kernels import moments as kernels
@@ -590,16 +590,6 @@ class FoldMoments:
         for fold in folds:
             yield _sum(copy.deepcopy(before), after.pop()), fold
             before = _sum(before, fold)
-
-
-def fold_of_rows(first: int, count: int, n_folds: int) -> Array:
-    """The folds of ``count`` consecutive rows."""
-    row = np.arange(first, first + count, dtype=np.int64)
-    # A fixed, irregular sequence of non-negative integers (the mixing steps of SplitMix64).
-    mixed = (row // n_folds).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (row + ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)).astype(np.int64)) % n_folds
 
 
 def _sum(first: Any, second: Any) -> Any:

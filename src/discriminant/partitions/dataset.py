@@ -20,19 +20,33 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array
-from ..data import Block, LabelledRows, Source, as_rows, consecutive_runs, drawn, label_array, ordered, rows_of_width
-from ..engine import Executor, Threads
+from ..data import (
+    Block,
+    LabelledRows,
+    Source,
+    as_rows,
+    consecutive_runs,
+    dense_rows,
+    drawn,
+    fold_of_rows,
+    label_array,
+    largest_of_columns,
+    ordered,
+    raise_nonfinite,
+    rows_of_width,
+)
+from ..engine import Executor, Threads, reduce
 from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
 from ..kernels.transpose import turn
 from ..results import quoted, suggestion
 from .coding import Choosing, Learned, Learning, Written
-from .executors import executor_of
-from .pieces import LISTED, Opened, Piece, is_partitioned, kind_of, pieces_of, types_of
+from .executors import executor_of, is_collection
+from .pieces import LISTED, Opened, Piece, Slab, is_partitioned, kind_of, pieces_of, types_of
 
 if TYPE_CHECKING:
     from ..tables.schema import Column, Policy, Schema
@@ -60,6 +74,8 @@ class Roles:
     weight: str | None = None
     offset: tuple[str, ...] = ()
     cluster: str | None = None
+    #: Whether the features have names: columns of arrays have numbers.
+    named: bool = True
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -97,14 +113,20 @@ class PartitionedRows(Source):
     complete: tuple[Column, ...] = field(default=(), repr=False)
     #: What lives as long as the rows are read: files that were decoded for them.
     kept: Any = field(default=None, repr=False)
+    #: What blocks are turned to before they are handed on, by their rows and the number of the first.
+    view: Callable[[Array, int], Any] | None = None
+    #: Which fold, of how many, is left out: its rows have no weight.
+    held: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if not self.roles.features:
             raise ColumnError("There is no column to learn from besides those that were named. Give at least one more.")
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The columns that models learn from."""
+    def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """The columns that models learn from, None where they have numbers alone."""
+        if not self.roles.named:
+            return None
         return self.roles.features if self.schema is None else self.schema.names
 
     @cached_property
@@ -170,7 +192,22 @@ class PartitionedRows(Source):
         schema = None if self.schema is None else replace(self.schema, target=None)
         if schema is not None and schema.missing == "drop":
             raise InputError("Rows with missing values would have no answer: code them with missing='indicator'.")
-        return _Reading(replace(self.roles, target=None, weight=None, offset=(), cluster=None), schema).blocks
+        roles = replace(self.roles, target=None, weight=None, offset=(), cluster=None)
+        return _Reading(roles, schema, view=self.view).blocks
+
+    def without_fold(self, number: int, n_folds: int) -> PartitionedRows:
+        """The rows but those of a fold, by `fold_of_rows`.
+
+        Parameters
+        ----------
+        number, n_folds : int
+            Which fold, of how many.
+
+        Returns
+        -------
+        PartitionedRows
+        """
+        return replace(self, held=(number, n_folds))
 
     def learned(self, options: LearningOptions, labels: bool = False) -> Learned:
         """How the columns are to be coded: what is decided of a table in memory, by a pass over the rows.
@@ -285,9 +322,20 @@ class PartitionedRows(Source):
             raise InputError(*(who or ("This",)), needs, *by_passes, "that is fitted by passes over the rows.")
         return self.labelled().at_hand(1)
 
+    def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
+        for _, found in self._extremes():
+            if found is not None:
+                raise_nonfinite(found[0], found[1], (label or self.column_label)(found[2]))
+
+    def largest_values(self) -> Array:
+        return np.max([largest for largest, _ in self._extremes()], axis=0)
+
+    def _extremes(self) -> Iterator[tuple[Array, tuple[float, int, int] | None]]:
+        return self.executor.in_order(_Extremes(replace(self, view=None).blocks), self.spans)
+
     def _survey(self) -> Survey:
         survey = Survey()
-        for part in self.executor.in_order(_Surveying(self.roles, self.choosing), self.spans):
+        for part in self.executor.in_order(_Surveying(self.roles, self.choosing, self.held), self.spans):
             survey.merge(part)
         if not survey.classes:
             raise InputError("The files have no rows: there is nothing to learn from.")
@@ -314,10 +362,11 @@ def open_dataset(
 
     Parameters
     ----------
-    source : str, path, list of them, or stream of Arrow
+    source : str, path, list of them, stream of Arrow, Dask frame or Spark frame
         A file, a pattern such as ``"data/*.parquet"``, a folder, or a list of files. Files are read in the order of
         their names. Or what gives its rows as Arrow: a relation of DuckDB, a cursor with ``fetch_record_batch``, a
         ``RecordBatchReader``. Columns of a NumPy array are called ``x0``, ``x1`` and so on; SVMlight has no names.
+        Partitions of Dask and Spark frames are read where they lie, by those who hold them.
     target : str, optional
         The column of labels; the name of a ``.npy`` file of labels beside arrays, and so for the next three. SVMlight
         has its own.
@@ -362,6 +411,12 @@ def open_dataset(
     array([0, 0, 0])
     >>> folder.cleanup()
     """
+    if is_collection(source):
+        from .frames import rows_of_frame  # which are rows of this module
+
+        offsets = (offset,) if isinstance(offset, str) else tuple(offset or ())
+        roles = Roles(() if columns is None else tuple(columns), target, weight, offsets, cluster)
+        return rows_of_frame(source, roles, columns is None, drop, executor_of(executor))
     from .cache import check_reading  # with all that reads tables
 
     check_reading(reading)
@@ -374,13 +429,8 @@ def open_dataset(
             raise ColumnError(f"{written.label} is SVMlight, whose labels stand first in each line. Leave target out.")
         target = LISTED[0]
     types = types_of(files, drop) | {name: Opened.of(path).types["x0"] for name, path in arrays.items()}
-    given = [name for name in (target, weight, *offsets, cluster) if name is not None]
-    for name in (*given, *drop, *(columns or ())):
-        if name not in types:
-            raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
-    others = tuple(name for name in types if name not in {*given, *drop})
-    pieces = pieces_of(files, arrays)
-    roles = Roles(others if columns is None else tuple(columns), target, weight, offsets, cluster)
+    given = Roles(() if columns is None else tuple(columns), target, weight, offsets, cluster)
+    roles, pieces = roles_of(types, given, columns is None, drop), pieces_of(files, arrays)
     return PartitionedRows(roles, pieces, executor_of(executor), types, written, schema, kept=kept)
 
 
@@ -415,6 +465,16 @@ def _opened(source: Any, reading: Mapping[str, Any] | None) -> tuple[list[Opened
 
 def _label(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def roles_of(types: Mapping[str, Any], given: Roles, others: bool, drop: Sequence[str]) -> Roles:
+    """The parts of the columns of these types, and if so all others to learn from; refuses names that are not there."""
+    beside = [name for name in (given.target, given.weight, *given.offset, given.cluster) if name is not None]
+    for name in (*beside, *drop, *given.features):
+        if name not in types:
+            raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
+    features = tuple(name for name in types if name not in {*beside, *drop}) if others else given.features
+    return replace(given, features=features)
 
 
 def _paths(source: Any) -> list[str]:
@@ -467,16 +527,39 @@ class _Surveying:
 
     roles: Roles
     choosing: Choosing | None = None
+    held: tuple[int, int] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, for who can leave others out."""
+        return tuple(dict.fromkeys((*self.roles.beside, *(self.choosing.columns if self.choosing else ()))))
 
     def __call__(self, span: tuple[Piece, ...]) -> Survey:
         survey, roles = Survey(), self.roles
-        columns = tuple(dict.fromkeys((*roles.beside, *(self.choosing.columns if self.choosing else ()))))
-        for piece, start, batch in _batches(span, columns, _SURVEY_ROWS):
+        for piece, start, batch in _batches(span, self.columns, _SURVEY_ROWS):
             batch, labels, codes = _labels(batch, roles, self.choosing, _row_of(piece, start))
-            survey.add(labels, codes, _weights(batch, roles.weight, _row_of(piece, start)))
+            weight = _weights(batch, roles.weight, _row_of(piece, start)) * _seen(self.held, start, len(codes))
+            survey.add(labels, codes, weight)
             if roles.cluster is not None:
                 survey.clusters.update(dict.fromkeys(_encoded(batch, roles.cluster, _row_of(piece, start))[0]))
         return survey
+
+
+@dataclass(frozen=True)
+class _Extremes:
+    """From a span to the largest absolute value of each column, and the first that is no number with its place."""
+
+    blocks: Callable[[tuple[Piece, ...]], Iterator[tuple[Array, slice]]]
+
+    def __call__(self, span: tuple[Piece, ...]) -> tuple[Array, tuple[float, int, int] | None]:
+        largest, first = list[Array](), None
+        for block, where in self.blocks(span):
+            largest.append(largest_of_columns(block))
+            if first is None and not np.isfinite(largest[-1]).all():
+                values = dense_rows(block)
+                i, j = np.argwhere(~np.isfinite(values))[0]
+                first = float(values[i, j]), where.start + int(i), int(j)
+        return np.max(largest, axis=0), first
 
 
 def _batches(span: Sequence[Piece], columns: Sequence[str], rows: int) -> Iterator[tuple[Piece, int, Any]]:
@@ -487,6 +570,11 @@ def _batches(span: Sequence[Piece], columns: Sequence[str], rows: int) -> Iterat
             if batch.num_rows:
                 yield piece, start, batch
             start += batch.num_rows
+
+
+def _seen(held: tuple[int, int] | None, start: int, n_rows: int) -> Any:
+    """1 for rows that are learned from, 0 for those of the fold that is left out."""
+    return 1.0 if held is None else (fold_of_rows(start, n_rows, held[1]) != held[0]).astype(np.float64)
 
 
 def _row_of(piece: Piece, start: int) -> Callable[[int], str]:
@@ -564,14 +652,17 @@ class _Reading:
     classes: tuple[Any, ...] = ()
     #: What the weights of each class are multiplied by.
     factors: Array | None = None
+    #: Where two sets of classes are told apart: the side of each, -1 or 1; rows of side 0 have no weight.
+    sides: Array | None = None
     clusters: Mapping[Any, int] = field(default_factory=dict)
+    view: Callable[[Array, int], Any] | None = None
+    held: tuple[int, int] | None = None
 
     def blocks(self, span: tuple[Piece, ...]) -> Iterator[tuple[Array, slice]]:
         """Rows, and their numbers; they stand in their place until the next are asked for."""
         turned = self._turning()
         for _, start, batch in _batches(span, self.roles.features, self._rows):
-            X = turned(batch, start)
-            yield X, slice(start, start + X.shape[0])
+            yield turned(batch, start), slice(start, start + batch.num_rows)
 
     def labelled(self, span: tuple[Piece, ...]) -> Iterator[Block]:
         """The same with codes, weights, offsets and clusters."""
@@ -585,8 +676,11 @@ class _Reading:
             if not batch.num_rows:
                 continue
             codes = np.array([position.get(label, -1) for label in labels], dtype=np.int32)[places]
-            weight = _weights(batch, roles.weight, called)
+            weight = _weights(batch, roles.weight, called) * _seen(self.held, start, len(codes))
             weight = weight if self.factors is None else weight * self.factors[codes]
+            if self.sides is not None:
+                side = self.sides[codes]
+                codes, weight = (side > 0).astype(np.int32), weight * (side != 0)
             X = turned(batch, start)
             yield Block(X, codes, weight, start, self._offset(batch, called), self._cluster(batch, called))
 
@@ -601,12 +695,18 @@ class _Reading:
 
     def _turning(self) -> Callable[[Any, int], Any]:
         """A function from a batch, and the number of its first row, to rows, which stand until it is called again."""
+        turned, view = self._turning_to_rows(), self.view
+        return turned if view is None else lambda batch, start: view(turned(batch, start), start)
+
+    def _turning_to_rows(self) -> Callable[[Any, int], Any]:
         # Pages that are used again and again: new ones for every block took half as long as decoding.
         features, rows, schema = self.roles.features, self._rows, self.schema
         if schema is None:
             standing, lying = np.empty((rows, len(features))), np.empty((len(features), rows))
 
             def of_numbers(batch: Any, start: int) -> Array:  # noqa: ARG001
+                if isinstance(batch, Slab):
+                    return np.asarray(as_rows(batch.X).block(0, batch.num_rows))
                 for place, name in enumerate(features):
                     lying[place, : batch.num_rows] = _numbers(batch.column(name))
                 turn(lying, X := standing[: batch.num_rows])
@@ -650,15 +750,37 @@ class _Sampling:
     reading: _Reading
     n_rows: int
     step: int
+    #: What else is wanted of all rows, while they are read.
+    statistic: Any = None
 
-    def __call__(self, span: tuple[Piece, ...]) -> list[tuple[Array, ...]]:
-        numbers, found = drawn(self.n_rows, self.step), []
+    def __call__(self, span: tuple[Piece, ...]) -> tuple[list[tuple[Array, ...]], Any]:
+        numbers, found = drawn(self.n_rows, self.step), list[tuple[Array, ...]]()
+        partial = None if self.statistic is None else self.statistic.fresh()
         for block in self.reading.labelled(span):
+            if partial is not None:
+                partial.update(block)
             ends = np.searchsorted(numbers, (block.start, block.start + block.n_rows))
             chosen = numbers[slice(*ends)] - block.start
             beside = (own for own in (block.offset, block.cluster) if own is not None)
             found.append(tuple(own[chosen].copy() for own in (block.X, block.codes, block.weight, *beside)))
-        return found
+        return found, partial
+
+
+@dataclass(frozen=True)
+class _Coding:
+    """From a span to the codes and weights of its rows."""
+
+    reading: _Reading
+    columns: tuple[str, ...]
+
+    def __call__(self, span: tuple[Piece, ...]) -> tuple[Array, Array]:
+        roles, codes, weight = self.reading.roles, list[Array](), list[Array]()
+        position = {label: code for code, label in enumerate(self.reading.classes)}
+        for piece, start, batch in _batches(span, self.columns, _SURVEY_ROWS):
+            batch, labels, places = _labels(batch, roles, self.reading.choosing, _row_of(piece, start))
+            codes.append(np.array([position.get(label, -1) for label in labels], dtype=np.int32)[places])
+            weight.append(_weights(batch, roles.weight, _row_of(piece, start)))
+        return np.concatenate(codes), np.concatenate(weight)
 
 
 @dataclass(frozen=True)
@@ -669,6 +791,11 @@ class LabelledPartitions:
     classes: Array
     survey: Survey
     factors: Array | None = None
+    #: Where two sets of classes are told apart: the side of each class, and the rows with these.
+    sides: Array | None = None
+    of: LabelledPartitions | None = None
+    #: Rows have codes where they are read, and nowhere else.
+    codes: ClassVar[None] = None
 
     @property
     def n_rows(self) -> int:
@@ -691,8 +818,13 @@ class LabelledPartitions:
     @property
     def _reading(self) -> _Reading:
         clusters = {label: number for number, label in enumerate(self.survey.clusters)}
-        rows, classes = self.rows, tuple(self.classes.tolist())
-        return _Reading(rows.roles, rows.schema, rows.choosing, classes, self.factors, clusters)
+        rows = self.rows
+        marked = (self.factors, self.sides, clusters, rows.view, rows.held)
+        return _Reading(rows.roles, rows.schema, rows.choosing, self._labels, *marked)
+
+    @property
+    def _labels(self) -> tuple[Any, ...]:
+        return tuple((self.classes if self.of is None else self.of.classes).tolist())
 
     @property
     def offset(self) -> tuple[str, ...] | None:
@@ -701,8 +833,12 @@ class LabelledPartitions:
 
     def _of_classes(self, place: int) -> Array:
         absent = (0, 0.0, math.inf, 0.0)
-        found = [self.survey.classes.get(label, absent)[place] for label in self.classes.tolist()]
-        return np.array(found, dtype=np.float64) * (1.0 if self.factors is None or place == 0 else self.factors)
+        found = np.array([self.survey.classes.get(label, absent)[place] for label in self._labels], dtype=np.float64)
+        found = found if self.factors is None or place == 0 else found * self.factors
+        if self.sides is None:
+            return found
+        both = (np.sum, np.sum, np.min, np.max)[place]
+        return np.array([both(found[self.sides == side], initial=absent[place]) for side in (-1, 1)])
 
     @property
     def class_weights(self) -> Array:
@@ -737,6 +873,10 @@ class LabelledPartitions:
         """The rows with their weights multiplied by a factor of their class."""
         return replace(self, factors=factors if self.factors is None else self.factors * factors)
 
+    def against(self, sides: Array) -> LabelledPartitions:
+        """The rows as those of two classes, by the side of each class: -1 or 1, 0 for one that takes no part."""
+        return replace(self, classes=np.arange(2), sides=sides, of=self)
+
     def every(self, step: int) -> LabelledRows:
         """About one row of every ``step``, at hand: no more of them than the sample has."""
         return self.sample.every(max(1, step // self._sample_step))
@@ -748,27 +888,60 @@ class LabelledPartitions:
     @cached_property
     def sample(self) -> LabelledRows:
         """Some rows of all parts."""
-        return self.at_hand(self._sample_step)
+        if self.of is None or self.sides is None:
+            return self.at_hand(self._sample_step)
+        whole = self.of.sample
+        side = self.sides[whole.codes]
+        weight = whole.weight_of(slice(None)) * (side != 0)
+        return replace(whole, classes=self.classes, codes=(side > 0).astype(np.int32), weight=weight)
 
     def at_hand(self, step: int) -> LabelledRows:
         """One row of every ``step`` in memory."""
-        rows = self.rows
-        spans = self.executor.in_order(_Sampling(self._reading, rows.n_rows, step), self.spans)
-        if rows.schema is not None and rows.schema.sparse:
-            from scipy.sparse import vstack  # slow to load
+        return self._sampled(step)[0]
 
-            parts, *beside = zip(*(part for found in spans for part in found), strict=True)
-            X, beside = vstack(parts, "csr"), list(zip(*beside, strict=True))
-        else:
-            X, beside, place = np.empty((-(-rows.n_rows // step), rows.n_columns)), [], 0
-            for part, *others in (part for found in spans for part in found):
-                X[place : place + len(part)] = part
-                place += len(part)
+    def reduced(self, statistic: Any, n_jobs: int | None = None) -> Any:
+        """The statistic of all rows, read together with the sample unless that has been read before."""
+        if "sample" in vars(self) or self.of is not None:
+            return reduce(self, statistic, n_jobs)  # type: ignore[arg-type]
+        vars(self)["sample"], total = self._sampled(self._sample_step, statistic)
+        return total
+
+    def _sampled(self, step: int, statistic: Any = None) -> tuple[LabelledRows, Any]:
+        rows, total, place = self.rows, None, 0
+        sparse = rows.schema is not None and rows.schema.sparse
+        X: Any = [] if sparse else np.empty((-(-rows.n_rows // step), rows.n_columns))
+        beside = list[Any]()
+        task = _Sampling(self._reading, rows.n_rows, step, statistic)
+        for found, partial in self.executor.in_order(task, self.spans):
+            for part, *others in found:
+                if sparse:
+                    X.append(part)
+                else:
+                    X[place : place + len(part)] = part
+                place += part.shape[0]
                 beside.append(others)
-            X = X[:place]
+            if total is None:
+                total = partial
+            elif partial is not None:
+                total.merge(partial)
         codes, weight, *known = (np.concatenate(own) for own in zip(*beside, strict=True))
-        roles = self.rows.roles
-        plain = roles.weight is None and self.factors is None
-        offset, cluster = known.pop(0) if roles.offset else None, known.pop() if roles.cluster else None
+        X = _stacked(X) if sparse else X[:place]
+        plain = rows.roles.weight is None and self.factors is None
+        offset, cluster = known.pop(0) if rows.roles.offset else None, known.pop() if rows.roles.cluster else None
         whole = as_rows(X, rows.names, rows.marks, rows.redundant)
-        return LabelledRows(whole, self.classes, codes, None if plain else weight, offset, cluster)
+        sample = LabelledRows(whole, self.classes, codes, None if plain else weight, offset, cluster)
+        return sample if rows.held is None else sample.take(np.flatnonzero(weight)), total
+
+    def codes_and_weights(self) -> tuple[Array, Array]:
+        """The code and the weight of each row, from a pass over their columns alone."""
+        columns = _Surveying(self.rows.roles, self.rows.choosing).columns
+        parts = list(self.executor.in_order(_Coding(self._reading, columns), self.spans))
+        codes, weight = (np.concatenate(own) for own in zip(*parts, strict=True))
+        return codes, weight
+
+
+def _stacked(parts: list[Any]) -> Any:
+    """CSR matrices one below the other."""
+    from scipy.sparse import vstack  # slow to load
+
+    return vstack(parts, "csr")

@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..dependencies import optional_module
 from ..engine import Executor, Threads, one_blas_thread
-from ..errors import ParameterError, Setting
+from ..errors import DiscriminantError, ParameterError, Setting
 
+#: Cores of a Spark application take so many turns at a pass, so that none waits long for the last.
+_TURNS = 3
+#: Results of so many tasks are held at a time by the scheduler that is embedded in Dask.
+_AT_A_TIME = 64
 _DASK, _SPARK = ("tcp://", "tls://", "ucx://", "ws://", "inproc://"), ("spark://", "local", "yarn", "k8s://")
 
 
@@ -44,13 +48,57 @@ class Dask:
         """The results of all parts, in their order."""
         dask = optional_module("dask", "Dask clusters")
         run = dask.delayed(_Alone(task), pure=False, traverse=False)
-        tasks = [run(part) for part in parts]
-        if self.client is None:
-            yield from dask.compute(*tasks, scheduler="threads")
-            return
-        waiting = self.client.compute(tasks)[::-1]
+        return in_turn([run(part) for part in parts], self.client, "threads")
+
+
+def in_turn(tasks: list[Any], client: Any, scheduler: str | None = None) -> Iterator[Any]:
+    """The results of delayed tasks in their order, by a client's cluster or a scheduler, by default Dask's choice."""
+    if client is not None:
+        waiting = client.compute(tasks)[::-1]
         while waiting:
             yield waiting.pop().result()
+        return
+    dask = optional_module("dask", "Dask clusters")
+    for start in range(0, len(tasks), _AT_A_TIME):
+        yield from dask.compute(*tasks[start : start + _AT_A_TIME], scheduler=scheduler)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A task whose errors come back as results: Spark would tell them as text among its own."""
+
+    task: Callable[[Any], Any]
+
+    def __call__(self, part: Any) -> Any:
+        try:
+            with one_blas_thread():
+                return self.task(part)
+        except DiscriminantError as error:
+            return Told(error)
+
+
+@dataclass(frozen=True)
+class Each:
+    """A task for each of several parts."""
+
+    task: Callable[[Any], Any]
+
+    def __call__(self, parts: Iterable[Any]) -> Iterator[Any]:
+        return map(self.task, parts)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An error that a worker came upon."""
+
+    error: DiscriminantError
+
+    @staticmethod
+    def unless(found: Any) -> Any:
+        """What a `Telling` task has found; raises the error, if it was one."""
+        if isinstance(found, Told):
+            raise found.error
+        return found
 
 
 @dataclass(frozen=True)
@@ -61,8 +109,25 @@ class Spark:
 
     def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ARG002
         """The results of all parts, in their order."""
-        spread = self.session.sparkContext.parallelize(list(parts), len(parts))
-        return iter(spread.map(_Alone(task)).collect())
+        context = self.session.sparkContext
+        # A task of Spark costs about as much as reading 10,000 rows: each has a run of parts.
+        slices = min(len(parts), _TURNS * context.defaultParallelism)
+        return map(Told.unless, context.parallelize(list(parts), slices).mapPartitions(Each(Telling(task))).collect())
+
+
+def is_dask(X: Any) -> bool:
+    """Whether this is a Dask array, frame or series; nothing is loaded to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_spark(X: Any) -> bool:
+    """Whether this is a Spark frame."""
+    return type(X).__module__.startswith("pyspark.") and hasattr(X, "mapInArrow")
+
+
+def is_collection(X: Any) -> bool:
+    """Whether this is a table that lies in partitions: `frames` reads them."""
+    return is_dask(X) or is_spark(X)
 
 
 def executor_of(where: Any) -> Executor:

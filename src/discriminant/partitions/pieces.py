@@ -50,6 +50,26 @@ class Piece(ABC):
 
 
 @dataclass(frozen=True)
+class Slab:
+    """What a record batch is to rows in columns: rows that stand as such, ``X``, and pyarrow columns beside them."""
+
+    X: Any
+    beside: Mapping[str, Any]
+
+    @property
+    def num_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def column(self, name: str) -> Any:
+        return self.beside[name]
+
+    def slice(self, start: int, length: int | None = None) -> Slab:
+        """Some of the rows, where they stand."""
+        stop = self.num_rows if length is None else start + length
+        return Slab(self.X[start:stop], {name: own.slice(start, length) for name, own in self.beside.items()})
+
+
+@dataclass(frozen=True)
 class RowGroup(Piece):
     """A row group of a Parquet file."""
 

@@ -5,7 +5,8 @@ iteration costs a pass.
 
 `minimise_sgd` corrects the gradient of each mini-batch by the one it had at the start of the epoch, where that of all
 rows is known (Johnson & Zhang 2013), and so converges with steps of constant length. An epoch costs three passes. It
-can stop early, where rows held out are predicted no better. `Stream` takes such steps over rows that come in chunks.
+can stop early, where rows held out are predicted no better. `Stream` takes such steps over rows that come in chunks,
+and `streamed` over those of a dataset, in one pass.
 
 `solvers.plain` has gradient descent as it is taught.
 """
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array
-from ..data import Block, LabelledRows, require
+from ..data import Block, LabelledRows, as_rows, require
+from ..engine import reduce
 from ..objective import NO_PENALTY, Objective
 from .smooth import Descent, Solution, moment_preconditioner
 
@@ -123,3 +125,51 @@ class Stream:
         return replace(
             self, objective=replace(objective, data=data.take(np.arange(1))), theta=theta, average=average, steps=steps
         )
+
+
+def streamed(objective: Objective, rng: Any) -> Solution:
+    """One pass of such steps over the rows of a dataset; what was reached is told by its sample.
+
+    Every part goes its own way from the same start, and the ways are averaged (Zinkevich et al. 2010): parts may lie
+    anywhere, and the result does not depend on who reads them.
+    """
+    zero, seed = np.zeros(objective.shape), int(np.random.default_rng(rng).integers(1 << 32))
+    data = objective.data
+    none = LabelledRows(as_rows(np.zeros((1, objective.n_columns))), data.classes, np.zeros(1, np.int32))
+    start = Stream(replace(objective, data=none, standard=objective.standardised, passes=[0.0]), zero, zero)
+    found = reduce(data, _Way(start, seed, none), objective.n_jobs).stream
+    objective.passes[0] += 1
+    some = objective.every(1)
+    value, gradient = some.value_and_gradient(found.average)
+    excess = 0.5 * float(np.vdot(gradient, moment_preconditioner(some, found.average)(gradient))) / max(value, 1e-300)
+    return Solution(
+        theta=found.average, objective=value, gradient_norm=float(np.abs(gradient).max()), excess=excess,
+        passes=objective.passes[0], iterations=found.steps, converged=False, reason=ONE_PASS, solver="sgd",
+        estimated=True,
+    )  # fmt: skip
+
+
+#: Why `streamed` ends.
+ONE_PASS = "one pass"
+
+
+class _Way:
+    """The steps over the rows of a part, as a statistic of them."""
+
+    def __init__(self, stream: Stream, seed: int, none: LabelledRows) -> None:
+        self.stream, self.seed, self.none, self.first = stream, seed, none, stream
+
+    def fresh(self) -> Self:
+        return type(self)(self.first, self.seed, self.none)
+
+    def update(self, block: Block) -> None:
+        rows = LabelledRows(as_rows(block.X), self.none.classes, block.codes, block.weight, block.offset)
+        after = self.stream.after(rows, [self.seed, block.start])
+        self.stream = replace(after, objective=replace(after.objective, data=self.none))  # no row stays
+
+    def merge(self, other: Self) -> None:
+        mine, theirs = self.stream, other.stream
+        share = theirs.steps / max(mine.steps + theirs.steps, 1)
+        theta = mine.theta + share * (theirs.theta - mine.theta)
+        average = mine.average + share * (theirs.average - mine.average)
+        self.stream = replace(mine, theta=theta, average=average, steps=mine.steps + theirs.steps)

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..arrays import Array
-from ..data import check_choice, encode_labels, encoded, label_column, position_of, same_length
+from ..data import Source, check_choice, encode_labels, encoded, label_column, position_of, same_length
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
-from ..errors import DegenerateDataError, Message, ParameterError
+from ..errors import DegenerateDataError, Message, ParameterError, Setting
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
@@ -156,7 +156,11 @@ class ClassShares(ClassifierMixin, BaseEstimator):
     scikit-learn's ``DummyClassifier`` says the same, but to fit it loads libraries for as long as all folds take.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        if isinstance(X, Source):
+            data = X.labelled()
+            self.classes_, self.shares_ = data.classes, data.class_weights / data.total_weight
+            return self
         self.classes_, codes = encode_labels(y, X.shape[0])
         weight = np.bincount(codes, sample_weight, len(self.classes_))
         self.shares_ = weight / weight.sum()
@@ -456,9 +460,10 @@ def _called(name: str) -> str:
 
 
 def compare(
-    models: Any, X: Any, y: Any, cv: Any = None, repeats: int = 1, metric: str | None = None, holdout: Any = None,
-    groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True, level: float = 0.95,
-    random_state: Any = 0, train_scores: bool = False, keep: Literal["predictions", "posteriors"] = "posteriors",
+    models: Any, X: Any, y: Any = None, cv: Any = None, repeats: int = 1, metric: str | None = None,
+    holdout: Any = None, groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True,
+    level: float = 0.95, random_state: Any = 0, train_scores: bool = False,
+    keep: Literal["predictions", "posteriors"] = "posteriors",
     on_failure: Literal["raise", "leave_out"] = "raise", progress: ProgressOption = None, n_jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
     """Cross-validate models on the same splits and say which differences between them are real.
@@ -559,7 +564,9 @@ def compare(
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
     unsuited: dict[str, Message] = {}
-    if models is None:
+    if models is None and isinstance(table.X, Source):
+        models = {name: new_model(name) for name in _BY_PASSES}
+    elif models is None:
         models, unsuited = default_models(table.indexable, len(table.classes))
     named = named_models(models)
     if BASELINE in named:
@@ -578,6 +585,10 @@ def compare(
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
+
+
+#: What is compared on a dataset unless models are named: fitted by passes over its rows.
+_BY_PASSES = ("logistic", "lda", "qda", "gaussian-nb")
 
 
 def default_metric(costs: Any, shares: dict[Any, float], models: dict[str, Any]) -> tuple[str, str]:
@@ -660,6 +671,8 @@ def _put_aside(
     table: LabelledTable, holdout: Any, stratify: bool, random_state: Any
 ) -> tuple[LabelledTable, tuple[Any, Any] | None]:
     """The rows to cross-validate on, and those (with labels) that are put aside."""
+    if holdout is not None and isinstance(table.X, Source):
+        raise ParameterError(Setting("holdout"), " is for rows in memory: evaluate models on files put aside.")
     if holdout is None or (isinstance(holdout, tuple) and len(holdout) == 2):
         return table, holdout
     if not isinstance(holdout, float) or not 0 < holdout < 1:

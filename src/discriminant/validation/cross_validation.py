@@ -28,7 +28,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from ..arrays import Array
-from ..data import LabelledRows, check_choice
+from ..data import LabelledRows, Source, check_choice
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..decision.rules import DecisionProblem
@@ -61,6 +61,7 @@ from .held_out import (
     plan_rounds,
     table_measure,
 )
+from .passes import answers_by_passes
 
 
 def named_models(models: Any) -> dict[str, Any]:
@@ -435,6 +436,10 @@ def split_results(
 ) -> tuple[dict[str, list[SplitResult]], dict[str, DegenerateDataError]]:
     """The results of every model in the order of the splits, and the errors of those that are left out."""
     from_moments = {name: model for name, model in task.models.items() if read_from_moments(model)}
+    if isinstance(task.table.X, Source):
+        needs = shared_needs(from_moments) if from_moments else None
+        parts = answers_by_passes(task, from_moments, needs, model_predictions, progress, n_jobs)
+        return _sorted_out(task, {(name, number): _scored(task, number, one) for name, number, one in parts})
     jobs: list[Callable[[], Found]] = []
     if from_moments:
         needs, data = shared_needs(from_moments), task.table.labelled
@@ -451,6 +456,19 @@ def split_results(
             return result
 
         found = {key: one for part in side_by_side(done, jobs, n_jobs) for key, one in part.items()}
+    return _sorted_out(task, found)
+
+
+def _scored(task: ValidationTask, number: int, found: Any) -> SplitResult | DegenerateDataError:
+    """The scores of a model's answers to the test rows of a split, unless it has none."""
+    wrong = isinstance(found, DegenerateDataError)
+    return found if wrong else task.result(task.splits[number], task.decided(found))
+
+
+def _sorted_out(
+    task: ValidationTask, found: Found
+) -> tuple[dict[str, list[SplitResult]], dict[str, DegenerateDataError]]:
+    """The results of every model in the order of the splits, and the errors of those that are left out."""
     results: dict[str, list[Any]] = {name: [found[name, i] for i in range(len(task.splits))] for name in task.models}
     errors = {name: [one for one in own if isinstance(one, DegenerateDataError)] for name, own in results.items()}
     left_out = {name: own[0] for name, own in errors.items() if own}
@@ -768,7 +786,7 @@ class CrossValidation(Result):
 
 
 def cross_validate(
-    models: Any, X: Any, y: Any, cv: Any = None, repeats: int = 1, groups: Any = None, costs: Any = None,
+    models: Any, X: Any, y: Any = None, cv: Any = None, repeats: int = 1, groups: Any = None, costs: Any = None,
     metrics: Any = None, sample_weight: Any = None, stratify: bool = True, random_state: Any = 0,
     train_scores: bool = False, keep: Literal["predictions", "posteriors"] | None = None,
     progress: ProgressOption = None, n_jobs: int | None = None,
@@ -872,7 +890,7 @@ def cross_validated(
 ) -> tuple[CrossValidation, dict[str, DegenerateDataError]]:
     """The scores of all models that could be fitted, and the errors of those that are left out."""
     table = task.table
-    if table.weight is not None:
+    if table.weight is not None and not isinstance(table.X, Source):
         refuse_weightless_models(task.models)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AliasWarning)  # a matter of coefficients, not of predictions

@@ -28,6 +28,7 @@ from ..arrays import Array
 from ..data import (
     LabelledRows,
     Rows,
+    Source,
     as_rows,
     as_table,
     check_integer,
@@ -52,6 +53,7 @@ from ..evaluation.intervals import (
     quantile,
     wilson_interval,
 )
+from ..partitions.executors import is_collection
 from ..results import several, shown
 
 
@@ -139,6 +141,16 @@ class LabelledTable:
 
 def labelled_table(X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LabelledTable:
     """``X``, ``y``, ``sample_weight`` and ``groups`` checked and brought together, without copying ``X``."""
+    if is_collection(X):
+        from ..partitions.frames import as_source
+
+        X, y, sample_weight = as_source(X, y, sample_weight), None, None
+    if isinstance(X, Source):
+        from .passes import table_of  # which needs this module
+
+        if any(own is not None for own in (y, sample_weight, groups)):
+            raise InputError("A dataset has its labels and weights in columns, and no groups: leave the others out.")
+        return table_of(X)
     indexable = _indexable(X)
     n_rows = int(indexable.shape[0])
     classes, codes = encode_labels(y, n_rows)
@@ -233,6 +245,10 @@ def plan_rounds(table: LabelledTable, cv: Any, repeats: int, stratify: bool, ran
     list of (train, test) is taken as it is.
     """
     check_integer("repeats", repeats, 1)
+    if isinstance(table.X, Source):
+        from .passes import folds_by_number
+
+        return folds_by_number(table, cv, repeats)
     rng = np.random.default_rng(random_state)
     if cv is None:
         cv = default_folds(table.n_rows, int(table.class_counts.min()), table.groups)
