@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -260,8 +260,8 @@ def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
 def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     """The standard deviation of each column over all rows, weighted; 1 where it does not vary. Sparse zeros count."""
     wanted = ClassMoments(len(data.classes), data.rows.n_columns, "diagonal")
-    at_hand = isinstance(data, LabelledRows)  # a dataset is sampled in the same pass
-    moments = reduce_rows(data, wanted, n_jobs) if at_hand else data.reduced(wanted, n_jobs)
+    together: Any = getattr(data, "reduced", partial(reduce_rows, data))  # a dataset is sampled in the same pass
+    moments = together(wanted, n_jobs)
     return standard_deviations(moments.column_variances())
 
 

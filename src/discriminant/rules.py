@@ -305,7 +305,7 @@ class Scorer:
 
     def labels(self, rows: Rows) -> Array:
         """The class of the highest score of each row, the first of several."""
-        return self.classes[self._answers(rows, np.empty(rows.n_rows, dtype=np.int32), kernels.best_classes)]
+        return self.classes[self._answers(rows, np.empty(rows.n_rows, dtype=np.int32), _keep_labels)]
 
     def posterior(self, rows: Rows, log: bool = False) -> Array:
         """The probabilities whose logarithms the scores are, up to a constant for each row; or these logarithms."""
@@ -344,6 +344,10 @@ Keep = Callable[[Array, Array], bool]
 def _keep_scores(scores: Array, out: Array) -> bool:
     out[...] = scores
     return bool(np.isfinite(scores.max(axis=1)).all())
+
+
+def _keep_labels(scores: Array, out: Array) -> bool:
+    return bool(kernels.best_classes(scores, out))
 
 
 def _keep_posterior(scores: Array, out: Array) -> bool:

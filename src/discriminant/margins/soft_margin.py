@@ -182,7 +182,7 @@ def _on_all_rows(
 
 def _at_hand(problem: MarginProblem, theta: Array, within: float) -> tuple[int, int]:
     short = np.abs(1.0 - problem.sign * problem.objective.scores(theta)[:, 0])
-    return np.count_nonzero(short < within), max(_FEW_ROWS, int(_FEW * problem.data.n_rows))
+    return int(np.count_nonzero(short < within)), max(_FEW_ROWS, int(_FEW * problem.data.n_rows))
 
 
 def _smoothed_minimum(objective: Objective, theta: Array, width: float, steps: list[int]) -> Array:
@@ -213,7 +213,7 @@ class _NearRows:
     found: int = 0
     slack: float = 0.0
     rows: list[Block] = field(default_factory=list)
-    beyond: ClassMoments | None = None
+    beyond: Any = None
 
     def fresh(self) -> Self:
         """An empty one of the same hyperplane."""
@@ -228,7 +228,7 @@ class _NearRows:
             self.slack += float(part.weight @ np.maximum(short, 0.0))
             if self.keep:
                 far = np.flatnonzero(short > self.within)
-                self.beyond.update(Block(np.ascontiguousarray(part.X[far]), part.codes[far], part.weight[far]))  # type: ignore[union-attr]
+                self.beyond.update(Block(np.ascontiguousarray(part.X[far]), part.codes[far], part.weight[far]))
                 self.rows.append(Block(part.X[near], part.codes[near], part.weight[near]))
 
     def merge(self, other: Self) -> None:
@@ -236,15 +236,14 @@ class _NearRows:
         self.found += other.found
         self.slack += other.slack
         self.rows += other.rows
-        self.beyond.merge(other.beyond)  # type: ignore[union-attr]
+        self.beyond.merge(other.beyond)
 
     def problem(self, whole: MarginProblem) -> MarginProblem:
         """The problem of the rows that are near, with two more for all that are beyond."""
-        beyond: Any = self.beyond
-        there = np.flatnonzero(beyond.weight)
-        X = np.concatenate([*(block.X for block in self.rows), beyond.mean[there]])
+        there = np.flatnonzero(self.beyond.weight)
+        X = np.concatenate([*(block.X for block in self.rows), self.beyond.mean[there]])
         codes = np.concatenate([*(block.codes for block in self.rows), there.astype(np.int32)])
-        weight = np.concatenate([*(block.weight for block in self.rows), beyond.weight[there]])
+        weight = np.concatenate([*(block.weight for block in self.rows), self.beyond.weight[there]])
         data = LabelledRows(as_rows(X), whole.data.classes, codes, weight)
         return replace(whole, data=data, steps=[0])
 

@@ -147,7 +147,7 @@ class PartitionedRows(Source):
     @property
     def n_columns(self) -> int:  # type: ignore[override]
         """How many columns models learn from."""
-        return len(self.names)
+        return len(self.roles.features if self.schema is None else self.schema.names)
 
     @property
     def n_bytes(self) -> int:

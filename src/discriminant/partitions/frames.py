@@ -267,8 +267,9 @@ def as_source(X: Any, y: Any, sample_weight: Any = None, columns: Sequence[str] 
     types = column_types(X) if framed else {str(j): None for j in range(X.shape[1])}
     parts = {name: own if name not in apart else _unlike(name, types) for name, own in given.items()}
     if framed:
-        within = [None if name in apart else own for name, own in parts.items()]
-        roles = roles_of(types, Roles(() if columns is None else tuple(columns), *within), columns is None, ())
+        target, weight = (None if name in apart else own for name, own in parts.items())
+        given_roles = Roles(() if columns is None else tuple(columns), target, weight)
+        roles = roles_of(types, given_roles, columns is None, ())
         roles = replace(roles, target=parts["y"], weight=parts["sample_weight"])
     else:
         roles = Roles(tuple(types), parts["y"], parts["sample_weight"], named=False)
