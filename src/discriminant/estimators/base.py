@@ -132,10 +132,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame, CSR matrix of shape (n_rows, n_columns), or rows of `open_dataset`
+        X : array-like, frame, CSR matrix of shape (n_rows, n_columns), rows of `open_dataset`, Dask or Spark collection
             Numbers; float32, float64 and CSR are read where they stand. See `open_dataset` for rows in files.
         y : array-like of shape (n_rows,), default=None
-            Class labels: strings, integers or booleans. A dataset has its own.
+            Class labels: strings, integers or booleans. A dataset has its own; those of Dask and Spark frames may be
+            the name of a column.
         sample_weight : array-like of shape (n_rows,), default=None
             Frequencies: weight 3 counts like three such rows.
 

@@ -481,10 +481,10 @@ def compare(
         The competitors. None: those of these that suit the size of the table, each tuned within its training rows and
         with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
         analysis, naive Bayes, a support vector machine and least squares, calibrated.
-    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
+    X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
         Rows to learn from and to be judged by.
-    y : array-like of shape (n_rows,)
-        Their classes.
+    y : array-like of shape (n_rows,), optional
+        Their classes. A dataset has its own.
     cv : int, float, splitter or iterable of (train, test), optional
         The splits, as in `cross_validate`; by default ten folds, or five from 5,000 rows on, where classes and
         groups allow.

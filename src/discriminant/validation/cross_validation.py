@@ -802,10 +802,10 @@ def cross_validate(
     ----------
     models : classifier, list of classifiers, or dict of str to classifier
         What is fitted to the training rows of every split. Without names they are called by their class.
-    X : array-like, sparse matrix or frame of shape (n_rows, n_columns)
-        The rows, as ``fit`` takes them.
-    y : array-like of shape (n_rows,)
-        The class of each row.
+    X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
+        The rows, as ``fit`` takes them. Folds of a dataset go by the numbers of its rows.
+    y : array-like of shape (n_rows,), optional
+        The class of each row. A dataset has its own.
     cv : int, float, splitter or iterable of (train, test), optional
         A number of folds; by default ten (five from 5,000 rows on), or as many as the smallest class has rows and as
         there are groups. Rows are
