@@ -20,7 +20,7 @@ ifeq ($(NEWEST),)
 NEWEST := $(shell command -v python3.14 || command -v python3.13)
 endif
 
-.PHONY: demo docs test test-all test-lowest test-newest bench quality format clean
+.PHONY: demo docs pictures test test-all test-lowest test-newest bench quality format clean
 
 demo: .venv/.ready
 	$(BIN)/discriminant demo
@@ -43,6 +43,10 @@ docs: .venv/.ready-docs
 	$(BIN)/python -m pytest -n auto -q tests/test_documentation.py
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+# Pictures of the studio in docs/studio.md and README, taken by the tests that look at its pages.
+pictures: .venv/.ready-test
+	STUDIO_PICTURES=anew $(BIN)/python -m pytest -q tests/studio/test_pictures.py
 
 bench: .venv/.ready-bench
 	$(BIN)/python -m benchmarks

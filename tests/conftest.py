@@ -56,3 +56,22 @@ def open_page(browser):
         assert not troubles
 
     return visit
+
+
+@pytest.fixture(scope="session")
+def violations():
+    """A function from a page to what axe-core finds serious in it, on light paper and on dark."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    def found(page):
+        told = []
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no colour is on its way to another
+            page.wait_for_timeout(200)
+            for one in Axe().run(page).response["violations"]:
+                if one["impact"] in ("serious", "critical"):
+                    told.append((scheme, one["id"], [node["html"][:200] for node in one["nodes"]]))
+        page.emulate_media(color_scheme="light")
+        return told
+
+    return found

@@ -368,3 +368,11 @@ def test_held_out_areas_know_costs_and_rejection(landsat):
 def _squared_distance(row, pixels):
     d = row - pixels.mean(axis=0)
     return d @ np.linalg.solve(np.cov(pixels.T), d)
+
+
+def test_few_areas_are_held_out_one_by_one():
+    y, area = np.repeat(["sand", "water"], 60), np.repeat(np.arange(4), 30)
+    X = np.random.default_rng(0).normal(3.0 * (y == "sand")[:, None], 1.0, (120, 2))
+    samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
+    found = held_out_accuracy(LinearDiscriminantAnalysis(), samples)
+    assert found.overall_accuracy == held_out_accuracy(LinearDiscriminantAnalysis(), samples, 4).overall_accuracy > 0.9

@@ -55,6 +55,21 @@ def test_the_page_fits_a_telephone_and_what_it_is_turned_into(report, open_page,
             assert_fits(page, width)
 
 
+@pytest.mark.parametrize("kind", ["two_classes_with_costs", "margins", "hostile"])
+def test_nothing_is_closed_to_assistive_technology(report, open_page, violations, kind):
+    with open_page(report(kind)) as page:
+        assert violations(page) == []
+        assert all(figure.get_attribute("aria-label") for figure in page.locator(".plot").all())
+
+
+def test_the_page_is_dark_where_the_system_is(report, open_page):
+    with open_page(report("two_classes")) as page:
+        paper = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(paper)
+        page.emulate_media(color_scheme="dark")
+        assert page.evaluate(paper) != light == "rgb(255, 255, 255)"
+
+
 def test_columns_are_read_as_lines_on_a_telephone(report, open_page):
     """What is said about a column has the width of the screen, not one word a line."""
     with open_page(report("three_classes"), 400) as page:

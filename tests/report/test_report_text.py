@@ -1,6 +1,8 @@
 """What stands in a report: the right numbers, in order, whatever the data are called."""
 
+import base64
 import functools
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -69,6 +71,14 @@ def report_data_of(kind="two", **more):
     return ReportData(result, training, **{"model": models["LDA"], "model_name": "LDA", **more})
 
 
+#: Sections that a report does not have, because there is nothing to say: no probabilities, no scores, no rows.
+WITHOUT = {
+    "margins": ["calibration"],
+    "margins_of_two": ["calibration"],
+    "one_evaluation": ["models", "coefficients", "roc", "calibration", "thresholds", "regions"],
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_report_is_valid_html_with_all_parts_in_order(report, kind):
     page = parsed(report(kind))
@@ -76,7 +86,7 @@ def test_every_report_is_valid_html_with_all_parts_in_order(report, kind):
     ids = [element.get("id") for element in page.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     sections = [found.get("id") for found in page.iter("section")]
-    expected = [name for (name, *_) in SECTIONS if kind != "one_evaluation" or name != "models"]
+    expected = [name for (name, *_) in SECTIONS if name not in WITHOUT.get(kind, ())]
     assert sections == [*expected, "words"]
     links = [link.get("href") for link in page.iter("a")]
     assert set(links) == {f"#{name}" for name in expected}
@@ -127,6 +137,64 @@ def test_the_answer_tells_winner_interval_baseline_and_ties(report):
     for name in ("LDA", "naive Bayes"):
         assert (name in answer) == (not result.is_real("logistic", name))
     assert "No costs were given" in answer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_answer_begins_with_three_bullets_and_what_to_do(report, kind):
+    answer = section(report(kind), "answer")
+    order = [element for element in answer.iter() if element.tag in ("ul", "p", "dl")]
+    assert [(element.tag, element.get("class")) for element in order] == [
+        ("ul", "bullets"), ("p", "recommendation"), ("p", None), ("dl", "keys"),
+    ]  # fmt: skip
+    bullets = [words(item) for item in order[0].iter("li")]
+    assert len(bullets) == 3
+    assert all(bullet.endswith(".") for bullet in bullets)
+    assert len(words(order[1])) > len("Recommendation. ")
+    assert any(words(key).startswith("Recall of “") for key in answer.iter("dt"))
+
+
+def advice(path):
+    return next(words(element) for element in section(path, "answer").iter("p"))
+
+
+def test_what_is_recommended_follows_from_what_was_found(report, tmp_path):
+    assert advice(report("poor_class")).startswith("Recommendation. Do not decide by any of these models yet")
+    assert advice(report("two_classes")).startswith("Recommendation. Use logistic")
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=300) > -0.5, "yes", "no")
+    contrary = DummyClassifier(strategy="constant", constant="no")
+    result = compare({"LDA": LinearDiscriminantAnalysis(), "contrary": contrary}, X, y, cv=5)
+    path = write_report(tmp_path / "r.html", result, (X, y), model_name="contrary")
+    assert advice(path) == "Recommendation. Take LDA instead of contrary: it is better than the baseline beyond chance."
+
+
+def test_the_rare_class_has_a_bullet_and_a_tile(report):
+    data = report_data_of("two", model=compared("two")[2]["logistic"], model_name="logistic")
+    recall = percent(data.evaluation["recall", "malignant"].value)
+    answer = words(section(report("two_classes"), "answer"))
+    assert f"Of the rows of “malignant”, the rarer class, it finds {recall}" in answer
+    tiles = {words(key[0]): words(key[1]) for key in section(report("two_classes"), "answer").iter("div")}
+    assert tiles["Recall of “malignant”"].startswith(recall)
+
+
+def test_source_and_date_stand_below_the_title(tmp_path):
+    evaluation = evaluation_of(list("aabbab"), predicted=list("abbbab"))
+    path = write_report(tmp_path / "r.html", None, None, evaluation=evaluation, source=tmp_path / "<i>in.csv")
+    byline = next(words(p) for p in parsed(path).iter("p") if p.get("class") == "byline")
+    assert re.fullmatch(r"<i>in\.csv · 6 rows · 2 classes · \d+ [A-Z][a-z]+ \d{4}", byline)
+
+
+def test_coefficients_are_drawn_per_standard_deviation_and_listed_in_their_units(report):
+    X, _, names = cancer()
+    model = compared("two")[2]["logistic"]
+    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text_of(report("two_classes")))
+    (drawn,) = json.loads(data[1])["plot-coefficients"]["data"]
+    shown = np.frombuffer(base64.b64decode(drawn["x"]["bdata"]), drawn["x"]["dtype"])
+    np.testing.assert_allclose(shown, model.coef_[0] * X.std(axis=0), rtol=1e-9)
+    listed = cells(report("two_classes"), "coefficients", names[0])
+    assert listed[1].startswith(significant(model.coef_[0, 0]))
+    assert listed[-1] == significant(model.coef_[0, 0] * X[:, 0].std())
 
 
 def test_the_answer_tells_what_errors_cost(report):
@@ -208,10 +276,9 @@ def test_class_measures_are_those_of_the_evaluation(report):
             assert text == f"{measured(metric, row.value)} {between(metric, row.low, row.high)}".strip()
 
 
-def test_models_without_probabilities_say_so_and_still_have_thresholds(report):
+def test_models_without_probabilities_still_have_thresholds(report):
     for kind in ("margins", "margins_of_two"):
         path = report(kind)
-        assert "distances from the boundary" in words(section(path, "calibration"))
         assert "AUC" in words(section(path, "roc"))
         assert any(element.get("id") == "threshold-panel" for element in section(path, "thresholds").iter("form"))
 
@@ -360,7 +427,7 @@ def test_sparse_rows_are_reported_without_regions(tmp_path):
     sparse = sp.csr_matrix(X)
     result = compare({"LDA": model}, sparse, y, cv=3)
     path = write_report(tmp_path / "r.html", result, (sparse, y, names), model=model.fit(sparse, y))
-    assert "sparse" in words(section(path, "regions"))
+    assert "regions" not in [part.get("id") for part in parsed(path).iter("section")]
     assert words(section(path, "answer")) == words(
         section(write_report(tmp_path / "d.html", result, (X, y, names), model=model), "answer")
     )

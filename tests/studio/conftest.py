@@ -3,11 +3,9 @@
 from contextlib import contextmanager
 
 import pytest
-from studios import running
+from studios import PATIENCE, running
 
 GRAVE = ("error", "warning")
-#: Busy machines need time; what takes longer than this hangs.
-PATIENCE = 60_000
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import time
 from contextlib import closing
 from urllib.parse import urlsplit
 
@@ -99,6 +100,14 @@ def request(address, method, path, body=None, **headers):
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
         return answer.status, answer.read().decode(), answer.headers
+
+
+def test_loopback_is_the_default_and_said(studio):
+    assert urlsplit(studio.address).hostname == "127.0.0.1"
+    until = time.monotonic() + 20
+    while "This machine alone can reach it." not in studio.log() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert "This machine alone can reach it." in studio.log()
 
 
 def test_a_server_refuses_other_hosts_and_origins(studio):

@@ -1,54 +1,95 @@
-"""The Image page in a real browser: areas by mouse and by numbers, kept as they are drawn, and their map."""
+"""The Image page in a real browser: areas by mouse and keyboard, kept as they are drawn, and what follows."""
 
 import json
+import re
 import zipfile
 
 import numpy as np
 import pytest
 import rasterio
+from playwright.sync_api import expect
+from studios import PATIENCE, running
 
-from discriminant.errors import InputError
-from discriminant.raster import draw_samples, read_class_map
-from discriminant.studio.image_work import ImageWork
+from discriminant.raster import draw_samples, open_areas, read_class_map
 
 HOSTILE = "<b>sand</b>"
 BOXES = {"water": ["10,10,60,60", "20,200,70,280"], HOSTILE: ["200,10,280,60", "210,200,280,280"]}
 
 
-@pytest.fixture(scope="module")
-def scene(studio):
+def write_scene(path, side=300):
     """An image of two halves, dark and bright."""
     rng = np.random.default_rng(0)
-    bright = np.arange(300) >= 150
-    bands = [40 + 100 * bright + rng.normal(0, 8, (300, 300)) for _ in range(4)]
-    path = studio.folder / "scene.tif"
-    form = {"driver": "GTiff", "count": 4, "width": 300, "height": 300, "dtype": "uint8", "crs": "EPSG:32633"}
+    bright = np.arange(side) >= side / 2
+    bands = [40 + 100 * bright + rng.normal(0, 8, (side, side)) for _ in range(3)]
+    form = {"driver": "GTiff", "count": 3, "width": side, "height": side, "dtype": "uint8", "crs": "EPSG:32633"}
     with rasterio.open(path, "w", **form, transform=rasterio.Affine(30, 0, 500_000, 0, -30, 5_000_000)) as file:
         file.write(np.stack(bands).clip(0, 255).astype("uint8"))
     return path
 
 
 @pytest.fixture(scope="module")
+def scene(studio):
+    return write_scene(studio.folder / "scene.tif")
+
+
+def open_path(page, path):
+    page.get_by_label("or type a path on this machine").fill(str(path))
+    page.keyboard.press("Enter")
+    page.locator(".plane[data-image]").wait_for()
+
+
+def name_class(page, name):
+    page.get_by_label("New class").fill(name)
+    page.keyboard.press("Enter")
+    page.get_by_role("radio", name=name).wait_for()
+
+
+def draw_by_numbers(page, name, numbers, count):
+    page.get_by_label("Area by numbers").fill(numbers)
+    page.keyboard.press("Enter")
+    page.get_by_role("radio", name=f"{name} {count} area").wait_for()
+
+
+@pytest.fixture(scope="module")
 def drawn(visit, scene):
     """The page with two classes of two areas each."""
     with visit("/image") as page:
-        page.get_by_label("or type a path on this machine").fill(str(scene))
-        page.keyboard.press("Enter")
-        page.locator(".leaflet-tile-loaded").first.wait_for()
+        open_path(page, scene)
         for name, boxes in BOXES.items():
-            page.get_by_label("New class").fill(name)
-            page.keyboard.press("Enter")
-            page.get_by_role("radio", name=name).wait_for()
+            name_class(page, name)
             for number, box in enumerate(boxes, 1):
-                page.get_by_label("Area by numbers").fill(box)
-                page.keyboard.press("Enter")
-                page.get_by_role("radio", name=f"{name} {number} area").wait_for()
-        page.get_by_role("tab", name="Signatures").wait_for()
+                draw_by_numbers(page, name, box, number)
+        page.locator(".plane[data-classes]").wait_for()
         yield page
 
 
 def kept(scene):
     return json.loads(scene.with_name("scene.areas.geojson").read_text())
+
+
+def pixels_of(feature):
+    """The columns and rows of an area's corners."""
+    places = np.array(feature["geometry"]["coordinates"])
+    return (places.reshape(-1, 2) - [500_000, 5_000_000]) / [30, -30]
+
+
+def until(page, holds):
+    """Wait for what is written to disk."""
+    for _ in range(PATIENCE // 100):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    assert holds()
+
+
+def middle(page):
+    box = page.locator(".plane").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def scale(page):
+    """Pixels of the screen for one of the image."""
+    return page.locator("path.leaflet-interactive").first.bounding_box()["width"] / 50
 
 
 def test_areas_are_kept_beside_the_image_and_read_by_the_library(drawn, scene):
@@ -57,51 +98,262 @@ def test_areas_are_kept_beside_the_image_and_read_by_the_library(drawn, scene):
     assert dict(zip(samples.statistics.classes, samples.statistics.counts, strict=True)) == {
         "water": 50 * 50 + 50 * 80, HOSTILE: 80 * 50 + 70 * 80,
     }  # fmt: skip
-
-
-def test_what_is_drawn_by_mouse_is_where_it_was_drawn(drawn, scene):
-    before = len(kept(scene)["features"])
-    drawn.locator(".leaflet-draw-draw-rectangle").click()
-    box = drawn.locator(".plane").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2  # the middle of the image
-    drawn.mouse.move(x, y)
-    drawn.mouse.down()
-    drawn.mouse.move(x + 20, y + 20, steps=4)
-    drawn.mouse.up()
-    drawn.get_by_role("radio", name=f"{HOSTILE} 3 areas").wait_for()
-    added = np.array(kept(scene)["features"][before]["geometry"]["coordinates"][0])
-    columns, rows = (added[:, 0] - 500_000) / 30, (5_000_000 - added[:, 1]) / 30
-    assert abs(columns.min() - 150) < 3
-    assert abs(rows.min() - 150) < 3
-    assert columns.max() > columns.min() + 5
-    drawn.get_by_role("button", name="Undo").click()
-    drawn.get_by_role("radio", name=f"{HOSTILE} 2 areas").wait_for()
-    assert len(kept(scene)["features"]) == before
-
-
-def test_the_map_of_what_is_visible_follows(drawn):
-    drawn.wait_for_function("document.querySelectorAll('img.leaflet-tile-loaded[src*=\"/map/\"]').length > 0")
     assert drawn.locator("b", has_text="sand").count() == 0  # a name is text
 
 
-def test_the_whole_map_is_that_of_the_areas(drawn, tmp_path):
+def test_the_map_of_what_is_visible_has_the_classes_of_the_areas(drawn):
+    drawn.locator(".plane[data-classes]").wait_for()
+    colours = [swatch.input_value() for swatch in drawn.locator("input[type=color]").all()]
+    shown = drawn.evaluate(
+        """async () => {
+          const found = {left: {}, right: {}};
+          for (const tile of document.querySelectorAll('img.leaflet-tile-loaded[src*="/map/"]')) {
+            const [, , zoom, x] = tile.src.match(/map[/](\\d+)[/](\\d+)[/](\\d+)[/](\\d+)[.]png/);
+            const canvas = new OffscreenCanvas(256, 256), paper = canvas.getContext('2d');
+            paper.drawImage(await createImageBitmap(await (await fetch(tile.src)).blob()), 0, 0);
+            const data = paper.getImageData(0, 0, 256, 256).data;
+            for (let i = 0; i < data.length; i += 4) {
+              if (!data[i + 3]) continue;
+              const column = (x * 256 + (i / 4) % 256) * 2 ** (1 - zoom);
+              const hex = '#' + [0, 1, 2].map(j => data[i + j].toString(16).padStart(2, '0')).join('');
+              const side = found[column < 150 ? 'left' : 'right'];
+              side[hex] = (side[hex] || 0) + 1;
+            }
+          }
+          return found;
+        }"""
+    )
+    for side, colour in zip(("left", "right"), colours, strict=True):
+        assert shown[side][colour] > 0.98 * sum(shown[side].values())
+
+
+def test_what_is_drawn_by_mouse_is_where_it_was_drawn_and_can_be_undone(drawn, scene):
+    before = len(kept(scene)["features"])
+    drawn.get_by_role("button", name="Rectangle").click()
+    drawn.locator(".plane[data-tool=rectangle]").wait_for()
+    x, y = middle(drawn)  # of the image, too
+    drawn.mouse.move(x, y)
+    drawn.mouse.down()
+    drawn.mouse.move(x + 30, y + 30, steps=4)
+    drawn.mouse.up()
+    drawn.get_by_role("radio", name=f"{HOSTILE} 3 areas").wait_for()
+    added = pixels_of(kept(scene)["features"][before])
+    assert np.abs(added.min(axis=0) - 150).max() < 3
+    assert np.abs(np.ptp(added, axis=0) - 30 / scale(drawn)).max() < 3
+    drawn.keyboard.press("Escape")
+    drawn.locator(".tools [aria-pressed=true]").wait_for(state="detached")
+    drawn.keyboard.press("Control+z")
+    drawn.get_by_role("radio", name=f"{HOSTILE} 2 areas").wait_for()
+    assert len(kept(scene)["features"]) == before
+    drawn.get_by_role("button", name="Redo").click()
+    drawn.get_by_role("radio", name=f"{HOSTILE} 3 areas").wait_for()
+    drawn.get_by_role("button", name="Undo").click()
+    drawn.get_by_role("radio", name=f"{HOSTILE} 2 areas").wait_for()
+
+
+def test_polygons_and_points_stand_beside_rectangles(drawn, scene):
+    before = len(kept(scene)["features"])
+    drawn.keyboard.press("1")
+    drawn.get_by_role("radio", name="water", checked=True).wait_for()
+    drawn.keyboard.press("o")
+    drawn.locator(".plane[data-tool=point]").wait_for()
+    x, y = middle(drawn)
+    drawn.mouse.click(x - 40 * scale(drawn), y)
+    drawn.get_by_role("radio", name="water 3 areas").wait_for()
+    drawn.keyboard.press("p")
+    drawn.locator(".plane[data-tool=polygon]").wait_for()
+    drawn.locator(".tools [aria-pressed=true]", has_text="Polygon").wait_for()
+    for dx, dy in ((-90, -20), (-60, -20), (-60, 20), (-90, -20)):
+        drawn.mouse.click(x + dx * scale(drawn), y + dy * scale(drawn))
+        drawn.wait_for_timeout(300)  # two at once would be a double click
+    drawn.get_by_role("radio", name="water 4 areas").wait_for()
+    drawn.keyboard.press("Escape")
+    drawn.locator(".plane[data-tool='']").wait_for()
+    point, polygon = kept(scene)["features"][before:]
+    assert point["geometry"]["type"] == "Point"
+    assert np.abs(pixels_of(point)[0] - [110, 150]).max() < 3
+    assert polygon["geometry"]["type"] == "Polygon"
+    assert len(pixels_of(polygon)) == 4  # of three corners, closed
+    for count in (3, 2):
+        drawn.get_by_role("button", name="Undo").click()
+        drawn.get_by_role("radio", name=f"water {count} areas").wait_for()
+
+
+def test_corners_are_moved_by_mouse_and_by_numbers(drawn, scene):
+    drawn.get_by_role("tab", name="Areas").click()
+    drawn.get_by_role("button", name=re.compile(r"^1\. water")).click()
+    handle, given = drawn.locator(".leaflet-editing-icon").first, drawn.get_by_label("Corners of area 1")
+    handle.wait_for()
+    assert handle.get_attribute("aria-label")
+    before, corner = pixels_of(kept(scene)["features"][0]), handle.bounding_box()
+    x, y = corner["x"] + corner["width"] / 2, corner["y"] + corner["height"] / 2
+    drawn.mouse.move(x, y)
+    drawn.mouse.down()
+    drawn.mouse.move(x + 6 * scale(drawn), y + 6 * scale(drawn), steps=5)
+    drawn.mouse.up()
+    expect(given).not_to_have_value(re.compile(r"^10\.0, 10\.0  60\.0, 10\.0  60\.0, 60"), timeout=PATIENCE)
+    moved = pixels_of(kept(scene)["features"][0])
+    assert 1 <= (np.abs(moved - before).max(axis=1) > 3).sum() <= 2  # one corner, which may close the ring
+    given.fill("10 10  60 10  60 60  10 60")
+    given.press("Enter")
+    expect(given).to_have_value(re.compile(r"^10\.0, 10\.0  60\.0, 10\.0  60\.0, 60"), timeout=PATIENCE)
+    np.testing.assert_allclose(pixels_of(kept(scene)["features"][0])[:2], [[10, 10], [60, 10]], atol=1e-6)
+
+
+def test_a_chosen_area_is_deleted_by_key_and_comes_back(drawn, scene):
+    drawn.get_by_role("button", name=re.compile(r"^2\. water")).click()
+    drawn.locator(".plain[aria-pressed=true]", has_text="2. water").wait_for()
+    drawn.keyboard.press("Delete")
+    drawn.get_by_role("radio", name="water 1 area").wait_for()
+    assert len(kept(scene)["features"]) == 3
+    drawn.keyboard.press("Control+z")
+    drawn.get_by_role("radio", name="water 2 areas").wait_for()
+
+
+def test_classes_are_named_coloured_and_deleted(drawn, scene):
+    name_class(drawn, "ice")
+    drawn.get_by_label("Colour of ice").evaluate("e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }")
+    until(drawn, lambda: kept(scene)["classes"]["ice"] == "#123456")
+    drawn.get_by_role("button", name="Rename or delete ice").click()
+    drawn.get_by_label("Name of the class").fill("snow")
+    drawn.keyboard.press("Enter")
+    drawn.get_by_role("radio", name="snow").wait_for()
+    assert kept(scene)["classes"]["snow"] == "#123456"
+    drawn.get_by_label("New class").fill("snow")
+    drawn.keyboard.press("Enter")
+    drawn.locator(".step", has_text="Classes").get_by_role("alert").filter(has_text="already").wait_for()
+    drawn.get_by_label("New class").fill("")
+    drawn.get_by_role("button", name="Rename or delete snow").click()
+    drawn.get_by_role("button", name="Delete with its areas").click()
+    drawn.get_by_role("radio", name="snow").wait_for(state="detached")
+    assert list(kept(scene)["classes"]) == ["water", HOSTILE]
+
+
+def test_scatter_and_image_show_what_is_chosen_on_the_other(drawn):
+    drawn.get_by_role("tab", name="Signatures").click()
+    plot = drawn.locator(".js-plotly-plot").nth(1)
+    plot.locator(".scatterlayer .points path").first.wait_for()
+    ringed = "() => document.querySelectorAll('.js-plotly-plot')[1].data.at(-1).x.length"
+    drawn.keyboard.press("Escape")
+    drawn.wait_for_function(f"() => ({ringed})() === 0")
+    plot.evaluate("e => e.emit('plotly_click', {points: [{customdata: e.data[0].customdata[0]}]})")
+    drawn.wait_for_function(f"() => ({ringed})() > 0")
+    drawn.locator(".target").wait_for()
+    assert drawn.locator(".leaflet-editing-icon").count() > 0  # the area is chosen on the image
+    drawn.keyboard.press("Escape")
+    drawn.wait_for_function(f"() => ({ringed})() === 0")
+
+
+def test_separability_and_accuracy_of_held_out_areas(drawn):
+    drawn.get_by_role("tab", name="Separability").click()
+    drawn.get_by_role("region", name="Table of distances").wait_for()
+    drawn.get_by_role("tab", name="Accuracy").click()
+    drawn.get_by_role("region", name="Confusion matrix").wait_for()
+    assert "100.0 %" in drawn.locator(".lead").inner_text()
+
+
+def test_the_map_is_shown_on_one_side_of_the_line(drawn):
+    drawn.locator(".plane[data-classes]").wait_for()
+    clip = "() => getComputedStyle(document.querySelector('.leaflet-classes-pane')).clip"
+    before = drawn.evaluate(clip)
+    box, line = drawn.locator(".plane").bounding_box(), drawn.locator(".divider").bounding_box()
+    drawn.mouse.move(line["x"] + 11, line["y"] + line["height"] / 2)
+    drawn.mouse.down()
+    drawn.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    drawn.mouse.up()
+    slider = drawn.get_by_role("slider", name="Map on the left of")
+    drawn.wait_for_function("() => document.querySelector('[aria-label=\"Map on the left of\"]').value === '50'")
+    assert drawn.evaluate(clip) != before
+    slider.focus()
+    drawn.keyboard.press("End")
+    drawn.wait_for_function(f"before => ({clip})() === before", arg=before)
+
+
+def test_layers_and_opacity(drawn):
+    layers = {"Probability of the class": "probability", "Pixels unlike any class": "unlike", "Classes": "map"}
+    for name, part in layers.items():
+        drawn.get_by_label("Layer").click()
+        drawn.get_by_role("option", name=name).click()
+        drawn.locator(f'img.leaflet-tile-loaded[src*="/{part}/"]').first.wait_for(state="attached")
+    slider, shown = drawn.get_by_role("slider", name="Opacity of the map"), drawn.locator(".leaflet-classes-pane > div")
+    slider.focus()
+    for key, opacity in (("Home", "0"), ("End", "1")):
+        drawn.keyboard.press(key)
+        expect(shown.last).to_have_css("opacity", opacity, timeout=PATIENCE)
+
+
+def test_nothing_is_closed_to_assistive_technology(drawn, violations):
+    shown = {"Areas": ".areas", "Signatures": "table", "Separability": "table", "Accuracy": "table", "Check": "button"}
+    for name, part in shown.items():
+        drawn.get_by_role("tab", name=name).click()
+        drawn.locator(f".q-tab-panel {part}").first.wait_for()
+        assert violations(drawn) == [], name
+
+
+def test_areas_map_and_report_can_be_taken_away(drawn, tmp_path):
+    for name, ending in (("GeoJSON", "geojson"), ("GeoPackage", "gpkg")):
+        with drawn.expect_download() as written:
+            drawn.get_by_role("button", name=f"Download {name}").click()
+        written.value.save_as(tmp_path / f"areas.{ending}")
+        assert open_areas(tmp_path / f"areas.{ending}", "class").labels.tolist() == ["water"] * 2 + [HOSTILE] * 2
     with drawn.expect_download() as written:
         drawn.get_by_role("button", name="Download Map").click()
     with zipfile.ZipFile(written.value.path()) as packed:
         packed.extractall(tmp_path)
+    assert {".tif", ".qml"} <= {path.suffix for path in tmp_path.iterdir()}
     codes, legend, _ = read_class_map(next(tmp_path.glob("*.tif")))
     names = np.array([legend.names.get(code, "") for code in range(codes.max() + 1)], dtype=object)[codes]
     assert np.mean(names[:, :150] == "water") > 0.99
     assert np.mean(names[:, 150:] == HOSTILE) > 0.99
+    with drawn.expect_download() as written:
+        drawn.get_by_role("button", name="Download Report").click()
+    page = written.value.path().read_text(encoding="utf-8")
+    assert "Classes of scene.tif" in page
+    assert "Recommendation." in page
 
 
-def test_a_reload_loses_nothing(drawn):
+def test_points_are_labelled_one_by_one_and_survive_a_reload(drawn, scene):
+    drawn.get_by_role("tab", name="Check").click()
+    drawn.get_by_label("Points in all").fill("8")
+    drawn.get_by_label("At least in each class").fill("4")
+    drawn.get_by_role("button", name="Draw points").click()
+    file = scene.with_name("scene.points.geojson")
+    for number in range(1, 9):
+        if number == 5:
+            drawn.reload()
+            drawn.get_by_role("tab", name="Check").click()
+        drawn.get_by_role("heading", name=f"Point {number} of 8").wait_for()
+        column = float(re.search(r"Column (\d+)", drawn.locator(".q-tab-panel").inner_text())[1])
+        if number % 2:
+            drawn.keyboard.press("1" if column < 150 else "2")
+        else:
+            answers = drawn.get_by_role("group", name="Class of the point")
+            answers.get_by_role("button", name="water" if column < 150 else "sand").click()
+    drawn.get_by_role("heading", name="What the map is worth").wait_for()
+    said = [feature["properties"]["reference"] for feature in json.loads(file.read_text())["features"]]
+    assert sorted(said) == [HOSTILE] * 4 + ["water"] * 4
+    assert "Overall accuracy 100.0 %" in drawn.locator(".q-tab-panel").inner_text()
+
+
+def test_a_reload_loses_nothing_and_tabs_do_not_overwrite_each_other(drawn, scene):
     drawn.reload()
     drawn.get_by_role("radio", name="water 2 areas").wait_for()
-    drawn.locator(".leaflet-tile-loaded").first.wait_for()
+    other = drawn.context.new_page()
+    other.goto(drawn.url)
+    open_path(other, scene)
+    other.get_by_role("radio", name="water 2 areas").wait_for()
+    draw_by_numbers(other, "water", "80,80,90,90", 3)
+    drawn.get_by_label("Area by numbers").fill("100,100,110,110")
+    drawn.keyboard.press("Enter")
+    drawn.get_by_role("alert").filter(has_text="changed elsewhere").wait_for()
+    assert len(kept(scene)["features"]) == 5
+    drawn.reload()
+    drawn.get_by_role("radio", name="water 3 areas").wait_for()
+    other.close()
 
 
 def test_tiles_are_shown_to_their_visitor_alone(drawn, browser):
+    drawn.locator(".plane[data-image]").wait_for()
     source = drawn.locator("img.leaflet-tile-loaded").first.get_attribute("src")
     base = drawn.url.removesuffix("/image")
     assert drawn.request.get(base + source).status == 200
@@ -110,18 +362,34 @@ def test_tiles_are_shown_to_their_visitor_alone(drawn, browser):
     other.close()
 
 
-@pytest.mark.filterwarnings("ignore:Use `@` matmul:PendingDeprecationWarning")  # of rasterio itself
-def test_places_and_pixels_are_one_plane(scene):
-    work = ImageWork.opened(scene, "scene.tif", beside=True)
-    assert work.side == 512
-    for place in ((0, 0), (12.5, 250), (300, 300)):
-        assert work.pixel(*work.place(*place)) == pytest.approx(place)
-    assert work.tile("image", 1, 0, 0).startswith(b"\x89PNG")
-    assert work.tile("image", 9, 400, 400) is None
+def test_an_upload_and_its_areas_are_there_after_a_crash(tmp_path, browser):
+    image, context = write_scene(tmp_path / "up.tif", 64), browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    with running(tmp_path, survives=False) as found:
+        page = context.new_page()
+        page.goto(f"{found.address}image")
+        page.set_input_files("input[type=file]", image)
+        page.locator(".plane[data-image]").wait_for()
+        name_class(page, "mine")
+        draw_by_numbers(page, "mine", "1,1,9,9", 1)
+        found.process.kill()
+        found.process.wait()
+        page.close()
+    with running(tmp_path) as found:
+        page = context.new_page()
+        page.goto(f"{found.address}image")
+        page.get_by_label("or take one you uploaded").click()
+        page.get_by_role("option", name="up.tif").click()
+        page.get_by_role("radio", name="mine 1 area").wait_for()
+        context.close()
 
 
-def test_files_that_name_other_files_are_not_opened(tmp_path):
-    path = tmp_path / "other.tif"
-    path.write_text("<VRTDataset rasterXSize='1' rasterYSize='1'></VRTDataset>")
-    with pytest.raises(InputError, match="no TIFF, PNG or JPEG"):
-        ImageWork.opened(path, "other.tif", beside=True)
+def test_a_bad_image_is_told_and_the_server_goes_on(visit, studio):
+    (studio.folder / "bad.tif").write_bytes(b"II*\0" + b"\xff" * 200)
+    (studio.folder / "list.tif").write_text("<VRTDataset/>")
+    with visit("/image") as page:
+        error = page.locator(".step", has_text="Image").get_by_role("alert")
+        for name in ("bad.tif", "list.tif"):
+            page.get_by_label("or type a path on this machine").fill(str(studio.folder / name))
+            page.keyboard.press("Enter")
+            error.filter(has_text=name).wait_for()

@@ -1,12 +1,15 @@
 """The Table page in a real browser: from a file to decisions, by mouse and keyboard, with what was written to disk."""
 
 import csv
+import pickle
 import re
 import shlex
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discriminant import load, open_table, read_model_file, read_training
@@ -107,9 +110,32 @@ def test_a_decision_can_be_turned_and_the_change_is_named(compared):
     assert row[4] in decided.inner_text()
 
 
+def test_nothing_is_closed_to_assistive_technology(compared, violations):
+    for name in ("Data", "Comparison", "Decide", "Explain", "What if", "Predict"):
+        compared.get_by_role("tab", name=name).click()
+        compared.locator(".q-tab-panel > *").first.wait_for()
+        assert violations(compared) == [], name
+
+
+def test_every_control_is_reached_by_the_keyboard(visit, files):
+    """From the file to the comparison without a mouse."""
+    with visit() as page:
+        page.get_by_label("or type a path on this machine").focus()
+        page.keyboard.type(str(files / "learn.csv"))
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+        reached = set()
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            told = "e => e.getAttribute('aria-label') || e.innerText || e.closest('label')?.innerText || ''"
+            reached.add(page.evaluate(f"({told})(document.activeElement)").split("\n")[0].strip())
+        wanted = ["Which column is to be predicted?", "Columns to leave out", "Models to compare", "Compare", "Data"]
+        assert [name for name in wanted if name not in reached] == []
+
+
 def test_model_report_and_predictions_are_those_of_the_library(compared, files, tmp_path):
     with compared.expect_download() as kept:
-        compared.get_by_role("button", name="Model file").click()
+        compared.get_by_role("button", name="Download model file").click()
     kept.value.save_as(tmp_path / "model.dsc")
     with compared.expect_download() as written:
         compared.get_by_role("button", name="Report").click()
@@ -122,6 +148,53 @@ def test_model_report_and_predictions_are_those_of_the_library(compared, files, 
     model, schema = load(tmp_path / "model.dsc"), Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)
     X, _ = schema.encode_batch(open_table(files / "new.csv", types=schema.types).read())
     assert answers == model.predict(schema.rows(X)).tolist()
+
+
+def test_a_model_file_answers_a_table(visit, compared, files, tmp_path):
+    with compared.expect_download() as kept:
+        compared.get_by_role("button", name="Download model file").click()
+    kept.value.save_as(tmp_path / "model.dsc")
+    with visit() as page:
+        page.set_input_files("input[type=file]", tmp_path / "model.dsc")
+        page.get_by_role("heading", name="The model of model.dsc").wait_for()
+        page.get_by_role("region", name="Facts of the model").get_by_role("row", name="Predicts ill").wait_for()
+        assert page.locator("img[src=x]").count() == 0
+        page.get_by_role("tab", name="Predict").click()
+        with page.expect_download() as answered:
+            page.locator(".narrow input[type=file]").set_input_files(files / "new.csv")
+        with answered.value.path().open(encoding="utf-8") as file:
+            answers = [row["prediction"] for row in csv.DictReader(file)]
+        schema = Schema.from_dict(read_model_file(tmp_path / "model.dsc").schema)
+        X, _ = schema.encode_batch(open_table(files / "new.csv", types=schema.types).read())
+        assert answers == load(tmp_path / "model.dsc").predict(schema.rows(X)).tolist()
+        page.reload()
+        page.get_by_role("heading", name="The model of model.dsc").wait_for()
+
+
+def test_no_file_runs_code(visit, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return open, (str(tmp_path / "ran"), "w")
+
+    (tmp_path / "evil.dsc").write_bytes(pickle.dumps(Evil()))
+    with zipfile.ZipFile(tmp_path / "packed.dsc", "w") as packed:
+        packed.writestr("model.json", "{}")
+        packed.writestr("../../escaped.pkl", pickle.dumps(Evil()))
+    with visit() as page:
+        error = page.locator(".step", has_text="Data").get_by_role("alert")
+        for name in ("evil.dsc", "packed.dsc"):
+            page.set_input_files("input[type=file]", tmp_path / name)
+            error.filter(has_text=name).wait_for()
+        assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx"])
+def test_other_kinds_of_tables_are_opened(visit, files, tmp_path, ending):
+    table = pd.read_csv(files / "learn.csv")
+    getattr(table, {"xlsx": "to_excel"}.get(ending, f"to_{ending}"))(tmp_path / f"learn.{ending}", index=False)
+    with visit() as page:
+        page.set_input_files("input[type=file]", tmp_path / f"learn.{ending}")
+        page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
 
 
 def test_what_is_copied_does_the_same(compared, files, tmp_path):
@@ -177,6 +250,11 @@ def test_work_can_be_cancelled(visit, files):
         page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
         choose(page, "Models to compare", "Auto")
         page.get_by_role("button", name="Compare").click()
+        page.get_by_role("button", name="Cancel").wait_for()
+        other = page.context.new_page()  # others are answered meanwhile
+        other.goto(page.url)
+        other.get_by_role("heading", name="See what a table can tell").wait_for()
+        other.close()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("alert").filter(has_text="Cancelled.").wait_for()
         assert page.get_by_role("tab", name="Comparison").count() == 0

@@ -151,6 +151,7 @@ def _write_report(path: str, found: Comparison, model: Any, labelled: Labelled, 
         model_name=found.best_model,
         costs=costs,
         command=command_line(),
+        source=labelled.source["data"],
     )
 
 

@@ -53,7 +53,7 @@ def evaluate(
     stored.tell_report()
     if report is not None:
         with kept_values(model):
-            _write_report(report, stored, evaluation, X, y, costed)
+            _write_report(report, stored, evaluation, X, y, costed, table.label)
     assert evaluation.confusion is not None
     label, share = evaluation.confusion.most_frequent
     values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}
@@ -98,7 +98,9 @@ def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
     return evaluation_of(y, posterior=stored.model.predict_proba(X), classes=stored.classes, costs=costs)
 
 
-def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any) -> None:
+def _write_report(
+    path: str, stored: StoredModel, evaluation: Evaluation, X: Any, y: Any, costs: Any, source: str
+) -> None:
     from ..estimators.coefficients import CoefficientTable
     from ..report import write_report
 
@@ -113,6 +115,7 @@ def _write_report(path: str, stored: StoredModel, evaluation: Evaluation, X: Any
         coefficients=None if learned is None else CoefficientTable.from_dict(learned),
         costs=costs,
         command=command_line(),
+        source=source,
         title=f"{stored.name} on new rows",
     )
 

@@ -411,11 +411,11 @@ def sample_design(
       discriminant raster sample-design map.tif --total 600 --at-least 75 -o check.gpkg
     """
     from ..raster import draw_design, open_image
+    from ..raster.areas import shapes_driver
     from ..raster.class_map import written_legend
-    from ..raster.design import points_driver
 
     check_output(output, overwrite, class_map)
-    points_driver(output)
+    shapes_driver(output)
     names = _names(written_legend(class_map), name)
     with open_image(class_map, crs=crs) as image:
         design = draw_design(image, total, at_least, users_accuracy, standard_error, names, seed, n_jobs=-1)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95) -> Figure:
+def coefficients(
+    model: Any, most: int = 30, odds_ratios: bool = False, level: float = 0.95, spread: Any = None
+) -> Figure:
     """The coefficients of a linear model, with intervals where the model has a `summary`; the intercept is left out.
 
     Parameters
@@ -36,6 +38,9 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
         Draw ``exp(coefficient)`` instead: the factor by which the odds change with each unit of the column.
     level : float, default=0.95
         Of the intervals; a table has its own.
+    spread : array-like of shape (n_columns,), optional
+        Standard deviations of the columns: effects are then drawn per standard deviation, which compares columns in
+        any units, instead of per unit.
 
     Returns
     -------
@@ -59,6 +64,7 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     """
     check_integer("most", most, 1)
     table = model if isinstance(model, CoefficientTable) else coefficient_table(model, level=level)
+    standardised, unit = spread is not None, "unit" if spread is None else "standard deviation"
     if odds_ratios and not table.log_odds:
         raise ParameterError(
             f"The coefficients of {table.model} are not log-odds: ",
@@ -69,13 +75,14 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
         )
     own = [[row for row in rows if row.term != INTERCEPT] for rows in table.outcomes.values()]
     numbers = np.array([[(row.estimate, row.low, row.high, row.z) for row in rows] for rows in own])
-    chosen, ranking = _largest(numbers, most)
+    numbers[..., :3] *= 1.0 if not standardised else _one_for_each_column(spread, len(own[0]))[:, None]
+    chosen, ranking = _largest(numbers, most, not standardised)
     names, drawn = [theme.written(own[0][j].term) for j in chosen], numbers[:, chosen, :3]
     if odds_ratios:
         with np.errstate(over="ignore"):
             drawn = np.exp(drawn)
     made = theme.figure(
-        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {table.model}",
+        f"{'Odds ratios' if odds_ratios else 'Coefficients'} of {table.model}{f', per {unit}' * standardised}",
         _bars_subtitle(
             table, names, drawn, f"The {len(names)} of {len(own[0])} columns with {ranking}." if ranking else ""
         ),
@@ -85,7 +92,7 @@ def coefficients(model: Any, most: int = 30, odds_ratios: bool = False, level: f
     )
     for k, outcome in enumerate(table.outcomes):
         _add_bars(made, theme.written(table.contrast(outcome)), names, drawn, k)
-    what = "odds ratio (logarithmic scale)" if odds_ratios else "coefficient: change of the score with each unit"
+    what = f"odds ratio of each {unit} (logarithmic scale)" if odds_ratios else f"change of the score with each {unit}"
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
     made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
     return made.update_yaxes(**theme.names_axis(names, showgrid=True))
@@ -165,7 +172,14 @@ def _add_effect(made: Figure, name: str, points: list[EffectPoint], k: int, cont
     )
 
 
-def _largest(numbers: Array, most: int) -> tuple[Array, str]:
+def _one_for_each_column(spread: Any, n_columns: int) -> Array:
+    found = np.asarray(spread, dtype=np.float64)
+    if found.shape != (n_columns,):
+        raise ParameterError(Setting("spread"), f" has {found.size} values, but the model has {n_columns} columns.")
+    return found
+
+
+def _largest(numbers: Array, most: int, in_units: bool) -> tuple[Array, str]:
     """The columns to draw, in their order, and by what they were chosen where some are left out."""
     by_z = np.isfinite(numbers[..., 3]).any(axis=1).all()
     sizes = np.abs(numbers[..., 3 if by_z else 0])
@@ -173,7 +187,8 @@ def _largest(numbers: Array, most: int) -> tuple[Array, str]:
     if len(size) <= most:
         return np.arange(len(size)), ""
     chosen = np.sort(np.argsort(-size, kind="stable")[:most])
-    return chosen, f"the largest {'|z|' if by_z else '|coefficient| (which depends on the units of the columns)'}"
+    depends = " (which depends on the units of the columns)" if in_units else ""
+    return chosen, f"the largest {'|z|' if by_z else f'|coefficient|{depends}'}"
 
 
 def _bars_subtitle(table: CoefficientTable, names: list[str], drawn: Array, chosen: str) -> str:

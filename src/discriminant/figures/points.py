@@ -119,8 +119,12 @@ def add_points(
     points: LabelledPoints,
     hover: Callable[[int], str],
     colours: Sequence[str] | None = None,
+    known: Array | None = None,
 ) -> None:
-    """Draw the rows, one colour and symbol for each class; ``hover`` says something of a row."""
+    """Draw the rows, one colour and symbol for each class.
+
+    ``hover`` says something of a row; ``known`` are numbers of each row that go with its point.
+    """
     shades = [theme.colour(k) for k in range(len(points.class_names))] if colours is None else colours
     shown = theme.evenly(len(plane), MOST_POINTS)
     for k, name in enumerate(points.class_names):
@@ -130,6 +134,7 @@ def add_points(
                 x=plane[chosen, 0], y=plane[chosen, 1], mode="markers", name=name, legendgroup=name,
                 marker=theme.marker(k, size=8, color=shades[k], line={"color": "white", "width": 0.8}), meta=ROWS,
                 text=[hover(int(i)) for i in chosen], hovertemplate="%{text}<extra></extra>",
+                **({} if known is None else {"customdata": known[chosen].tolist()}),
             )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from ..arrays import Array
 from ..data import is_missing, label_array
 from ..errors import ColumnError, InputError, LabelError, ParameterError, Setting
+from ..files import whole_file
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
 from .image import Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
@@ -195,6 +197,21 @@ class Areas:
     crs: Any
     source: str
     path: str = ""
+
+    def save(self, path: str | os.PathLike[str], class_field: str = "class") -> None:
+        """Write the areas to a GeoPackage or GeoJSON file.
+
+        The file appears whole or not at all, and takes the place of one of its name.
+
+        Parameters
+        ----------
+        path : path
+            Its name ends in ``.gpkg`` or ``.geojson``.
+        class_field : str, default="class"
+            The field of the classes.
+        """
+        crs = None if self.crs is None else self.crs.to_wkt()
+        write_shapes(path, self.geometries, {class_field: self.labels.astype(object)}, crs)
 
     def pixels(self, image: Image) -> AreaPixels:
         """The pixels of an image whose centres lie in the areas, that lines touch, or that hold the points.
@@ -631,6 +648,30 @@ def _refuse_other_size(source: str, own: Image, image: Image) -> None:
         raise InputError(
             f"{source} and the image {image.label} have the same size and lie in different places. Paint on a copy of "
             "the image."
+        )
+
+
+_DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
+
+
+def shapes_driver(path: str | os.PathLike[str]) -> str:
+    """What writes a file of shapes, by the ending of its name; refuses other endings."""
+    target = Path(path)
+    if target.suffix.lower() not in _DRIVERS:
+        raise InputError(f"Shapes are written to files that end in {' or '.join(_DRIVERS)}, got {target.name!r}.")
+    return _DRIVERS[target.suffix.lower()]
+
+
+def write_shapes(
+    path: str | os.PathLike[str], shapes: Array, fields: Mapping[str, Array], crs: str | None, kind: str = "Unknown"
+) -> None:
+    """Write shapes with their fields to a file, which appears whole or not at all."""
+    driver, form = shapes_driver(path), {"geometry_type": kind, "crs": crs, "layer": Path(path).stem}
+    with whole_file(path) as part, warnings.catch_warnings():
+        # pyogrio remarks on shapes without a coordinate system, which those of a plain image are.
+        warnings.simplefilter("ignore", UserWarning)
+        extra("pyogrio").raw.write(
+            str(part), extra("shapely").to_wkb(shapes), list(fields.values()), list(fields), driver=driver, **form
         )
 
 

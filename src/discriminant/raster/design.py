@@ -7,10 +7,8 @@ map is read twice, window by window: to count its classes, and where pixels were
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +16,10 @@ import numpy as np
 from ..data import check_integer, check_number, label_array
 from ..engine import side_by_side
 from ..errors import InputError, ParameterError, Setting
-from ..files import whole_file
 from ..results import Result, aligned, percent, plain, records_of, shortened, shown
+from .areas import write_shapes
 from .class_map import labels_of_codes, pixels_by_window
 from .image import Array, Image, Paths, apply_affine, extra, opened
-
-_DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,14 +69,9 @@ class SampleDesign(Result):
         path : path
             Its name ends in ``.gpkg`` or ``.geojson``.
         """
-        shapely, target, driver = extra("shapely"), Path(path), points_driver(path)
-        points = shapely.to_wkb(shapely.points(self.coordinates))
-        fields = [np.arange(1, len(points) + 1), np.full(len(points), None, dtype=object)]
-        with whole_file(path) as part, warnings.catch_warnings():
-            # pyogrio remarks on points without a coordinate system, which those of a plain image are.
-            warnings.simplefilter("ignore", UserWarning)
-            form = {"geometry_type": "Point", "crs": self.crs, "driver": driver, "layer": target.stem}
-            extra("pyogrio").raw.write(str(part), points, fields, ["id", "reference"], **form)
+        points = extra("shapely").points(self.coordinates)
+        fields = {"id": np.arange(1, len(points) + 1), "reference": np.full(len(points), None, dtype=object)}
+        write_shapes(path, points, fields, self.crs, "Point")
 
     def _columns(self) -> dict[str, Any]:
         return {"class": self.strata, "pixels": self.pixels.tolist(), "to_check": self.allocation.tolist()}
@@ -311,11 +302,3 @@ def _located(
     tasks = list(zip(image.windows(), ends - counts, ends, strict=True))
     parts = [part for group in side_by_side(chosen, tasks, n_jobs) for part in group]
     return np.concatenate([np.stack(part) for part in parts], axis=1)
-
-
-def points_driver(path: str | os.PathLike[str]) -> str:
-    """What writes a file of points, by the ending of its name; refuses other endings."""
-    target = Path(path)
-    if target.suffix.lower() not in _DRIVERS:
-        raise InputError(f"Points are written to files that end in {' or '.join(_DRIVERS)}, got {target.name!r}.")
-    return _DRIVERS[target.suffix.lower()]

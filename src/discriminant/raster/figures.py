@@ -194,7 +194,8 @@ def _scatter(samples: Samples, plane: Array, names: list[str], title: str, colou
         place = f"row {samples.rows[i]}, column {samples.columns[i]}"
         return f"{theme.written(samples.y[i])}, area {samples.areas[i]}: {place}"
 
-    add_points(made, plane, points, hover, _shades(samples, colours))
+    pixels = np.column_stack([samples.areas, samples.columns, samples.rows])
+    add_points(made, plane, points, hover, _shades(samples, colours), pixels)
     edges = box(plane)
     made.update_xaxes(**theme.axis(theme.written(names[0]), range=edges[:, 0].tolist()))
     return made.update_yaxes(**theme.axis(theme.written(names[1]), range=edges[:, 1].tolist()))
@@ -296,7 +297,7 @@ def image_picture(image: Image, side: int = _SIDE) -> bytes:
     shades = np.stack([_stretched(band, valid) for band in values])
     if len(shades) == 1:
         shades = shades.repeat(3, axis=0)
-    return _png(np.concatenate((shades, 255 * valid[None].astype(np.uint8))))
+    return png(np.concatenate((shades, 255 * valid[None].astype(np.uint8))))
 
 
 def map_picture(path: str | os.PathLike[str], side: int = _SIDE) -> tuple[bytes, Legend]:
@@ -309,7 +310,7 @@ def map_picture(path: str | os.PathLike[str], side: int = _SIDE) -> tuple[bytes,
     place = np.minimum(np.searchsorted(known, codes[0]), len(known) - 1)
     drawn = valid & (known[place] == codes[0])
     shades = np.concatenate((colours[place].transpose(2, 0, 1), np.full((1, *drawn.shape), 255)))
-    return _png(np.where(drawn, shades, 0).astype(np.uint8)), legend
+    return png(np.where(drawn, shades, 0).astype(np.uint8)), legend
 
 
 def _thinned(image: Image, bands: Sequence[int], side: int) -> tuple[Array, Array]:
@@ -337,7 +338,8 @@ def _stretched(band: Array, valid: Array) -> Array:
     return np.rint(255 * np.clip(share, 0, 1)).astype(np.uint8)
 
 
-def _png(values: Array) -> bytes:
+def png(values: Array) -> bytes:
+    """Bands of bytes, shape (bands, height, width), as PNG."""
     count, height, width = values.shape
     form = {"driver": "PNG", "count": count, "height": height, "width": width, "dtype": "uint8"}
     with no_georeference_warning(), extra("rasterio.io").MemoryFile() as memory:

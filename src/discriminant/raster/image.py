@@ -140,15 +140,19 @@ class _Source:
     alpha: tuple[int, ...]  # bands that hide pixels by 0
     masked: bool  # whether a mask beside the bands does
 
-    def read(self, dataset: Any, window: Any) -> tuple[Array, Array | bool]:
+    def read(self, dataset: Any, window: Any, shape: tuple[int, int] | None) -> tuple[Array, Array | bool]:
         """The values of a window, and where neither an alpha band nor a mask hides them; True without either."""
         seen: Array | bool = True
+
+        def form(indexes: Any) -> dict[str, Any]:
+            return {"window": window} | ({} if shape is None else {"out_shape": (len(indexes), *shape)})
+
         with _reading(self.path, window):
-            values = dataset.read(self.indexes, window=window)
+            values = dataset.read(self.indexes, **form(self.indexes))
             if self.alpha:
-                seen = (dataset.read(self.alpha, window=window) != 0).all(axis=0)
+                seen = (dataset.read(self.alpha, **form(self.alpha)) != 0).all(axis=0)
             if self.masked:
-                seen = seen & (dataset.read_masks(self.indexes[0], window=window) > 0)
+                seen = seen & (dataset.read_masks(self.indexes[:1], **form(self.indexes[:1]))[0] > 0)
         return values, seen
 
 
@@ -496,7 +500,7 @@ class Image:
             for left in range(0, width, across):
                 yield window(left, top, min(across, width - left), min(down, height - top))
 
-    def read(self, window: Any = None) -> tuple[Array, Array]:
+    def read(self, window: Any = None, shape: tuple[int, int] | None = None) -> tuple[Array, Array]:
         """The values of a window, shape (bands, height, width), and where all bands hold one, shape (height, width).
 
         A pixel holds no value where a band has its nodata value, NaN or infinity, or where an alpha band or a mask
@@ -506,6 +510,9 @@ class Image:
         ----------
         window : rasterio Window, optional
             The part to read.
+        shape : (height, width), optional
+            How many rows and columns to read it in, if fewer than it has: pixels near even places, from overviews
+            where the file has them.
 
         Returns
         -------
@@ -518,7 +525,7 @@ class Image:
         valid: Any = True
         datasets = self._files.datasets()
         for source in self._sources:
-            values, seen = source.read(datasets[source.file], window)
+            values, seen = source.read(datasets[source.file], window, shape)
             parts.append(values)
             valid = valid & seen & _holding_values(values, source.nodata)
         array = parts[0] if len(parts) == 1 else np.concatenate([part.astype(self.dtype) for part in parts])

@@ -315,10 +315,14 @@ def cross_validate_areas(
     return cross_validate(models, samples.X, samples.y, cv=folds, groups=groups, **more)
 
 
+#: Parts of areas that take turns where there are enough.
+_FOLDS = 5
+
+
 def held_out_accuracy(
     model: Any,
     samples: Samples,
-    folds: int = 5,
+    folds: int | None = None,
     block: int | None = None,
     *,
     decision: Decision | None = None,
@@ -337,8 +341,8 @@ def held_out_accuracy(
         Need not be fitted.
     samples : Samples
         With areas of each class in several places.
-    folds : int, default=5
-        How many parts of areas take turns.
+    folds : int, optional
+        How many parts of areas take turns; None for 5, or one for each area where there are fewer.
     block : int, optional
         Areas with their centres in one square of so many pixels are held out together.
     decision : Decision, optional
@@ -368,7 +372,8 @@ def held_out_accuracy(
     >>> held_out_accuracy(QuadraticDiscriminantAnalysis(), samples, folds=3, reject=0.9).confusion.predictions.tolist()
     ['sand', 'water', 'rejected']
     """
-    groups, _ = _groups_and_counts(samples, block)
+    groups, counts = _groups_and_counts(samples, block)
+    folds = min(_FOLDS, counts.shape[1]) if folds is None else folds
     [dealt] = plan_rounds(labelled_table(samples.X, samples.y, groups=groups), folds, 1, True, random_state)
     mapped = np.empty(samples.n_pixels, dtype=object)
     others: dict[Any, None] = {}

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -143,12 +143,16 @@ class Section:
 
 
 def write_page(
-    path: str | os.PathLike[str], template: str, title: str, facts: list[str], sections: list[Section], **more: Any
+    path: str | os.PathLike[str],
+    template: str,
+    title: str,
+    facts: list[str],
+    sections: list[Section],
+    words: Mapping[str, tuple[str, str]] | None = None,
 ) -> Path:
     """Write sections as a page and return its path; the file appears whole or not at all.
 
-    ``template`` extends ``base.html``; ``facts`` and the date stand below the title; ``more`` is what else the template
-    reads.
+    ``template`` extends ``base.html``; ``facts`` and the date stand below the title; ``words`` are explained.
     """
     from plotly.offline import get_plotlyjs
 
@@ -161,26 +165,27 @@ def write_page(
         sections=sections,
         figures=figures,
         plotly=get_plotlyjs() if figures else "",
-        **more,
+        words=words or {},
     )
     write_whole(path, text.encode("utf-8"))
     return Path(path)
 
 
-def part(section: Section, **more: Any) -> str:
+def part(section: Section, words: Mapping[str, tuple[str, str]] | None = None) -> str:
     """The text and tables of a section as HTML, without its figures: for a page that draws them itself."""
     content = {name: None if isinstance(value, Drawing) else value for name, value in section.content.items()}
-    written = _environment().get_template("sections.html").make_module(more)
-    return str(getattr(written, section.name)(content))
+    template = "blocks.html" if "blocks" in content else "sections.html"
+    written = _environment().get_template(template).make_module({"words": words or {}})
+    return str(getattr(written, "blocks" if "blocks" in content else section.name)(content))
 
 
 def style() -> str:
     """The style of a page: its colours on light and on dark paper, and its parts within the class ``report``."""
-    light, dark, parts, figures = (
+    light, dark, parts, raster, figures = (
         Path(__file__).with_name("templates").joinpath(f"{name}.css").read_text(encoding="utf-8")
-        for name in ("light", "dark", "style", "figures")
+        for name in ("light", "dark", "style", "raster", "figures")
     )
-    return f":root {{\n{light}}}\n.body--dark {{\n{dark}}}\n.report {{\n{parts}}}\n{figures}"
+    return f":root {{\n{light}}}\n.body--dark {{\n{dark}}}\n.report {{\n{parts}\n{raster}}}\n{figures}"
 
 
 @cache

@@ -16,7 +16,7 @@ from ..raster.image import Image, Paths, opened
 from ..raster.samples import Samples
 from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
 from ..results import count, percent, several
-from .page import Drawing, Section, drawing, significant, versions, write_page
+from .page import Drawing, Section, drawing, quoted, significant, versions, write_page
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Block:
 
 Blocks = list[Block | Drawing]
 
-_HELD_OUT = (
+HELD_OUT = (
     " Whole areas were held out in turn, because pixels of one area resemble each other, and their pixels were given "
     "classes as those of the map were."
 )
@@ -87,16 +87,86 @@ def write_raster_report(
     unseen = "How right the model is on areas it has not seen"
     colours = None if class_map is None else {entry.label: entry.colour for entry in map_legend(class_map).entries}
     parts: list[tuple[str, str, Any]] = [
+        ("answer", "The answer", _answer(samples, separability, held_out, accuracy, adjusted)),
         ("pictures", pictured, _pictures(image, class_map)),
-        ("samples", "The samples", samples and _samples(samples, separability, colours)),
-        ("separability", "How well the classes can be told apart", separability and _separability(separability)),
-        ("held-out", unseen, held_out and _agreement(held_out, "", _HELD_OUT)),
-        ("accuracy", "How right the map is", accuracy and _agreement(accuracy, " on the map", "")),
-        ("adjusted", "What the classes cover, estimated", adjusted and _adjusted(adjusted, area_unit)),
+        ("samples", "The samples", samples and samples_blocks(samples, separability, colours)),
+        ("separability", "How well the classes can be told apart", separability and separability_blocks(separability)),
+        ("held-out", unseen, held_out and agreement_blocks(held_out)),
+        ("accuracy", "How right the map is", accuracy and agreement_blocks(accuracy, " on the map", "")),
+        ("adjusted", "What the classes cover, estimated", adjusted and adjusted_blocks(adjusted, area_unit)),
         ("reproduction", "How to reproduce this", _reproduction(command, model)),
     ]
     sections = [Section(name, heading, {"blocks": blocks}) for name, heading, blocks in parts if blocks]
-    return write_page(path, "raster.html", title or _title(image, class_map), [], sections)
+    return write_page(path, "raster.html", title or _title(image, class_map), _facts(image, class_map), sections)
+
+
+def _facts(image: Image | Paths | None, class_map: Any) -> list[str]:
+    """The files that the page is about, and the size of the first."""
+    with opened(class_map if image is None else image) as source:
+        height, width = source.shape
+        facts = [_name(source), f"{count(width)} x {count(height)} pixels", several(source.n_bands, "band")]
+    return facts if image is None or class_map is None else [*facts, f"map {Path(class_map).name}"]
+
+
+def _answer(
+    samples: Samples | None,
+    separability: ClassSeparability | None,
+    held_out: MapAccuracy | None,
+    accuracy: MapAccuracy | None,
+    adjusted: AreaAdjusted | None,
+) -> Blocks:
+    """What was found in three bullets at most, and what to do next."""
+    found: list[str] = []
+    if adjusted is not None:
+        found.append(f"Overall accuracy {adjusted.written_overall}, estimated from a sample drawn by map class.")
+        found.append(_worst(adjusted.classes, adjusted.producers_accuracy, adjusted.users_accuracy))
+    for measured, where in ((accuracy, "reference pixels"), (held_out, "pixels of areas that were held out")):
+        if measured is not None and not found:
+            share = percent(measured.overall_accuracy)
+            found.append(f"{share} of the {where} are given their class; kappa {significant(measured.kappa, 3)}.")
+            found.append(_worst(measured.classes.tolist(), measured.producers_accuracy, measured.users_accuracy))
+    if separability is not None:
+        found.append(separability.readings[0])
+    if samples is not None:
+        stats = samples.statistics
+        n_areas = several(int(sum(stats.areas)), "area")
+        found.append(f"{count(int(sum(stats.counts)))} pixels of {n_areas} were sampled, {_least(stats)}.")
+    if not found:
+        return []
+    advice = _advice(separability, held_out, accuracy, adjusted)
+    return [Block("answer", {"bullets": found[:3], "recommendation": advice, "sentences": [], "keys": []})]
+
+
+def _worst(classes: Sequence[Any], producers: Any, users: Any) -> str:
+    """The class that is found least often."""
+    k = min(range(len(classes)), key=lambda k: producers[k] if producers[k] == producers[k] else 2.0)
+    return (
+        f"Found least often is {quoted(classes[k])}: {percent(float(producers[k]))} of its pixels are mapped as it, "
+        f"and of those mapped as it {percent(float(users[k]))} are."
+    )
+
+
+def _least(stats: Any) -> str:
+    k = min(range(len(stats.classes)), key=lambda k: stats.counts[k])
+    return f"the fewest, {count(stats.counts[k])}, of {quoted(stats.classes[k])}"
+
+
+def _advice(
+    separability: ClassSeparability | None,
+    held_out: MapAccuracy | None,
+    accuracy: MapAccuracy | None,
+    adjusted: AreaAdjusted | None,
+) -> str:
+    if adjusted is not None:
+        return "Report the estimated areas with their intervals rather than the pixels counted on the map."
+    if accuracy is not None:
+        return "Before areas are read off the map, check a sample drawn by map class: it corrects for the map's errors."
+    if held_out is not None:
+        return "Check the map by a sample of pixels drawn by map class: neighbours of training areas flatter a model."
+    close = None if separability is None else min(separability.pairs, key=lambda pair: pair.jeffries_matusita)
+    if close is not None and close.reading in ("poorly", "hardly"):
+        return f"Draw more areas of {quoted(close.first)} and {quoted(close.second)}, or make one class of them."
+    return "Classify the image with these samples, and hold areas out to see how right the map will be."
 
 
 def _table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> Block:
@@ -152,7 +222,9 @@ def _name(source: Image) -> str:
     return f"{Path(source.paths[0]).name}{more}"
 
 
-def _samples(samples: Samples, separability: ClassSeparability | None, colours: Mapping[Any, str] | None) -> Blocks:
+def samples_blocks(
+    samples: Samples, separability: ClassSeparability | None, colours: Mapping[Any, str] | None
+) -> Blocks:
     """Counts and spread; the plane that is drawn is that of the two bands that tell most, where that is known."""
     found = samples.statistics
     rows = []
@@ -173,7 +245,8 @@ def _samples(samples: Samples, separability: ClassSeparability | None, colours: 
     ]
 
 
-def _separability(found: ClassSeparability) -> Blocks:
+def separability_blocks(found: ClassSeparability) -> Blocks:
+    """The distances of the closest pairs, and which bands help."""
     pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     others = len(found.pairs) - MOST_PAIRS
@@ -190,7 +263,8 @@ def _separability(found: ClassSeparability) -> Blocks:
     ]
 
 
-def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
+def agreement_blocks(found: MapAccuracy, where: str = "", remark: str = HELD_OUT) -> Blocks:
+    """The confusion matrix of a map, or of areas that were held out."""
     overall, kappa = percent(found.overall_accuracy), significant(found.kappa, 3)
     *rows, total, users = found.written
     rows += [["Total", *total[1:]], ["User's accuracy", *users[1:]]]
@@ -209,7 +283,8 @@ def _agreement(found: MapAccuracy, where: str, remark: str) -> Blocks:
     ]
 
 
-def _adjusted(found: AreaAdjusted, unit: str) -> Blocks:
+def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:
+    """Accuracies and areas that allow for how much of the map each class has."""
     area = f"Area ({unit})" if unit else "Area"
     written = [[str(label), *cells] for label, cells in zip(found.classes, found.written, strict=True)]
     accuracies = ["Class", "User's accuracy", "Producer's accuracy", "Specificity"], [cells[:4] for cells in written]

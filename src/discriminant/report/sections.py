@@ -267,7 +267,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
     names = None if rows is None else rows.names
     table = data.coefficients or coefficient_table(model, names, data.evaluation.level)
     unit = np.full(n_columns, np.nan)
-    if rows is not None and not table.has_errors:
+    if rows is not None:
         unit = np.sqrt(column_moments(as_rows(rows.X), rows.weights)[1])
     effects = [row for row in table.rows if row.term != INTERCEPT]
     ranked = sorted(zip(effects, cycle(unit.tolist()), strict=False), key=lambda pair: -_size(*pair))
@@ -281,7 +281,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         "with_standardised": not np.isnan(unit).all(),
         "about": quoted(effects[0].outcome) if effects else "",
         "reason": _no_errors(model, table),
-        "drawing": drawing("plot-coefficients", coefficients, table),
+        "drawing": drawing("plot-coefficients", coefficients, table, spread=None if rows is None else unit),
     }
 
 
@@ -446,7 +446,8 @@ def regions_section(data: ReportData) -> dict[str, Any]:
         return {"absent": "There is only one column: its boundaries are points, not regions."}
     if sp.issparse(data.rows.X):
         return {"absent": "The rows are sparse and wide: a picture in two directions would need all of them at once."}
-    return {"drawing": drawing("plot-regions", _regions_figure, data)}
+    drawn = drawing("plot-regions", _regions_figure, data)
+    return {"drawing": drawn} if drawn.figure is not None else {"absent": drawn.reason}
 
 
 def _regions_figure(data: ReportData) -> Any:
@@ -618,15 +619,13 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
     every = thresholds_of(data)
     table = _cost_table(data.costs)
     if not every:
-        reason = "There are no scores of held-out rows, so that other thresholds cannot be tried."
-        return {"every": [], "reason": reason, "cost_table": table}
+        return {} if table is None else {"every": [], "cost_table": table}
     # First comes the second of two classes, else the one that is missed most often.
     recall = dict(zip(data.confusion.classes.tolist(), data.confusion.recall.tolist(), strict=True))
     first = every[0] if len(every) == 1 else min(every, key=lambda found: recall[found.label])
     ratio, are_probabilities = cost_ratio(data.costs, first.label), bool(data.evaluation.calibration)
     return {
         "every": every,
-        "reason": "",
         "cost_table": table,
         "first": every.index(first),
         "label": quoted(first.label),

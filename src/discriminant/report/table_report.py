@@ -82,6 +82,10 @@ def training_rows(given: Any) -> TrainingRows:
     return TrainingRows(given[0], classes[codes], names)
 
 
+#: A class with less than this share of the rows of the most frequent one is called rare.
+_RARE = 0.8
+
+
 @dataclass(frozen=True)
 class Costs:
     """What each action costs where each class is true: rows classes, columns actions."""
@@ -173,6 +177,22 @@ class ReportData:
         return self.evaluation.classes.tolist()
 
     @property
+    def has_rare_class(self) -> bool:
+        """Whether some class has clearly fewer rows than the most frequent one."""
+        rows = self.confusion.counts.sum(axis=1)
+        return bool(rows[rows > 0].min() < _RARE * rows.max())
+
+    @property
+    def rare_class(self) -> Any:
+        """The class that accuracy says least about: one it hides, else the rarest, else the one found least often."""
+        confusion = self.confusion
+        if confusion.hidden_class is not None:
+            return confusion.hidden_class
+        rows, recall = confusion.counts.sum(axis=1), confusion.recall
+        by = rows if self.has_rare_class else recall
+        return plain(confusion.classes[int(np.argmin(np.where(rows > 0, by, np.inf)))])
+
+    @property
     def target(self) -> str:
         """How sentences call what is predicted."""
         name = None if self.rows is None else self.rows.target
@@ -212,13 +232,90 @@ def title_of(data: ReportData) -> str:
 
 
 def answer_section(data: ReportData) -> dict[str, Any]:
-    """The one-paragraph answer and the numbers it rests on."""
-    errors, most = "On the rows it was judged by it made no error at all.", confusions(data)
-    if most:
-        rate = data.evaluation["error_rate"].value
-        errors = f"Of 100 rows {data.winner} misjudges about {100 * rate:.1f}; most often {most[0]}."
-    sentences = [_question(data), *_result(data), errors, _costs(data)]
-    return {"sentences": [s for s in sentences if s], "keys": _key_figures(data)}
+    """The answer: three bullets and what to do, then a paragraph and the numbers it rests on."""
+    sentences = [_question(data), *_result(data), _errors(data), _costs(data)]
+    return {
+        "bullets": [_rightness(data), _rare_class(data), _standing(data)],
+        "recommendation": _recommendation(data),
+        "sentences": [s for s in sentences if s],
+        "keys": _key_figures(data),
+    }
+
+
+def _rightness(data: ReportData) -> str:
+    accuracy, *ends = data.accuracy
+    interval, (label, share) = between("accuracy", *ends), data.confusion.most_frequent
+    sure = f" ({interval})" if interval else ""
+    unseen = "rows it has not seen" if data.comparison is not None else data.evaluated_on
+    return (
+        f"{data.winner} gives the right class to {percent(accuracy)} of {unseen}{sure}; always naming {quoted(label)} "
+        f"would be right for {percent(share)}."
+    )
+
+
+def _rare_class(data: ReportData) -> str:
+    """What the class gets that accuracy says least about."""
+    label = data.rare_class
+    recall, precision = data.evaluation["recall", label], data.evaluation["precision", label]
+    interval = between("recall", recall.low, recall.high)
+    named = "" if math.isnan(precision.value) else f"; of the rows it calls so, {percent(precision.value)} are"
+    called = {1: "", 2: ", the rarer class,"}.get(len(data.classes), ", a rare class,")
+    called = called if data.has_rare_class else ", the class it finds least,"
+    return (
+        f"Of the rows of {quoted(label)}{called} it finds {percent(recall.value)}{f' ({interval})' if interval else ''}"
+        f"{named}."
+    )
+
+
+def _standing(data: ReportData) -> str:
+    """How the model stands among the others; its errors, where it is alone."""
+    comparison, winner = data.comparison, data.winner
+    if comparison is None or len(comparison.ranking) <= 2:
+        return _errors(data)
+    if not is_better(comparison, winner, BASELINE):
+        return _nothing_learned(comparison, winner)
+    return _ties(comparison, winner)
+
+
+def _errors(data: ReportData) -> str:
+    most = confusions(data)
+    if not most:
+        return "On the rows it was judged by it made no error at all."
+    rate = data.evaluation["error_rate"].value
+    return f"Of 100 rows {data.winner} misjudges about {100 * rate:.1f}; most often {most[0]}."
+
+
+def _recommendation(data: ReportData) -> str:
+    """What to do, as far as the rows tell."""
+    comparison, winner, hidden = data.comparison, data.winner, data.confusion.hidden_class
+    if not _has_learned(data):
+        better = None if comparison is None else comparison.recommended
+        if better is not None:
+            return f"Take {better} instead of {winner}: it is better than the baseline beyond chance."
+        return (
+            f"Do not decide by {winner if comparison is None else 'any of these models'} yet: look for columns that "
+            "tell the classes apart, or for more rows."
+        )
+    if comparison is not None and is_better(comparison, comparison.best, winner):
+        return f"Take {comparison.best} rather than {winner}, unless other grounds speak for it."
+    use = f"Use {winner}" if comparison is not None else f"{winner} can be used on rows like these"
+    if hidden is not None and data.costs is None:
+        return (
+            f"{use}, but not as it decides by itself if {quoted(hidden)} matters: say what missing it costs, or move "
+            "its threshold."
+        )
+    tied = [] if comparison is None else rivals(comparison, winner)
+    if tied:
+        return f"{use}. {listed(tied)} would serve as well: take whichever is easiest to explain and to run."
+    return f"{use}."
+
+
+def _has_learned(data: ReportData) -> bool:
+    """Whether the model is better than one that knows no column, beyond chance."""
+    if data.comparison is not None:
+        return is_better(data.comparison, data.winner, BASELINE)
+    balanced = data.evaluation["balanced_accuracy"]
+    return bool((balanced.value if math.isnan(balanced.low) else balanced.low) > 1 / len(data.classes))
 
 
 def _question(data: ReportData) -> str:
@@ -330,10 +427,10 @@ def _costs(data: ReportData) -> str:
 
 
 def _key_figures(data: ReportData) -> list[dict[str, str]]:
-    (label, share), hidden, evaluation = data.confusion.most_frequent, data.confusion.hidden_class, data.evaluation
+    (label, share), evaluation = data.confusion.most_frequent, data.evaluation
     found: list[tuple[str, str, Sequence[float]]] = [("accuracy", "", data.accuracy)]
     found.append(("majority", f"Always {quoted(label)}", (share, math.nan, math.nan)))
-    wanted = [] if hidden is None else [("recall", f"Recall of {quoted(hidden)}", evaluation["recall", hidden])]
+    wanted = [("recall", f"Recall of {quoted(data.rare_class)}", evaluation["recall", data.rare_class])]
     others = ("balanced_accuracy", "auc", "log_loss", "cost")
     wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
     found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
@@ -469,7 +566,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[ReportData], dict[str, Any]]], ...] = 
 def write_report(
     path: str | os.PathLike[str], comparison: Any, training: Any, *, evaluation: Any = None, model: Any = None,
     model_name: str | None = None, coefficients: Any = None, costs: Any = None, learning_curve: Any = None,
-    command: str | None = None, random_state: Any = 0, title: str | None = None,
+    command: str | None = None, random_state: Any = 0,
+    source: str | os.PathLike[str] | None = None, title: str | None = None,
 ) -> Path:  # fmt: skip
     """Write what was found as one HTML file that opens without a network, and return its path.
 
@@ -498,6 +596,8 @@ def write_report(
         What made the report, for those who want to make it again.
     random_state : int, default=0
         The one that dealt the folds.
+    source : str or path, optional
+        The file of the rows: its name stands below the title.
     title : str, optional
         Stands above the page. Default: a question after the column of classes.
 
@@ -529,10 +629,11 @@ def write_report(
     given = (evaluation, model, model_name, coefficients, costs, learning_curve, command, random_state)
     data = ReportData(comparison, training, *given)
     made = [Section(name, heading, content(data)) for name, heading, content in SECTIONS]
-    sections = [section for section in made if section.content]
+    sections = [section for section in made if section.content and "absent" not in section.content]
     words = dict(sorted(WORDS.items(), key=lambda item: item[1][0].lower()))
     n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
-    facts = [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
+    facts = [] if source is None else [Path(source).name]
+    facts += [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
     if data.comparison is not None:
         facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
     return write_page(path, "report.html", title or title_of(data), facts, sections, words=words)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -31,8 +32,24 @@ addEventListener("unhandledrejection", event => {
   if (String(event.reason).includes("Resize must be passed a displayed plot")) event.preventDefault();
 });
 </script>"""
+#: Sends the file that was chosen, unless it is larger than the server takes, and tells what came back.
+_UPLOAD = """async event => {
+  const file = event.target.files[0];
+  if (!file) return;
+  const headers = {"X-File-Name": encodeURIComponent(file.name)};
+  const large = file.size > MOST;
+  try {
+    const answer = large ? null : await fetch("/upload", {method: "POST", body: file, headers});
+    emit(large ? '{"error": true}' : await answer.text());
+  } catch (error) {
+    emit("{}");
+  }
+  event.target.value = "";
+}"""
 _SHOWN_SECONDS = 0.1
 _AXIS_LETTERS = 42
+#: Of the files that a visitor has uploaded the last so many are offered again.
+_SHOWN_UPLOADS = 8
 R = TypeVar("R")
 
 
@@ -152,6 +169,16 @@ def report_part(name: str, content: dict[str, Any]) -> None:
         figure(one)
 
 
+def report_blocks(blocks: Sequence[Any]) -> None:
+    """Blocks of the report of an image, with their figures drawn live."""
+    for drawn, run_of in groupby(blocks, lambda block: isinstance(block, Drawing)):
+        if not drawn:
+            report_html(part(Section("blocks", "", {"blocks": list(run_of)})))
+            continue
+        for one in run_of:
+            figure(one)
+
+
 def figure(drawing: Drawing) -> Any:
     """A figure with its words below it."""
     if drawing.figure is None:
@@ -173,6 +200,44 @@ def with_config(values: dict[str, Any]) -> dict[str, Any]:
             lines = textwrap.wrap(axis["title"]["text"], _AXIS_LETTERS, break_long_words=False)
             layout[name] = {**axis, "title": {**axis["title"], "text": "<br>".join(lines), "font": {"size": 12}}}
     return {**values, "layout": layout, "config": {"displayModeBar": False, "displaylogo": False}}
+
+
+class Tabs:
+    """Tabs whose panels are built when they are looked at; ``changed`` is told which one is."""
+
+    def __init__(
+        self, panels: dict[str, Callable[[], None]], first: str, changed: Callable[[str], None] | None = None
+    ) -> None:
+        self._panels, self._changed, self._built = panels, changed, set[str]()
+        with ui.tabs().props("align=left inline-label outside-arrows") as self._tabs:
+            for name in panels:
+                ui.tab(name)
+        with ui.tab_panels(self._tabs, value=first, animated=False, keep_alive=False) as shown:
+            self._places = {name: ui.tab_panel(name) for name in panels}
+        shown.on_value_change(lambda event: self._look_at(event.value))
+        self._build(first)
+
+    @property
+    def value(self) -> str:
+        """The panel that is looked at."""
+        return str(self._tabs.value)
+
+    def refresh(self) -> None:
+        """Build every panel anew: the one that is looked at now, the others when they are."""
+        self._built.clear()
+        self._build(self.value)
+
+    def _look_at(self, name: str) -> None:
+        if self._changed is not None:
+            self._changed(name)
+        self._build(name)
+
+    def _build(self, name: str) -> None:
+        if name not in self._built:
+            self._built.add(name)
+            self._places[name].clear()
+            with self._places[name]:
+                self._panels[name]()
 
 
 class Copies:
@@ -337,27 +402,47 @@ class FileChooser:
     work: Work
     typed: Callable[[Path, str], Awaitable[None]] | None = None  #: what opens a typed path, if not the same
 
-    def build(self, what: str, accept: str) -> None:
-        """The controls."""
-        upload = ui.upload(auto_upload=True, label=f"Drop {what} here, or choose one").classes("drop")
-        upload.props(f'flat bordered send-raw accept="{accept}" url=/upload')
-        upload.props[":headers"] = "files => [{name: 'X-File-Name', value: encodeURIComponent(files[0].name)}]"
-        reply = "({xhr}) => emit(xhr.responseText)"
-        upload.on("uploaded", self._uploaded, js_handler=reply)
-        upload.on("failed", self._failed, js_handler=reply)
-        upload.on("uploaded", js_handler="() => null")
-        upload.on_rejected(lambda: self.work.fail(f"This page opens files of these kinds: {accept}."))
+    def build(self, what: str, accept: str, again: bool = False) -> None:
+        """The controls; ``again`` offers what was uploaded before."""
+        kinds = tuple(accept.split(","))
+        # A file input is reached by the keyboard, and takes what is dropped on it.
+        with ui.element("label").classes("drop"):
+            text(f"Drop {what} here, or choose one", tag="span")
+            upload = ui.element("input").props("type=file")
+            upload.props["accept"], upload.props["aria-label"] = accept, f"Choose {what}"
+        send = _UPLOAD.replace("MOST", str(self.visitors.most_bytes))
+        upload.on("change", lambda event: self._uploaded(event.args, kinds), js_handler=send)
         if self.visitors.allowed:
             typed = ui.input("or type a path on this machine").props("dense outlined clearable").classes("typed")
-            typed.on("keydown.enter", lambda: self.type(typed.value or ""))
+            typed.on("keydown.enter", lambda: self.type(typed))
+        before = self.visitors.uploads(visitor(), accept.split(",")) if again else []
+        if before:
+            options = {f"{path.parent.name}/{path.name}": path.name for path in before[:_SHOWN_UPLOADS]}
+            earlier = ui.select(options, label="or take one you uploaded").props("dense outlined")
+            earlier.on_value_change(lambda event: self._take(event.value))
 
-    async def _uploaded(self, event: Any) -> None:
+    async def _uploaded(self, answer: str, kinds: tuple[str, ...]) -> None:
+        """Open what arrived, or tell why it did not."""
         try:
-            path = self.visitors.uploaded(visitor(), json.loads(event.args)["file"])
-        except (InputError, KeyError, TypeError, ValueError) as error:
+            told = json.loads(answer)
+            if "error" in told:
+                raise self.visitors.too_large() if told["error"] is True else InputError(str(told["error"]))
+            path = self.visitors.uploaded(visitor(), told["file"])
+            if not path.name.lower().endswith(kinds):
+                raise InputError(f"This page opens files of these kinds: {', '.join(kinds)}.")
+        except InputError as error:
+            self.work.fail(error)
+        except (KeyError, TypeError, ValueError):
+            self.work.fail("The upload did not arrive.")
+        else:
+            await self.chosen(path, path.name)
+
+    async def _take(self, name: str) -> None:
+        try:
+            path = self.visitors.uploaded(visitor(), name)
+        except InputError as error:
             self.work.fail(error)
             return
-        event.sender.reset()
         await self.chosen(path, path.name)
 
     def _failed(self, event: Any) -> None:
@@ -367,11 +452,12 @@ class FileChooser:
             self.work.fail("The upload did not arrive.")
         event.sender.reset()
 
-    async def type(self, given: str) -> None:
+    async def type(self, typed: Any) -> None:
         """Open a path that was typed."""
         try:
-            path = self.visitors.typed(given)
+            path = self.visitors.typed(typed.value or "")
         except InputError as error:
             self.work.fail(error)
             return
+        typed.set_value("")
         await (self.typed or self.chosen)(path, str(path))

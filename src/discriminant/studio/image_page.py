@@ -7,22 +7,24 @@ import re
 import secrets
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from fastapi import Request, Response
-from nicegui import app, run, ui
+from nicegui import app, ui
 
 from ..errors import DiscriminantError, InputError
-from .frame import Copies, FileChooser, Latest, Slider, Work, figure, opened, report_html, step, text, visitor
-from .frame import table as table_html
-from .table_page import tabbed
+from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, opened, step, text, visitor
+from .image_panels import AreaPanel, CheckPanel, SignaturePanel, accuracy_panel, separability_panel
 from .visitors import Visitors
 
 if TYPE_CHECKING:
-    from ..raster import ClassMap
+    from .image_check import Check
     from .image_work import ImageWork
 
+KINDS = (".tif", ".tiff", ".png", ".jpg", ".jpeg")
 _MODELS = {
     "maximum-likelihood": "Maximum likelihood",
     "lda": "Linear discriminant analysis",
@@ -30,53 +32,52 @@ _MODELS = {
     "gaussian-nb": "Naive Bayes",
     "logistic": "Logistic regression",
 }
-_DRAWING = {
-    "polygon": True,
-    "rectangle": True,
-    "circlemarker": True,
-    "marker": False,
-    "circle": False,
-    "polyline": False,
-}
-_KINDS = ".tif,.tiff,.png,.jpg,.jpeg"
-_LAYERS = {"map": "Classes", "probability": "Probability"}
-_REJECT = 0.99
+#: Tools that draw: their name, icon and key.
+_TOOLS = {"rectangle": ("Rectangle", "crop_din", "R"), "polygon": ("Polygon", "pentagon", "P"),
+          "point": ("Point", "place", "O")}  # fmt: skip
+_LAYERS = {"map": "Classes", "probability": "Probability of the class", "unlike": "Pixels unlike any class"}
 #: A pixel can be shown this many doublings larger than one of the screen.
 _CLOSER = 4
+_SCRIPT = Path(__file__).with_name("static") / "plane.js"
 
 
 class State:
-    """What a tab works on; ``key`` is the secret in the addresses of its tiles."""
+    """What a tab works on; ``key`` is the secret in the addresses of its tiles, which ``owner`` alone may see."""
 
     def __init__(self) -> None:
         self.work: ImageWork | None = None
-        self.key = secrets.token_urlsafe(12)
+        self.check: Check | None = None
+        self.key, self.owner = secrets.token_urlsafe(12), ""
 
 
-#: Whose tiles are served: visitor and state by key.
-_SERVED: dict[str, tuple[str, State]] = {}
+#: Whose tiles are served: states by key, as long as their tab keeps them.
+_SERVED: WeakValueDictionary[str, State] = WeakValueDictionary()
 
 
 def install(visitors: Visitors, file: Path | None) -> None:
     """Make the page and its tiles known to the server."""
     app.add_api_route("/tiles/{key}/{layer}/{version}/{zoom}/{x}/{y}.png", _tile)
+    script = _SCRIPT.read_text(encoding="utf-8")
+    app.add_api_route("/plane.js", lambda: Response(script, media_type="text/javascript"))
 
     @ui.page("/image")
     async def image() -> None:
         page = await opened("/image", ImagePage, visitors)
         if page is None:
             return
-        _SERVED[page.state.key] = visitor(), page.state
-        if page.state.work is None and file is not None and file.suffix.lower() not in (".csv", ".parquet", ".xlsx"):
+        state = page.state
+        state.owner = visitor()
+        _SERVED[state.key] = state
+        if state.work is None and file is not None and file.suffix.lower() in KINDS:
             await page.open(file, str(file))
-        else:
-            page.show()
+        elif state.work is not None:
+            await page.reopened()
 
 
 def _tile(request: Request, key: str, layer: str, zoom: int, x: int, y: int) -> Response:
     """A tile of an image that this visitor has opened; runs in a thread."""
-    owner, state = _SERVED.get(key, (None, None))
-    if state is None or state.work is None or owner != request.session.get("id"):
+    state = _SERVED.get(key)
+    if state is None or state.work is None or state.owner != request.session.get("id"):
         return Response(status_code=404)
     found = state.work.tile(layer, zoom, x, y)
     return Response(status_code=204) if found is None else Response(found, media_type="image/png")
@@ -86,21 +87,17 @@ class ImagePage:
     """The controls on the left, the image and what is known of its areas on the right."""
 
     def __init__(self, visitors: Visitors) -> None:
-        self.visitors, self.state, self.active = visitors, State(), ""
+        self.visitors, self.state, self.active, self.tool, self.tab = visitors, State(), "", "", "Areas"
+        self.chosen: int | None = None
+        self.plane: Any = None
+        self._is_set = False
+        self.panels: dict[str, Any] = {}
         self._learn = Latest(self._learned)
         with ui.element("div").classes("rail"):
-            with step("Image", 1):
-                self.opening = Work("Opening")
-                FileChooser(visitors, self._upload, self.opening, self.open).build(
-                    "an image", ".tif,.tiff,.png,.jpg,.jpeg"
-                )
-                self.opened = text("", "remark")
-                self.bands = ui.select([], label="Bands shown as red, green, blue", multiple=True).props(
-                    "dense outlined"
-                )
-                self.bands.on_value_change(self._show_bands)
+            self._image_controls()
             self._class_controls()
             self._map_controls()
+            self._export_controls()
             self.copies = Copies()
         with ui.element("div").classes("stage"):
             self.stage = ui.element("div")
@@ -110,7 +107,21 @@ class ImagePage:
                 "Open a GeoTIFF, PNG or JPEG of any size. Name classes, draw areas where you know them, and the map of "
                 "what is visible follows every change. Areas are kept as you draw them."
             )
-        ui.keyboard(self._key)
+        ui.keyboard(self._key, ignore=["input", "select", "textarea"])
+
+    def _image_controls(self) -> None:
+        with step("Image", 1):
+            self.opening = Work("Opening")
+            FileChooser(self.visitors, self._upload, self.opening, self.open).build(
+                "an image", ",".join(KINDS), again=True
+            )
+            self.opened = text("", "remark")
+            with ui.element("div").classes("thirds") as self.looks:
+                self.bands = [ui.select([], label=name).props("dense outlined") for name in ("Red", "Green", "Blue")]
+            self.stretch = ui.select([], label="Stretch").props("dense outlined")
+            for control in (*self.bands, self.stretch):
+                control.on_value_change(self._show_bands)
+            self.looks.visible = self.stretch.visible = False
 
     def _class_controls(self) -> None:
         with step("Classes and areas", 2):
@@ -118,10 +129,9 @@ class ImagePage:
                 self.naming = ui.input("New class").props("dense outlined").on("keydown.enter", self._name)
                 ui.button("Add", on_click=self._name).props("outline dense")
             self.classes = ui.element("div").classes("classes").props('role=radiogroup aria-label="Class to draw"')
-            self.corners = ui.input("Area by numbers: left, top, right, bottom").props("dense outlined")
+            self.corners = ui.input("Area by numbers").props("dense outlined")
+            self.corners.props["hint"] = "Left, top, right, bottom; a point; or corners in turn"
             self.corners.on("keydown.enter", self._by_numbers)
-            with ui.row():
-                ui.button("Undo", on_click=self._undo, icon="undo").props("outline dense")
             self.drawing = Work("Learning")
 
     def _map_controls(self) -> None:
@@ -130,310 +140,440 @@ class ImagePage:
             self.layer = ui.select(_LAYERS, value="map", label="Layer").props("dense outlined")
             self.reject = ui.checkbox("Leave out pixels unlike any class")
             self.opacity = Slider("Opacity of the map", 0, 100, 60).moved(self._set_opacity)
-            with ui.row().classes("buttons"):
-                for name, act in (("Areas", self._areas), ("Map", self._map), ("Report", self._report)):
-                    ui.button(name, on_click=act, icon="download").props(f'outline dense aria-label="Download {name}"')
-            self.writing = Work("Writing")
+            self.swipe = Slider("Map on the left of", 0, 100, 100).moved(self._set_swipe)
             self.model.on_value_change(self._learn)
             self.reject.on_value_change(self._learn)
-            self.layer.on_value_change(self._map_layer)
+            self.layer.on_value_change(self._show_map)
+
+    def _export_controls(self) -> None:
+        with step("Take away", 4):
+            with ui.row().classes("buttons"):
+                for name, act in (
+                    ("GeoJSON", partial(self._areas, "geojson")), ("GeoPackage", partial(self._areas, "gpkg")),
+                    ("Map", self._map), ("Report", self._report),
+                ):  # fmt: skip
+                    button = ui.button(name, on_click=act, icon="download").props("outline dense")
+                    button.props["aria-label"] = f"Download {name}"
+            self.writing = Work("Writing")
+
+    @property
+    def work(self) -> ImageWork:
+        """The image that is open."""
+        if self.state.work is None:
+            raise InputError("Open an image first.")
+        return self.state.work
 
     async def _upload(self, path: Path, label: str) -> None:
-        await self._open(path, label, beside=False)
+        await self._open(path, label, None)
 
     async def open(self, path: Path, label: str) -> None:
-        """Open an image of this machine; areas are kept beside it."""
-        await self._open(path, label, beside=True)
+        """Open an image of this machine; areas are kept beside it, if they can be."""
+        await self._open(path, label, self.visitors.folder(visitor()))
 
-    async def _open(self, path: Path, label: str, beside: bool) -> None:
+    async def _open(self, path: Path, label: str, folder: Path | None) -> None:
+        from .image_check import kept_check
         from .image_work import ImageWork
 
-        work = await self.opening.run(ImageWork.opened, path, label, beside)
+        work = await self.opening.run(ImageWork.opened, path, label, folder)
         if work is not None:
-            self.state.work = work
+            self.state.work, self.state.check = work, await self.opening.run(kept_check, work)
+            self.chosen = None
             self.show()
             await self._learn()
 
+    async def reopened(self) -> None:
+        """Show what this tab works on, with areas as they are on the disk now."""
+        await self.opening.run(self.work.refresh)
+        self.show()
+        await self._learn()
+
     def show(self) -> None:
         """The image with its areas."""
-        work = self.state.work
-        if work is None:
-            return
+        from .image_work import STRETCHES
+
+        work = self.work
         height, width = work.image.shape
         name = html.escape(work.path.name)
         self.opened.set_content(f"<b>{name}</b>, {width:,} x {height:,} pixels, {work.image.n_bands} bands")
-        self.bands.set_options(dict(enumerate(work.image.band_names)), value=list(work.bands))
+        self.looks.visible = self.stretch.visible = True
+        self._is_set = False  # choices of the last image are no choices of this one
+        for select, band in zip(self.bands, work.bands, strict=True):
+            select.set_options(dict(enumerate(work.image.band_names)), value=band)
+        self.stretch.set_options(list(STRETCHES), value=work.stretch)
+        self._is_set = True
         self.stage.clear()
         with self.stage:
-            self._build_map(work)
-            self.found = ui.element("div")
+            text(work.path.name, "name", tag="h1")
+            self._build_tools()
+            self._build_plane(work)
+            self._build_tabs()
         self._show_classes()
-        self.copies.show(*work.code())
 
-    def _build_map(self, work: ImageWork) -> None:
+    def _build_tools(self) -> None:
+        self.tools: dict[str, Any] = {}
+        with ui.element("div").classes("tools").props('role=toolbar aria-label="Tools of the image"'):
+            for name, (words, icon, key) in _TOOLS.items():
+                button = ui.button(words, icon=icon, on_click=partial(self._use, name)).props("outline dense no-caps")
+                button.props["aria-keyshortcuts"] = key
+                with button:
+                    text(key, tag="kbd")
+                self.tools[name] = button
+            for words, icon, key, act in (
+                ("Delete", "delete", "Delete", self._delete), ("Undo", "undo", "Control+Z", self._undo),
+                ("Redo", "redo", "Control+Y", self._redo),
+            ):  # fmt: skip
+                button = ui.button(words, icon=icon, on_click=act).props("flat dense no-caps")
+                button.props["aria-keyshortcuts"] = key
+
+    def _build_plane(self, work: ImageWork) -> None:
         height, width = work.image.shape
+        none = dict.fromkeys(("polygon", "rectangle", "circlemarker", "marker", "circle", "polyline"), False)
         plane = ui.leaflet(
             center=work.place(width / 2, height / 2),
             zoom=max(work.zooms - 1, 0),
-            options={"attributionControl": False, "maxZoom": work.zooms + _CLOSER, "minZoom": 0},
-            draw_control={"draw": _DRAWING, "edit": {"remove": False}},
+            options={"attributionControl": False, "zoomSnap": 0.25, "maxZoom": work.zooms + _CLOSER, "minZoom": 0},
+            draw_control={"draw": none, "edit": {"remove": False}},
             hide_drawn_items=True,
+            additional_resources=["/plane.js"],
         ).classes("plane")
         plane.props["aria-label"], plane.props["role"] = f"Image {work.path.name}", "application"
         plane.clear_layers()
-        self.plane, self.map_tiles = plane, None
-        self.shapes: list[Any] = []
-        self._corner = work.place(width, height)
-        self.image_tiles = self._tiles("image", "-".join(map(str, work.bands)))
+        self.plane, self.tool = plane, ""
+        plane.on("init", self._show_plane)
         plane.on("draw:created", self._drawn)
-        self._draw_areas()
-        self._map_layer()
+        plane.on("area-moved", self._moved)
+        plane.on("area-chosen", lambda event: self.choose(event.args))
+        plane.on("tool", lambda: self._use(""))
+        plane.on("swiped", lambda event: self.swipe.set(round(100 * event.args)))
 
-    def _tiles(self, layer: str, version: str, opacity: float = 1.0) -> Any:
-        work = self.state.work
-        assert work is not None
-        return self.plane.tile_layer(
-            url_template=f"/tiles/{self.state.key}/{layer}/{version}/{{z}}/{{x}}/{{y}}.png",
-            options={
-                "maxNativeZoom": work.zooms,
-                "maxZoom": work.zooms + _CLOSER,
-                "noWrap": True,
-                "bounds": [work.place(0, 0), self._corner],
-                "opacity": opacity,
-            },
-        )
+    def call(self, method: str, *arguments: Any) -> None:
+        """Call a method of the plane; before it is there, nothing happens: it starts with everything."""
+        if self.plane is not None and self.plane.is_initialized:
+            self.plane.run_map_method(method, *arguments)
+
+    def _show_plane(self) -> None:
+        work = self.work
+        height, width = work.image.shape
+        self.call("prepare", self.plane.id, [work.place(0, 0), work.place(width, height)])
+        self._show_image()
+        self._show_map()
+        self.show_areas()
+        self._set_swipe()
+
+    def _show_image(self) -> None:
+        from .image_work import STRETCHES
+
+        work = self.work
+        self._show_tiles("image", "image", "-".join(map(str, (*work.bands, list(STRETCHES).index(work.stretch)))))
+
+    def _show_tiles(self, pane: str, layer: str, version: str, opacity: float = 1.0) -> None:
+        work = self.work
+        height, width = work.image.shape
+        options = {
+            "maxNativeZoom": work.zooms,
+            "maxZoom": work.zooms + _CLOSER,
+            "noWrap": True,
+            "bounds": [work.place(0, 0), work.place(width, height)],
+            "opacity": opacity,
+        }
+        address = f"/tiles/{self.state.key}/{layer}/{version}/{{z}}/{{x}}/{{y}}.png"
+        self.call("showTiles", pane, address, version, options)
 
     def _show_bands(self) -> None:
-        work = self.state.work
-        chosen = tuple(self.bands.value or ())
-        if work is None or chosen == work.bands or len(chosen) not in (1, 3):
-            return
-        work.bands = chosen
-        self.plane.remove_layer(self.image_tiles)
-        self.image_tiles = self._tiles("image", "-".join(map(str, chosen)))
-        self._map_layer()
+        if self._is_set:
+            self.work.bands = tuple(select.value for select in self.bands)
+            self.work.stretch = self.stretch.value
+            self._show_image()
 
-    def _map_layer(self) -> None:
+    def _show_map(self) -> None:
         """Show the map of the last model; another version is another address."""
         work = self.state.work
         if work is None:
             return
-        if self.map_tiles is not None:
-            self.plane.remove_layer(self.map_tiles)
-            self.map_tiles = None
-        if work.trained is not None:
-            self.map_tiles = self._tiles(self.layer.value, f"{work.version}", self.opacity.value / 100)
+        if work.trained is None:
+            self.call("showTiles", "classes", "", "", {})
+        else:
+            self._show_tiles("classes", self.layer.value, f"{work.version}", self.opacity.value / 100)
 
     def _set_opacity(self) -> None:
         self.opacity.show(f"{self.opacity.value:.0f} %")
-        if self.map_tiles is not None:
-            self.map_tiles.run_method("setOpacity", self.opacity.value / 100)
+        self.call("setOpacity", self.opacity.value / 100)
 
-    def _draw_areas(self) -> None:
-        work = self.state.work
-        assert work is not None
-        for shape in self.shapes:
-            self.plane.remove_layer(shape)
-        self.shapes = []
-        for area in work.areas:
-            colour = work.colours.get(area.label, "#000000")
-            style = {"color": colour, "weight": 2.5, "fillOpacity": 0.15, "interactive": False, "radius": 6}
-            places = [work.place(*corner) for corner in area.corners]
-            kind, where = ("circleMarker", places[0]) if len(places) < 3 else ("polygon", places)
-            self.shapes.append(self.plane.generic_layer(name=kind, args=[where, style]))
+    def _set_swipe(self) -> None:
+        self.swipe.show(f"{self.swipe.value:.0f} %")
+        self.call("swipe", self.swipe.value / 100)
+
+    def show_areas(self) -> None:
+        """Draw the areas; the chosen one has corners to move."""
+        work = self.work
+        areas = [
+            {
+                "name": f"{place + 1}. {area.label}",
+                "colour": work.colours[area.label],
+                "places": [work.place(*corner) for corner in area.corners],
+            }
+            for place, area in enumerate(work.areas)
+        ]
+        self.call("showAreas", areas, self.chosen)
 
     def _show_classes(self) -> None:
         """The classes with their colours and counts of areas; one of them is drawn."""
-        work = self.state.work
+        work = self.work
         self.classes.clear()
-        if work is None:
-            return
         names = list(work.colours)
         self.active = self.active if self.active in names else (names[0] if names else "")
         with self.classes:
             for number, name in enumerate(names, 1):
-                n_areas = sum(area.label == name for area in work.areas)
-                button = ui.element("button").classes("class").props("type=button role=radio")
-                button.props["aria-checked"] = "true" if name == self.active else "false"
-                button.on("click", lambda _, name=name: self._choose(name))
-                with button:
-                    ui.element("span").classes("swatch").style(f"background: {_safe_colour(work.colours[name])}")
-                    text(name, tag="span")
-                    text(f"{n_areas} area{'' if n_areas == 1 else 's'}", "remark", tag="span")
-                    text(str(number), "remark", tag="kbd")
+                with ui.element("div").classes("class-row"):
+                    self._class_row(work, name, number)
 
-    def _choose(self, name: str) -> None:
+    def _class_row(self, work: ImageWork, name: str, number: int) -> None:
+        n_areas = sum(area.label == name for area in work.areas)
+        button = ui.element("button").classes("class").props("type=button role=radio")
+        button.props["aria-checked"] = "true" if name == self.active else "false"
+        button.on("click", lambda: self._choose_class(name))
+        with button:
+            text(name, tag="span")
+            text(f"{n_areas} area{'' if n_areas == 1 else 's'}", "remark", tag="span")
+            text(str(number), "remark", tag="kbd")
+        colour = ui.element("input").props("type=color")
+        colour.props["value"], colour.props["aria-label"] = work.colours[name], f"Colour of {name}"
+        colour.on(
+            "change",
+            lambda event: self._change(lambda: work.colour_class(name, event.args)),
+            js_handler="event => emit(event.target.value)",
+        )
+        edit = ui.button(icon="edit", on_click=lambda: self._edit_class(name)).props("flat dense round")
+        edit.props["aria-label"] = f"Rename or delete {name}"
+
+    def _edit_class(self, name: str) -> None:
+        with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
+            dialog.props["aria-label"] = f"Class {name}"
+            given = ui.input("Name of the class", value=name).props("dense outlined autofocus")
+
+            async def act(change: Callable[[], None]) -> None:
+                dialog.close()
+                await self._change(change)
+
+            def rename() -> Any:
+                return act(lambda: self.work.rename_class(name, given.value or ""))
+
+            given.on("keydown.enter", rename)
+            with ui.row():
+                ui.button("Rename", on_click=rename).props("unelevated dense")
+                ui.button("Delete with its areas", on_click=lambda: act(lambda: self.work.delete_class(name))).props(
+                    "outline dense"
+                )
+                ui.button("Cancel", on_click=dialog.close).props("flat dense")
+
+    def _choose_class(self, name: str) -> None:
         self.active = name
         self._show_classes()
+        if self.tool:
+            self._use(self.tool)
 
-    def _key(self, event: Any) -> None:
-        work = self.state.work
-        if work is None or not event.action.keydown or event.action.repeat:
+    def _use(self, name: str) -> None:
+        """Take a tool, or with "" put it down."""
+        self.tool = name
+        for own, button in self.tools.items():
+            button.props["aria-pressed"] = "true" if own == name else "false"
+            button.update()
+        if name and not self.active:
+            self.drawing.fail("Name a class first: areas are drawn by class.")
             return
-        names = list(work.colours)
-        if event.key.number is not None and 1 <= event.key.number <= len(names):
-            self._choose(names[event.key.number - 1])
+        self.call("useTool", name, self.work.colours.get(self.active, "#000000"))
 
-    def _name(self) -> None:
-        work = self.state.work
-        if self._told(lambda: _needed(work).name_class(self.naming.value or "")):
-            self.active = (self.naming.value or "").strip()
+    async def _key(self, event: Any) -> None:
+        if self.state.work is None or not event.action.keydown or event.action.repeat:
+            return
+        key, names = event.key, list(self.work.colours)
+        command = event.modifiers.ctrl or event.modifiers.meta
+        tools = {letter.lower(): name for name, (_, _, letter) in _TOOLS.items()}
+        if command and key.name.lower() in ("z", "y"):
+            await (self._redo() if key.name == "y" or event.modifiers.shift else self._undo())
+        elif command or event.modifiers.alt:
+            return
+        elif key.number is not None and 1 <= key.number <= len(names):
+            await self._number_key(names[key.number - 1])
+        elif key.name.lower() in tools:
+            self._use(tools[key.name.lower()])
+        elif key.escape:
+            self._use("")
+            self.choose(None)
+        elif key.delete or key.backspace:
+            await self._delete()
+
+    async def _number_key(self, name: str) -> None:
+        panel = self.panels.get("Check")
+        if self.tab == "Check" and panel is not None and panel.is_asking:
+            await panel.label(name)
+        else:
+            self._choose_class(name)
+
+    async def _name(self) -> None:
+        name = (self.naming.value or "").strip()
+        if await self._change(lambda: self.work.name_class(name)):
+            self._choose_class(name)
             self.naming.set_value("")
-            self._show_classes()
 
-    def _told(self, change: Callable[[], None]) -> bool:
-        """Whether a change could be made; why not is told beside the controls."""
+    async def _change(self, change: Callable[[], None]) -> bool:
+        """Make a change and learn from it; whether it could be made. Why not is told beside the controls."""
         self.drawing.fail("")
         try:
             change()
         except (DiscriminantError, OSError) as error:
             self.drawing.fail(error)
+            self.show_areas()
             return False
+        if self.chosen is not None and self.chosen >= len(self.work.areas):
+            self.chosen = None
+        self.show_areas()
+        self._show_classes()
+        await self._learn()
         return True
 
     async def _drawn(self, event: Any) -> None:
-        work = _needed(self.state.work)
         layer = event.args["layer"]
         points = layer["_latlngs"][0] if "_latlngs" in layer else [layer["_latlng"]]
-        await self._add([work.pixel(point["lat"], point["lng"]) for point in points])
+        corners = [self.work.pixel(point["lat"], point["lng"]) for point in points]
+        await self._change(lambda: self.work.draw(self.active, corners))
+
+    async def _moved(self, event: Any) -> None:
+        corners = [self.work.pixel(*place) for place in event.args["corners"]]
+        await self._change(lambda: self.work.move(event.args["place"], corners))
 
     async def _by_numbers(self) -> None:
-        numbers = [float(part) for part in re.findall(r"\d+(?:\.\d+)?", self.corners.value or "")]
-        if len(numbers) != 4 or numbers[0] >= numbers[2] or numbers[1] >= numbers[3]:
-            self.drawing.fail("An area is four numbers: its left and top column and row, its right and bottom ones.")
+        try:
+            corners = corners_of(self.corners.value or "")
+        except InputError as error:
+            self.drawing.fail(error)
             return
-        left, top, right, bottom = numbers
-        await self._add([(left, top), (right, top), (right, bottom), (left, bottom)])
+        if await self._change(lambda: self.work.draw(self.active, corners)):
+            self.corners.set_value("")
 
-    async def _add(self, corners: list[tuple[float, float]]) -> None:
-        if self._told(lambda: _needed(self.state.work).draw(self.active, corners)):
-            await self._changed()
+    async def move_by_numbers(self, place: int, given: str) -> None:
+        """Give an area the corners that were typed."""
+        await self._change(lambda: self.work.move(place, corners_of(given)))
 
     async def _undo(self) -> None:
-        if self._told(lambda: _needed(self.state.work).undo()):
-            await self._changed()
+        await self._change(lambda: self.work.undo())
 
-    async def _delete(self, place: int) -> None:
-        if self._told(lambda: _needed(self.state.work).delete(place)):
-            await self._changed()
+    async def _redo(self) -> None:
+        await self._change(lambda: self.work.redo())
 
-    async def _changed(self) -> None:
-        self._draw_areas()
-        self._show_classes()
-        await self._learn()
+    async def _delete(self) -> None:
+        if self.chosen is None:
+            self.drawing.fail("Choose an area first: click it, or take it from the list of areas.")
+            return
+        await self.delete_area(self.chosen)
+
+    async def delete_area(self, place: int) -> None:
+        """Take an area away."""
+        self.chosen = None
+        await self._change(lambda: self.work.delete(place))
+
+    def choose(self, place: int | None) -> None:
+        """Choose an area: its corners can be moved, its pixels stand out in the scatter."""
+        if place == self.chosen:
+            return
+        self.chosen = place
+        self.show_areas()
+        for panel in self.panels.values():
+            panel.chosen(place)
 
     async def _learned(self) -> None:
         """Learn from the areas as they are now, and show what came of it."""
         work = self.state.work
         if work is None:
             return
-        reject = _REJECT if self.reject.value else None
         if len({area.label for area in work.areas}) < 2:
             work.trained = None
         else:
-            await self.drawing.run(work.train, self.model.value, reject)
-        self._map_layer()
+            from .image_work import REJECT
+
+            await self.drawing.run(work.train, self.model.value, REJECT if self.reject.value else None)
+        self._show_map()
         self.copies.show(*work.code())
-        self.found.clear()
-        with self.found:
-            panels = {"Areas": self._area_panel}
-            if work.trained is not None:
-                panels |= {
-                    "Signatures": self._signatures,
-                    "Separability": self._separability,
-                    "Accuracy": self._accuracy,
-                }
-            tabbed(panels, "Areas")
+        self.tabs.refresh()
 
-    def _area_panel(self) -> None:
-        work = _needed(self.state.work)
-        if not work.areas:
-            text("Name a class on the left, then draw its areas with the tools of the image.", "absent")
+    def _build_tabs(self) -> None:
+        """What is known of the areas."""
+        self.panels = {"Areas": AreaPanel(self), "Signatures": SignaturePanel(self), "Check": CheckPanel(self)}
+        trained = {
+            "Signatures": self.panels["Signatures"].build,
+            "Separability": lambda: separability_panel(self),
+            "Accuracy": lambda: accuracy_panel(self),
+        }
+        builders = {name: partial(self._if_trained, build) for name, build in trained.items()}
+        self.tab = "Areas"
+        self.tabs = Tabs(
+            {"Areas": self.panels["Areas"].build, **builders, "Check": self.panels["Check"].build},
+            "Areas",
+            self._tabbed,
+        )
+
+    def _if_trained(self, build: Callable[[], None]) -> None:
+        if self.work.trained is None:
+            text("Draw areas of two classes or more.", "absent")
+        else:
+            build()
+
+    def _tabbed(self, name: str) -> None:
+        if self.tab == "Check":
+            self.call("showSpot", None)
+            self.call("setOpacity", self.opacity.value / 100)
+        self.tab = name
+
+    async def _areas(self, ending: str) -> None:
+        if self.state.work is None:
+            self.writing.fail("Open an image first.")
             return
-        with ui.element("div").classes("areas"):
-            for place, area in enumerate(work.areas):
-                with ui.element("div").classes("area"):
-                    ui.element("span").classes("swatch").style(f"background: {_safe_colour(work.colours[area.label])}")
-                    text(f"{place + 1}. {area.label}", tag="span")
-                    button = ui.button(icon="delete", on_click=lambda place=place: self._delete(place))
-                    button.props(f'flat dense round aria-label="Delete area {place + 1}"')
+        path = self.visitors.folder(visitor()) / f"{self.work.path.stem}.{ending}"
+        if await self.writing.run(self.work.save_areas, path):
+            ui.download.file(path, path.name)
 
-    def _signatures(self) -> None:
-        from ..raster.figures import discriminant_scatter, signatures
-        from ..report.page import drawing
-
-        work = _needed(self.state.work)
-        assert work.trained is not None
-        found = work.trained.samples
-        report_html(html.escape(str(found.statistics)).join(("<pre>", "</pre>")))
-        for notes in found.findings:
-            text(str(notes.message), "remark")
-        with ui.element("div").classes("side"):
-            figure(drawing("signatures", signatures, found, work.colours))
-            figure(drawing("scatter", discriminant_scatter, found, work.colours))
-
-    def _separability(self) -> None:
-        from ..raster.separability import class_separability
-
-        trained = _needed(self.state.work).trained
-        assert trained is not None
-        try:
-            found = class_separability(trained.samples)
-        except DiscriminantError as error:
-            text(str(error), "absent")
-            return
-        for sentence in found.readings:
-            text(sentence)
-        report_html(html.escape(str(found)).join(("<pre>", "</pre>")))
-
-    def _accuracy(self) -> None:
-        place = ui.element("div")
-        ui.timer(0, lambda: self._measure(place), once=True)
-
-    async def _measure(self, place: Any) -> None:
-        try:
-            found = await run.io_bound(_needed(self.state.work).accuracy)
-            words = [str(found)]
-        except DiscriminantError as error:
-            found, words = None, [str(error)]
-        with place:
-            for sentence in words:
-                if found is None:
-                    text(sentence, "absent")
-                else:
-                    report_html(html.escape(sentence).join(("<pre>", "</pre>")))
-
-    def _areas(self) -> None:
-        work = self.state.work
-        if work is not None:
-            ui.download.file(work.store, f"{work.path.stem}.areas.geojson")
-
-    async def _written(self) -> tuple[ImageWork, Path, ClassMap] | None:
-        """The work, its folder, and the map of the whole image in it; None if there is none."""
+    async def _made_map(self) -> Any:
+        """The class map of the whole image, in the visitor's folder."""
         work = self.state.work
         if work is None or work.trained is None:
-            self.writing.fail("Draw areas of two classes or more.")
+            self.writing.fail("Open an image first." if work is None else "Draw areas of two classes or more.")
             return None
-        folder = self.visitors.folder(visitor())
-        made = await self.writing.run(lambda progress: work.write_map(folder, progress), cancellable=True)
-        return None if made is None else (work, folder, made)
+        path = self.visitors.folder(visitor()) / f"{work.path.stem}-map.tif"
+        reject = work.trained.reject
+        return await self.writing.run(lambda progress: work.write_map(path, reject, progress), cancellable=True)
 
     async def _map(self) -> None:
-        if (written := await self._written()) is not None:
-            _, folder, made = written
-            packed = folder / f"{made.path.stem}.zip"
+        made = await self._made_map()
+        if made is not None:
+            packed = made.path.with_suffix(".zip")
             await self.writing.run(_pack, packed, made.files)
-            rows = [(str(name), f"{n:,}") for name, n in made.pixels.items()]
-            with self.found:
-                report_html(table_html(["Class", "Pixels"], rows, "Pixels of classes", 1))
             ui.download.file(packed, packed.name)
 
     async def _report(self) -> None:
-        if (written := await self._written()) is not None:
-            work, folder, made = written
-            path = await self.writing.run(work.write_report, folder / "image-report.html", made)
-            if path is not None:
-                ui.download.file(path, "report.html")
+        made = await self._made_map()
+        if made is None:
+            return
+        path = self.visitors.folder(visitor()) / "image-report.html"
+        if await self.writing.run(self.work.write_report, path, made):
+            ui.download.file(path, "report.html")
+
+
+def corners_of(given: str) -> list[tuple[float, float]]:
+    """The corners that numbers stand for: two are a point, four the sides of a rectangle, more the corners in turn.
+
+    >>> corners_of("10, 20, 30, 40")
+    [(10.0, 20.0), (30.0, 20.0), (30.0, 40.0), (10.0, 40.0)]
+    """
+    numbers = [float(part) for part in re.findall(r"\d+(?:\.\d+)?", given)]
+    if len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
+        left, top, right, bottom = numbers
+        return [(left, top), (right, top), (right, bottom), (left, bottom)]
+    if len(numbers) == 2 or (len(numbers) >= 6 and len(numbers) % 2 == 0):
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+    raise InputError(
+        "An area is four numbers (left and top column and row, right and bottom ones), a point two, a polygon the "
+        "column and row of each corner."
+    )
 
 
 def _pack(path: Path, files: tuple[Path, ...]) -> Path:
@@ -441,13 +581,3 @@ def _pack(path: Path, files: tuple[Path, ...]) -> Path:
         for file in files:
             packed.write(file, file.name)
     return path
-
-
-def _needed(work: ImageWork | None) -> ImageWork:
-    if work is None:
-        raise InputError("Open an image first.")
-    return work
-
-
-def _safe_colour(colour: str) -> str:
-    return colour if re.fullmatch(r"#[0-9a-fA-F]{6}", colour) else "#000000"

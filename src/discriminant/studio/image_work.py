@@ -2,47 +2,60 @@
 
 An image is shown as a plane of tiles of 256 pixels, zoom by zoom half as large, whatever its coordinate system: Leaflet
 takes that plane for the Mercator square, so a place on the map is a column and a row of the image. A tile reads the
-pixels it shows, from overviews where the file has them; the map of classes is made tile by tile, where one looks.
+pixels it shows, from overviews where the file has them; the map of classes is made tile by tile, where one looks, from
+pixels that are kept for a while: after a change of areas nothing is read again.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import shapely
-from rio_tiler.errors import TileOutsideBounds
-from rio_tiler.io import ImageReader
-from rio_tiler.utils import render
 
 from ..arrays import Array
 from ..engine import ProgressOption
-from ..errors import InputError
+from ..errors import DiscriminantError, InputError
 from ..files import write_whole
 from ..raster.areas import Areas
 from ..raster.class_map import ClassMap, Legend
 from ..raster.classify import classify_image
 from ..raster.colours import class_colours, rgb
-from ..raster.figures import shown_bands
-from ..raster.image import Image, apply_affine, open_image
-from ..raster.models import held_out_accuracy, image_model, pixel_classifier
+from ..raster.figures import png, shown_bands
+from ..raster.image import Image, apply_affine, extra, open_image
+from ..raster.models import held_out_accuracy, image_model, pixel_classifier, valued_rows
 from ..raster.samples import Samples, draw_samples
-from ..raster.separability import class_separability
+from ..raster.separability import ClassSeparability, class_separability
 from ..report.raster_page import write_raster_report
+from ..results import visible
 
+F = TypeVar("F")
 _TILE = 256
 #: What the files begin with that the page opens: TIFF, BigTIFF, PNG and JPEG. Formats that name other files are not.
 _SIGNS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"\x89PNG", b"\xff\xd8\xff")
-#: The darkest and brightest percent of a band look alike.
-_STRETCH = (2.0, 98.0)
+#: What is black and what is white, as percentiles of a band: the darkest and brightest pixels look alike.
+STRETCHES = {"2 to 98 %": (2.0, 98.0), "0.5 to 99.5 %": (0.5, 99.5), "Lowest to highest": (0.0, 100.0)}
 _SAMPLE = 512
+#: A pixel is marked as unlike any class beyond this share of the pixels that a class has.
+REJECT = 0.99
+#: Pixels that are kept for tiles: what is on a large screen, several times over.
+_KEPT_BYTES = 96 << 20
+
+
+#: What reading a file that was changed by others may raise.
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError)
+_UNLIKE = "#d55e00"
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,13 @@ class Area:
         return shapely.Point(self.corners[0]) if len(self.corners) < 3 else shapely.Polygon(self.corners)
 
 
+#: Areas and the colours of classes, as they were before a change.
+Drawn = tuple[list[Area], dict[str, str]]
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model of the drawn areas, and how it colours pixels."""
+    """A model of the drawn areas, and how it colours pixels; ``unlike`` marks those that are unlike any class."""
 
     name: str
     model: Any
@@ -68,6 +85,34 @@ class Trained:
     legend: Legend
     score: Any
     reject: float | None
+    unlike: tuple[Legend, Any] | None
+
+
+class _KeptPixels:
+    """The pixels of tiles that were read last, up to a number of bytes; used by several threads."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Any, tuple[Array, Array] | None] = OrderedDict()
+        self._bytes, self._lock = 0, threading.Lock()
+
+    def get(self, key: Any, read: Any) -> tuple[Array, Array] | None:
+        """Values and where there are any, as ``read`` returns them."""
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key]
+        found: tuple[Array, Array] | None = read()
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = found
+                self._bytes += _n_bytes(found)
+            while self._bytes > _KEPT_BYTES and len(self._found) > 1:
+                self._bytes -= _n_bytes(self._found.popitem(last=False)[1])
+        return found
+
+
+def _n_bytes(found: tuple[Array, Array] | None) -> int:
+    return 0 if found is None else found[0].nbytes + found[1].nbytes
 
 
 @dataclass(eq=False)
@@ -81,20 +126,29 @@ class ImageWork:
     areas: list[Area] = field(default_factory=list)
     colours: dict[str, str] = field(default_factory=dict)  #: of classes, in the order in which they were named
     bands: tuple[int, ...] = ()
+    stretch: str = next(iter(STRETCHES))
     trained: Trained | None = None
     version: int = 0
-    undone: list[list[Area]] = field(default_factory=list)
+    _past: list[Drawn] = field(default_factory=list)
+    _future: list[Drawn] = field(default_factory=list)
+    _written: bytes | None = None  #: what the file of areas held when it was read or written last
+    _pixels: _KeptPixels = field(default_factory=_KeptPixels)
 
     @classmethod
-    def opened(cls, path: Path, label: str, beside: bool) -> ImageWork:
-        """An image with the areas that were drawn on it before; these are kept beside it, or with an upload."""
+    def opened(cls, path: Path, label: str, folder: Path | None = None) -> ImageWork:
+        """An image with the areas that were drawn on it before.
+
+        These are kept beside it; in ``folder``, where nothing can be written there.
+        """
         with path.open("rb") as file:
             if not file.read(8).startswith(_SIGNS):
                 raise InputError(f"{path.name} is no TIFF, PNG or JPEG image.")
-        store = path.with_name(f"{path.stem}.areas.geojson") if beside else path.parent / "areas.geojson"
         image = open_image(str(path))
-        work = cls(path, label, image, store, bands=tuple(shown_bands(image)))
-        work.load()
+        own = path.parent if folder is None or os.access(path.parent, os.W_OK) else folder
+        shown = shown_bands(image)
+        bands = tuple(shown if len(shown) == 3 else [shown[0]] * 3)
+        work = cls(path, label, image, own / f"{path.stem}.areas.geojson", bands=bands)
+        work.refresh()
         return work
 
     @property
@@ -120,129 +174,183 @@ class ImageWork:
         return min(max(column, 0.0), float(width)), min(max(row, 0.0), float(height))
 
     @cached_property
-    def _stretch(self) -> list[tuple[float, float]]:
-        """What is black and what is white in each band, from a small copy of the image."""
-        with ImageReader(str(self.path)) as reader:
-            found = reader.preview(max_size=_SAMPLE, indexes=self._numbers)
-        parts = [band.compressed() for band in found.array]
-        ends = [np.percentile(part, _STRETCH).tolist() if part.size else [0.0, 1.0] for part in parts]
-        return [(low, high if high > low else low + 1) for low, high in ends]
+    def _preview(self) -> Array:
+        """The values of pixels all over the image, shape (bands, pixels)."""
+        height, width = self.image.shape
+        values, valid = self.image.read(None, (min(height, _SAMPLE), min(width, _SAMPLE)))
+        return values[:, valid]
 
-    @property
-    def _numbers(self) -> list[int]:
-        return [band.number or place + 1 for place, band in enumerate(self.image.bands)]
+    def _ends(self, band: int) -> tuple[float, float]:
+        """What is black and what is white in a band."""
+        values = self._preview[band]
+        low, high = np.percentile(values, STRETCHES[self.stretch]).tolist() if values.size else (0.0, 1.0)
+        return low, high if high > low else low + 1
 
     def tile(self, layer: str, zoom: int, x: int, y: int) -> bytes | None:
         """A tile as PNG; None where there is nothing to show."""
-        wanted = [self._numbers[place] for place in self.bands] if layer == "image" else self._numbers
-        try:
-            with ImageReader(str(self.path)) as reader:
-                found = reader.tile(x, y, zoom, tilesize=_TILE, indexes=wanted)
-        except TileOutsideBounds:
+        trained = self.trained
+        found = self._pixels.get((zoom, x, y), lambda: self._read(zoom, x, y))
+        if found is None or (layer != "image" and trained is None):
             return None
-        values = found.array.data
-        valid: Array = np.logical_not(np.ma.getmaskarray(found.array).any(axis=0))
-        if layer == "image":
-            ends = [self._stretch[place] for place in self.bands]
-            return _png(np.stack([_stretched(band, *end) for band, end in zip(values, ends, strict=True)]), valid)
-        return None if self.trained is None else _coloured(self.trained, layer, values, valid)
+        values, valid = found
+        if trained is not None and layer != "image":
+            return _coloured(trained, layer, values, valid)
+        return _png(np.stack([_stretched(values[band], *self._ends(band)) for band in self.bands]), valid)
+
+    def _read(self, zoom: int, x: int, y: int) -> tuple[Array, Array] | None:
+        """The pixels of a tile, and which have a value; None beyond the image."""
+        if not 0 <= zoom <= self.zooms:
+            return None
+        step = 2 ** (self.zooms - zoom)
+        (height, width), top, left = self.image.shape, y * _TILE * step, x * _TILE * step
+        rows, columns = min(height - top, _TILE * step), min(width - left, _TILE * step)
+        if min(x, y) < 0 or rows <= 0 or columns <= 0:
+            return None
+        shape = -(-rows // step), -(-columns // step)
+        part, seen = self.image.read(extra("rasterio.windows").Window(left, top, columns, rows), shape)
+        values = np.zeros((len(part), _TILE, _TILE), dtype=part.dtype)
+        valid = np.zeros((_TILE, _TILE), dtype=bool)
+        values[:, : shape[0], : shape[1]], valid[: shape[0], : shape[1]] = part, seen
+        return values, valid
 
     def draw(self, label: str, corners: Sequence[tuple[float, float]]) -> None:
         """Add an area, and keep it."""
         if label not in self.colours:
             raise InputError("Name a class first: areas are drawn by class.")
-        self._change([*self.areas, Area(label, tuple(corners))])
+        self._change([*self.areas, Area(label, tuple(corners))], self.colours)
+
+    def move(self, place: int, corners: Sequence[tuple[float, float]]) -> None:
+        """Give an area other corners."""
+        moved = Area(self.areas[place].label, tuple(corners))
+        if not moved.shape.is_valid:
+            raise InputError("The sides of this area cross each other: move its corners so that they do not.")
+        self._change([moved if i == place else area for i, area in enumerate(self.areas)], self.colours)
 
     def delete(self, place: int) -> None:
         """Take an area away."""
-        self._change([area for i, area in enumerate(self.areas) if i != place])
+        self._change([area for i, area in enumerate(self.areas) if i != place], self.colours)
+
+    def name_class(self, name: str) -> None:
+        """Make a class known."""
+        name = _class_name(name)
+        if name in self.colours:
+            raise InputError(f"There is a class {visible(name)} already.")
+        self._change(self.areas, {**self.colours, name: class_colours([*self.colours, name], self.colours)[-1]})
+
+    def rename_class(self, old: str, new: str) -> None:
+        """Call a class otherwise; its areas go with it."""
+        new = _class_name(new)
+        if new in self.colours and new != old:
+            raise InputError(f"There is a class {visible(new)} already.")
+        colours = {new if name == old else name: colour for name, colour in self.colours.items()}
+        self._change([replace(area, label=new) if area.label == old else area for area in self.areas], colours)
+
+    def colour_class(self, name: str, colour: str) -> None:
+        """Draw a class in another colour."""
+        self._change(self.areas, {**self.colours, name: as_colour(colour)})
+
+    def delete_class(self, name: str) -> None:
+        """Forget a class, and its areas with it."""
+        kept = {known: colour for known, colour in self.colours.items() if known != name}
+        self._change([area for area in self.areas if area.label != name], kept)
 
     def undo(self) -> None:
         """Take the last change back."""
-        if self.undone:
-            self.areas = self.undone.pop()
-            self.keep()
+        self._step(self._past, self._future)
 
-    def _change(self, areas: list[Area]) -> None:
-        self.undone.append(self.areas)
-        self.areas = areas
-        self.keep()
+    def redo(self) -> None:
+        """Make the change again that was taken back last."""
+        self._step(self._future, self._past)
 
-    def name_class(self, name: str, colour: str | None = None) -> None:
-        """Make a class known."""
-        name = name.strip()
-        if not name:
-            raise InputError("A class needs a name.")
-        own = {known: shade for known, shade in self.colours.items() if known != name}
-        shades = class_colours([*own, name], {**own, **({name: colour} if colour else {})})
-        self.colours[name] = shades[-1]
-        self.keep()
+    def _step(self, source: list[Drawn], target: list[Drawn]) -> None:
+        if source:
+            now, (areas, colours) = (self.areas, self.colours), source[-1]
+            self._keep(areas, colours)
+            source.pop()
+            target.append(now)
 
-    def geojson(self) -> dict[str, Any]:
-        """The areas in the coordinates of the image."""
+    def _change(self, areas: list[Area], colours: dict[str, str]) -> None:
+        """Make a change that can be taken back, once it is on the disk."""
+        now = self.areas, self.colours
+        self._keep(areas, colours)
+        self._past.append(now)
+        self._future.clear()
+
+    def collection(self, shapes: Sequence[tuple[Any, dict[str, Any]]], **more: Any) -> bytes:
+        """Shapes of columns and rows with their properties as GeoJSON, in the coordinates of the image."""
         features = [
-            {
-                "type": "Feature",
-                "properties": {"class": area.label},
-                "geometry": json.loads(shapely.to_geojson(shapely.transform(area.shape, self._outwards))),
-            }
-            for area in self.areas
+            {"type": "Feature", "properties": properties, "geometry": json.loads(shapely.to_geojson(moved))}
+            for moved, properties in ((shapely.transform(shape, self.outwards), own) for shape, own in shapes)
         ]
         epsg = None if self.image.crs is None else self.image.crs.to_epsg()
         named = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:EPSG::{epsg}"}}
-        return {
-            "type": "FeatureCollection",
-            "classes": self.colours,
-            **({"crs": named} if epsg else {}),
-            "features": features,
-        }
+        known = {"crs": named} if epsg else {}
+        return json.dumps({"type": "FeatureCollection", **more, **known, "features": features}, indent=1).encode()
 
-    def _outwards(self, places: Array) -> Array:
+    def places(self, feature: dict[str, Any]) -> list[tuple[float, float]]:
+        """The columns and rows of the corners of a GeoJSON feature."""
+        shape = shapely.from_geojson(json.dumps(feature["geometry"]))
+        corners = shapely.get_coordinates(shapely.transform(shape, self._inwards))
+        return [(x, y) for x, y in corners[: -1 if len(corners) > 1 else None].tolist()]
+
+    def outwards(self, places: Array) -> Array:
+        """Coordinates of columns and rows."""
         return apply_affine(self.image.transform, places[:, 0], places[:, 1])
 
     def _inwards(self, places: Array) -> Array:
         return apply_affine(~self.image.transform, places[:, 0], places[:, 1])
 
-    def keep(self) -> None:
-        """Write the areas, whole or not at all."""
-        write_whole(self.store, json.dumps(self.geojson(), indent=1).encode())
+    def _keep(self, areas: list[Area], colours: dict[str, str]) -> None:
+        """Write areas, whole or not at all, and only over what is known here: another tab may draw on this image."""
+        if (self.store.read_bytes() if self.store.exists() else None) != self._written:
+            raise InputError(
+                f"{self.store.name} was changed elsewhere, perhaps in another tab. Reload the page to go on from there."
+            )
+        content = self.collection([(area.shape, {"class": area.label}) for area in areas], classes=colours)
+        write_whole(self.store, content)
+        self.areas, self.colours, self._written = areas, colours, content
 
-    def load(self) -> None:
-        """Read the areas that were kept."""
-        if not self.store.exists():
+    def refresh(self) -> None:
+        """Read the areas as they are on the disk, where they are others than those known here."""
+        content = self.store.read_bytes() if self.store.exists() else None
+        if content == self._written:
             return
         try:
-            kept = json.loads(self.store.read_text(encoding="utf-8"))
-            self.colours = {str(name): str(colour) for name, colour in kept["classes"].items()}
-            for feature in kept["features"]:
-                shape = shapely.from_geojson(json.dumps(feature["geometry"]))
-                corners = shapely.get_coordinates(shapely.transform(shape, self._inwards))
-                closed = len(corners) > 1
-                self.areas.append(
-                    Area(
-                        str(feature["properties"]["class"]),
-                        tuple(map(tuple, corners[: -1 if closed else None].tolist())),
-                    )
-                )
-        except (KeyError, TypeError, ValueError, AttributeError, shapely.errors.ShapelyError) as error:
+            kept = {"classes": {}, "features": []} if content is None else json.loads(content)
+            colours = {str(name): as_colour(str(colour)) for name, colour in kept["classes"].items()}
+            areas = [Area(str(one["properties"]["class"]), tuple(self.places(one))) for one in kept["features"]]
+            unnamed = {area.label: shade for area, shade in zip(areas, _shades_of(areas), strict=True)}
+        except UNREADABLE as error:
             raise InputError(f"{self.store.name}, which keeps areas, cannot be read ({error}). Move it away.") from None
+        self.areas, self.colours, self._written = areas, {**unnamed, **colours}, content
+        self._past.clear()
+        self._future.clear()
 
-    def samples(self) -> Samples:
-        """The pixels of the areas."""
-        shapes = np.array([shapely.transform(area.shape, self._outwards) for area in self.areas], dtype=object)
+    def drawn_areas(self) -> Areas:
+        """The areas as the library has them."""
+        shapes = np.array([shapely.transform(area.shape, self.outwards) for area in self.areas], dtype=object)
         labels = np.array([area.label for area in self.areas])
-        areas = Areas(shapes, labels, np.arange(1, len(shapes) + 1), self.image.crs, "the drawn areas", str(self.store))
-        return draw_samples(self.image, areas)
+        numbers = np.arange(1, len(shapes) + 1)
+        return Areas(shapes, labels, numbers, self.image.crs, "the drawn areas", str(self.store))
+
+    def save_areas(self, path: Path) -> Path:
+        """The areas as a file, GeoJSON or GeoPackage by the ending of its name."""
+        if not self.areas:
+            raise InputError("There are no areas yet: draw some first.")
+        self.drawn_areas().save(path)
+        return path
 
     def train(self, name: str, reject: float | None = None) -> Trained:
         """Learn a model from the areas."""
         if len({area.label for area in self.areas}) < 2:
             raise InputError("Draw areas of two classes or more.")
-        samples = self.samples()
+        samples = draw_samples(self.image, self.drawn_areas())
+        _ = samples.statistics  # worked out here, in a thread
         X, y, _ = samples.to_training()
         model = image_model(name, samples.classes.tolist()).fit(X, y)
         legend, score = pixel_classifier(model, None, reject, self._shades(samples))
-        self.trained = Trained(name, model, samples, legend, score, reject)
+        unlike = _if_known(lambda: pixel_classifier(model, None, REJECT, self._shades(samples)))
+        self.trained = Trained(name, model, samples, legend, score, reject, unlike)
         self.version += 1
         return self.trained
 
@@ -254,17 +362,22 @@ class ImageWork:
         assert self.trained is not None
         return held_out_accuracy(self.trained.model, self.trained.samples, reject=self.trained.reject)
 
-    def write_map(self, folder: Path, progress: ProgressOption = None) -> ClassMap:
+    def write_map(self, path: Path, reject: float | None, progress: ProgressOption = None) -> ClassMap:
         """The class map of the whole image, with its style."""
         trained = self.trained
-        assert trained is not None
+        if trained is None:
+            raise InputError("Draw areas of two classes or more.")
         shades = self._shades(trained.samples)
-        path = folder / f"{self.path.stem}-map.tif"
         return classify_image(
-            trained.model, self.image, path, reject=trained.reject, colours=shades, overwrite=True, progress=progress
+            trained.model, self.image, path, reject=reject, colours=shades, overwrite=True, progress=progress
         )
 
-    def write_report(self, path: Path, made: ClassMap) -> Path:
+    def separability(self) -> ClassSeparability:
+        """How well the classes can be told apart."""
+        assert self.trained is not None
+        return class_separability(self.trained.samples)
+
+    def write_report(self, path: Path, made: ClassMap, **more: Any) -> Path:
         """The report of the samples, the map and its accuracy."""
         trained = self.trained
         assert trained is not None
@@ -272,11 +385,12 @@ class ImageWork:
             path,
             self.image,
             samples=trained.samples,
-            separability=class_separability(trained.samples),
+            separability=_if_known(self.separability),
             class_map=made.path,
             model=trained.model,
-            held_out=self.accuracy(),
+            held_out=_if_known(self.accuracy),
             command=self.code()[1],
+            **more,
         )
 
     def code(self) -> tuple[str, str]:
@@ -296,25 +410,58 @@ class ImageWork:
         return python, shlex.join(words)
 
 
+def _if_known(find: Callable[[], F]) -> F | None:
+    """What the library finds; None where it refuses: one area leaves nothing to hold out, some models no distance."""
+    try:
+        return find()
+    except DiscriminantError:
+        return None
+
+
+def as_colour(colour: str) -> str:
+    """A colour, checked: it becomes part of a page's style."""
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
+        raise InputError(f"A colour is written #RRGGBB, got {visible(colour)}.")
+    return colour
+
+
+def _class_name(name: str) -> str:
+    if not name.strip():
+        raise InputError("A class needs a name.")
+    return name.strip()
+
+
+def _shades_of(areas: Sequence[Area]) -> list[str]:
+    labels = list(dict.fromkeys(area.label for area in areas))
+    shades = dict(zip(labels, class_colours(labels, {}), strict=True))
+    return [shades[area.label] for area in areas]
+
+
 def _stretched(band: Array, low: float, high: float) -> Array:
     return np.rint(255 * np.clip((band.astype(np.float64) - low) / (high - low), 0, 1)).astype(np.uint8)
 
 
 def _png(shades: Array, valid: Array) -> bytes:
-    shades = shades.repeat(3, axis=0) if len(shades) == 1 else shades
-    return bytes(render(shades[:3], valid.astype(np.uint8) * 255, img_format="PNG"))
+    shades = np.broadcast_to(shades, (3, *valid.shape))
+    return png(np.concatenate((shades, 255 * valid[None].astype(np.uint8))))
 
 
 def _coloured(trained: Trained, layer: str, values: Array, valid: Array) -> bytes:
     """Pixels in the colours of their classes, or as light as the most probable class is probable."""
-    rows = np.ascontiguousarray(values.reshape(len(values), -1).T)
-    seen = valid.ravel()
+    pixels, seen = np.ascontiguousarray(values.reshape(len(values), -1)), valid.ravel()
     if layer == "probability":
-        p = np.zeros(len(rows))
-        if seen.any():
-            p[seen] = trained.model.predict_proba(rows[seen].astype(np.float64)).max(axis=1)
+        p = np.zeros(seen.size)
+        for rows, where in valued_rows(pixels, seen):
+            p[where] = trained.model.predict_proba(rows).max(axis=1)
         return _png((255 * p).astype(np.uint8).reshape(1, *valid.shape), valid)
-    codes = trained.score(rows, seen).reshape(valid.shape)
+    if layer == "unlike":
+        if trained.unlike is None:
+            return _png(np.zeros((1, *valid.shape), dtype=np.uint8), np.zeros_like(valid))
+        legend, score = trained.unlike
+        marked = score(pixels, seen).reshape(valid.shape) == (legend.rejected.code if legend.rejected else -1)
+        shade = np.array(rgb(_UNLIKE), dtype=np.uint8)
+        return _png(np.broadcast_to(shade[:, None, None], (3, *valid.shape)), valid & marked)
+    codes = trained.score(pixels, seen).reshape(valid.shape)
     shades = np.zeros((int(codes.max()) + 1, 3), dtype=np.uint8)
     for entry in trained.legend.entries:
         if entry.code < len(shades):

@@ -111,12 +111,14 @@ def application(visitors: Visitors, file: Path | None, started: Callable[[], Non
     for page in (table_page, learn_page, image_page):
         page.install(visitors, file)
     app.storage.max_tab_storage_age = _KEPT
+    app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name; work shows its own
     app.on_exception(lambda error: logging.getLogger("discriminant.studio").error("unexpected", exc_info=error))
     ui.run_with(
         made,
         title="discriminant studio",
         favicon=_ICON,
         dark=None,
+        language="en-US",
         tailwind=False,
         storage_secret=visitors.secret(),
         session_middleware_kwargs={"same_site": "lax", "max_age": 30 * 24 * 3600},

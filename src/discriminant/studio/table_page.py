@@ -12,15 +12,16 @@ from nicegui import ui
 
 from . import table_panels
 from .bundled import BUNDLED, write_bundled
-from .frame import Copies, FileChooser, Latest, Work, opened, report_html, step, text, visitor
+from .frame import Copies, FileChooser, Latest, Tabs, Work, opened, report_html, step, text, visitor
 from .frame import table as table_html
 from .visitors import Visitors
 from .what_if import WhatIf
 
 if TYPE_CHECKING:
-    from .table_work import Compared, Table, TableFile
+    from .table_work import Compared, StoredTableModel, Table, TableFile
 
 _KINDS = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
+_MODEL_KIND = ".dsc"
 _MODELS = {
     "ridge": "Logistic regression, ridge",
     "lasso": "Logistic regression, lasso",
@@ -45,6 +46,7 @@ class State:
     table: Table | None = None
     compared: Compared | None = None
     model: str = ""
+    stored: StoredTableModel | None = None
 
 
 def install(visitors: Visitors, file: Path | None) -> None:
@@ -85,7 +87,8 @@ class TablePage:
         with step("Data", 1):
             opening = Work("Reading")
             self.opening = opening
-            FileChooser(self.visitors, self.open, opening).build("a table", _KINDS)
+            kinds = f"{_KINDS},{_MODEL_KIND}"
+            FileChooser(self.visitors, self.open, opening).build("a table or a model file", kinds, again=True)
             bundled = ui.select(list(BUNDLED), label="or take a bundled table").props("dense outlined")
             bundled.on_value_change(lambda event: self._open_bundled(event.value))
             self.bundled = bundled
@@ -111,9 +114,14 @@ class TablePage:
             self.chosen = ui.select([], label="Model to look at").props("dense outlined")
             self.chosen.on_value_change(self._look_at)
             with ui.row().classes("buttons"):
-                self.report = ui.button("Report", on_click=self._report, icon="download").props("outline dense")
-                self.keep = ui.button("Model file", on_click=self._save, icon="download").props("outline dense")
+                self.report = self._download("Report", self._report)
+                self.keep = self._download("Model file", self._save)
             self.writing = Work("Writing")
+
+    def _download(self, name: str, act: Callable[[], Any]) -> Any:
+        button = ui.button(name, on_click=act, icon="download").props("outline dense")
+        button.props["aria-label"] = f"Download {name}"
+        return button
 
     def _welcome(self) -> None:
         with self.stage, ui.element("div").classes("welcome"):
@@ -140,13 +148,21 @@ class TablePage:
                 await self.open(path, path.name)
 
     async def open(self, path: Path, label: str) -> None:
-        """Open a file and read it with its likely target."""
-        from .table_work import TableFile
+        """Open a file and read it with its likely target; a model file answers tables that are given to it."""
+        from .table_work import StoredTableModel, TableFile
 
+        if path.suffix.lower() == _MODEL_KIND:
+            stored = await self.opening.run(StoredTableModel.loaded, path, label)
+            if stored is not None:
+                self.state.stored, self.state.file = stored, None
+                self.state.table = self.state.compared = None
+                self._show_stored(stored)
+            return
         file = await self.opening.run(TableFile.opened, path, label)
         if file is None:
             return
         self.state.file, self.state.table, self.state.compared = file, None, None
+        self.state.stored = None
         self._show_file(file, file.likely_target, ())
         await self._asked()
 
@@ -187,12 +203,14 @@ class TablePage:
         self.compare.enable()
         if found is not None:
             self.state.compared, self.state.model = found, found.comparison.best_model
-            await self.comparing.run(found.model, self.state.model)
+            await self.comparing.run(found.data, self.state.model)
             self.restore(tab="Comparison")
 
     def restore(self, tab: str = "Data") -> None:
         """Show what this tab works on."""
         state = self.state
+        if state.stored is not None:
+            self._show_stored(state.stored)
         if state.file is None:
             return
         table = state.table
@@ -207,7 +225,7 @@ class TablePage:
         compared = self.state.compared
         if compared is None or event.value in (None, self.state.model):
             return
-        if await self.writing.run(compared.model, event.value) is not None:
+        if await self.writing.run(compared.data, event.value) is not None:
             self.state.model = event.value
             self._show(self.tabs.value)
 
@@ -225,6 +243,16 @@ class TablePage:
         if await self.writing.run(compared.save, self.state.model, path):
             ui.download.file(path, path.name)
 
+    def _show_stored(self, stored: StoredTableModel) -> None:
+        """A model of a file: what it is, and answers to tables."""
+        self.opened.set_content(f"<b>{html.escape(stored.path.name)}</b>, a model file")
+        self.copies.show(*stored.code())
+        self.stage.clear()
+        with self.stage:
+            text(f"The model of {stored.path.name}", tag="h1")
+            Tabs({"Model": lambda: table_panels.stored(stored), "Predict": self._predict_panel}, "Model")
+        self._enable()
+
     def _predict_panel(self) -> None:
         """Another file, answered by the model."""
         text("Rows of another file, with the columns that were learned from, get an answer each.")
@@ -234,12 +262,15 @@ class TablePage:
         self.predicted = report_html("")
 
     async def _predict(self, path: Path, _: str) -> None:
-        compared = self.state.compared
-        assert compared is not None
+        compared, stored = self.state.compared, self.state.stored
         target = self.visitors.folder(visitor()) / "predictions.csv"
-        found = await self.predicting.run(compared.predict, self.state.model, path, target)
+        if stored is not None:
+            found = await self.predicting.run(stored.predict, path, target)
+        else:
+            assert compared is not None
+            found = await self.predicting.run(compared.predict, self.state.model, path, target)
         if found is not None:
-            rows = [(label, f"{n:,}") for label, n in found[1].items()]
+            rows = [(label, f"{n:,}") for label, n in found.items()]
             self.predicted.set_content(table_html(["Prediction", "Rows"], rows, "Predictions", 1))
             ui.download.file(target, "predictions.csv")
 
@@ -262,25 +293,5 @@ class TablePage:
         self.stage.clear()
         with self.stage:
             text(f"How well can “{table.target}” be predicted?", tag="h1")
-            self.tabs = tabbed(panels, first if first in panels else "Data")
+            self.tabs = Tabs(panels, first if first in panels else "Data")
         self._enable()
-
-
-def tabbed(panels: dict[str, Callable[[], None]], first: str) -> Any:
-    """Tabs whose panels are built when they are first looked at."""
-    with ui.tabs().props("align=left inline-label outside-arrows") as tabs:
-        for name in panels:
-            ui.tab(name)
-    built: set[str] = set()
-    with ui.tab_panels(tabs, value=first, animated=False, keep_alive=False) as shown:
-        places = {name: ui.tab_panel(name) for name in panels}
-
-    def build(name: str) -> None:
-        if name not in built:
-            built.add(name)
-            with places[name]:
-                panels[name]()
-
-    shown.on_value_change(lambda event: build(event.value))
-    build(first)
-    return tabs

@@ -12,12 +12,21 @@ from ..errors import DiscriminantError
 from .frame import Slider, figure, report_html, report_part, table, text
 
 if TYPE_CHECKING:
-    from .table_work import Compared, Table
+    from .table_work import Compared, StoredTableModel, Table
 
 
 def data(shown: Table) -> None:
     """What is in the table, and what to beware of."""
     report_part("data", shown.described())
+
+
+def stored(found: StoredTableModel) -> None:
+    """What a model file tells of its model."""
+    report_html(table(["", ""], found.facts, "Facts of the model"))
+    rows = found.coefficients()
+    if rows:
+        text("What the model has learned", tag="h2")
+        report_html(table(["Column", "Class", "Coefficient"], rows, "Table of coefficients", 1))
 
 
 def comparison(compared: Compared, name: str) -> None:

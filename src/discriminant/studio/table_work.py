@@ -18,7 +18,8 @@ from ..arrays import Array
 from ..data import as_rows
 from ..decision import Decision, posterior
 from ..engine import ProgressOption
-from ..errors import InputError
+from ..errors import DiscriminantError, InputError
+from ..estimators.coefficients import coefficient_table
 from ..estimators.counterfactuals import NearestChanges, nearest_changes
 from ..estimators.explanations import Contributions, contributions
 from ..estimators.registry import MODELS, common_coding, new_model
@@ -27,8 +28,9 @@ from ..moments.statistic import column_moments
 from ..report import write_report
 from ..report.sections import class_lines, collinear_columns, rows_section
 from ..report.table_report import ReportData, training_rows
-from ..storage import save
-from ..tables import open_table, read_training
+from ..results import listed
+from ..storage import read_model_file, save
+from ..tables import Schema, open_table, read_training
 from ..tables.csv_injection import without_formulas
 from ..validation.comparison import Comparison, compare, default_models
 
@@ -149,6 +151,7 @@ class Compared:
     comparison: Comparison
     made: dict[str, Any]
     fitted: dict[str, Any] = field(default_factory=dict)
+    told: dict[str, ReportData] = field(default_factory=dict)
 
     def model(self, name: str) -> Any:
         """A model of the comparison, fitted to all rows."""
@@ -157,8 +160,12 @@ class Compared:
         return self.fitted[name]
 
     def data(self, name: str) -> ReportData:
-        """What the parts of a report read, of one of the models."""
-        return ReportData(self.comparison, self.table.training, model=self.model(name), model_name=name)
+        """What the parts of a report read, of one of the models; the page draws what is worked out here."""
+        if name not in self.told:
+            found = ReportData(self.comparison, self.table.training, model=self.model(name), model_name=name)
+            _ = found.evaluation, found.rows, found.class_rows
+            self.told[name] = found
+        return self.told[name]
 
     def write_report(self, name: str, path: Path) -> Path:
         """The report of the comparison and of a model."""
@@ -169,6 +176,7 @@ class Compared:
             model=self.model(name),
             model_name=name,
             command=self.code(name)[1].splitlines()[0],
+            source=self.table.file.path,
         )
 
     def save(self, name: str, path: Path) -> Path:
@@ -250,19 +258,79 @@ class Compared:
     def _spread(self) -> Array:
         return np.sqrt(column_moments(as_rows(self.table.training.X), self.table.training.weights)[1])
 
-    def predict(self, name: str, source: Path, target: Path) -> tuple[Path, dict[str, int]]:
-        """Answers to the rows of another file, as a CSV beside it, and how often each was given."""
-        model, schema = self.model(name), self.table.training.schema
-        table = open_table(source, types=schema.types)
-        found: Counter[str] = Counter()
-        with whole_file(target) as part:
-            writer: Any = None
-            for batch in table.batches():
-                X, report = schema.encode_batch(batch)
-                answers = _answers(model, schema.rows(X), report.kept, batch.num_rows)
-                found.update(filter(None, answers["prediction"].to_pylist()))
-                writer = writer or CSVWriter(str(part), answers.schema)
-                writer.write_table(without_formulas(answers, "quote"))
-            if writer is not None:
-                writer.close()
-        return target, dict(found)
+    def predict(self, name: str, source: Path, target: Path) -> dict[str, int]:
+        """Answers of a model to the rows of another file."""
+        return write_predictions(self.model(name), self.table.training.schema, source, target)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTableModel:
+    """A model from a file, with the schema of its rows and what was noted when it was fitted."""
+
+    path: Path
+    label: str
+    model: Any
+    schema: Schema
+    noted: dict[str, Any]
+
+    @classmethod
+    def loaded(cls, path: Path, label: str) -> StoredTableModel:
+        """The model of a file; nothing in it is run."""
+        found = read_model_file(path)
+        if found.schema is None:
+            raise InputError(f"{path.name} has no schema, so that it cannot read tables. Save the model with one.")
+        return cls(path, label, found.model, Schema.from_dict(found.schema), found.metadata)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known of it, in words."""
+        noted, target = self.noted.get("training") or {}, self.schema.target
+        classes = [] if target is None else [str(label) for label in target.classes]
+        found = [
+            ("Model", repr(self.model)),
+            ("Predicts", "" if target is None or target.name is None else target.name),
+            ("Classes", listed(classes, 10)),
+            ("Learned from", str(noted.get("data", ""))),
+            ("Rows", f"{noted['rows']:,}" if isinstance(noted.get("rows"), int) else ""),
+            ("Columns", listed([column.name for column in self.schema.used], 20)),
+        ]
+        return [(name, value) for name, value in found if value]
+
+    def coefficients(self) -> list[tuple[str, str, str]]:
+        """Column, class and coefficient; empty where the model has none."""
+        try:
+            rows = coefficient_table(self.model, list(self.schema.names)).rows
+        except DiscriminantError:
+            return []
+        return [(row.term, str(row.outcome), f"{row.estimate:.4g}") for row in rows]
+
+    def predict(self, source: Path, target: Path) -> dict[str, int]:
+        """Answers to the rows of a file."""
+        return write_predictions(self.model, self.schema, source, target)
+
+    def code(self) -> tuple[str, str]:
+        """The same as Python and as a command."""
+        python = (
+            "from discriminant import open_table, read_model_file\nfrom discriminant.tables import Schema\n\n"
+            f"found = read_model_file({self.label!r})\nschema = Schema.from_dict(found.schema)\n"
+            "X, _ = schema.encode_batch(open_table('new.csv', types=schema.types).read())\n"
+            "print(found.model.predict(schema.rows(X)))\n"
+        )
+        return python, shlex.join(["discriminant", "predict", self.label, "new.csv", "-o", "predictions.csv"])
+
+
+def write_predictions(model: Any, schema: Schema, source: Path, target: Path) -> dict[str, int]:
+    """Write the answers to the rows of a file as a CSV, and return how often each was given."""
+    table = open_table(source, types=schema.types)
+    found: Counter[str] = Counter()
+    with whole_file(target) as part:
+        writer: Any = None
+        for batch in table.batches():
+            X, report = schema.encode_batch(batch)
+            answers = _answers(model, schema.rows(X), report.kept, batch.num_rows)
+            found.update(filter(None, answers["prediction"].to_pylist()))
+            writer = writer or CSVWriter(str(part), answers.schema)
+            writer.write_table(without_formulas(answers, "quote"))
+        if writer is not None:
+            writer.close()
+    return dict(found)

@@ -101,6 +101,11 @@ class Visitors:
             raise InputError("This file is not there any more: upload it again.")
         return path
 
+    def uploads(self, visitor: str, endings: Sequence[str]) -> list[Path]:
+        """What this visitor has uploaded with names that end so, the latest first."""
+        found = [path for path in self.folder(visitor).glob("*/*") if path.name.lower().endswith(tuple(endings))]
+        return sorted(found, key=lambda path: -path.stat().st_mtime)
+
     def typed(self, text: str) -> Path:
         """The file that a typed path names, if it may be opened."""
         try:

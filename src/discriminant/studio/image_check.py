@@ -1,0 +1,104 @@
+"""The points of a sample design, labelled one by one, and the area-adjusted accuracy that follows from them.
+
+A map of the whole image is written beside its areas, points are drawn at random within each of its classes (Olofsson et
+al. 2014), and what somebody who does not see the map says of them is written to a file after every answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import shapely
+
+from ..engine import ProgressOption
+from ..errors import InputError
+from ..files import write_whole
+from ..raster.accuracy import MapAssessment, assess_map
+from ..raster.areas import Areas
+from ..raster.class_map import legend_of_file
+from ..raster.design import draw_design
+from .image_work import UNREADABLE, ImageWork
+
+
+@dataclass(frozen=True)
+class Check:
+    """A map, the columns and rows of points on it, and the class that each was given, None where it has none yet."""
+
+    map: Path
+    places: tuple[tuple[float, float], ...]
+    labels: tuple[str | None, ...]
+
+    @property
+    def n_labelled(self) -> int:
+        """How many points have a class."""
+        return sum(label is not None for label in self.labels)
+
+    @property
+    def next(self) -> int | None:
+        """The first point without a class; None where all have one."""
+        return next((i for i, label in enumerate(self.labels) if label is None), None)
+
+    def labelled(self, place: int, label: str | None) -> Check:
+        """The same with another class for a point."""
+        return replace(self, labels=tuple(label if i == place else own for i, own in enumerate(self.labels)))
+
+
+def check_file(work: ImageWork) -> Path:
+    """Where the points are kept."""
+    return work.store.with_name(f"{work.path.stem}.points.geojson")
+
+
+def drawn_check(work: ImageWork, total: int, at_least: int, progress: ProgressOption = None) -> Check:
+    """Points on the map of the areas as they are now; every pixel of that map has a class."""
+    made = work.write_map(work.store.with_name(f"{work.path.stem}.check-map.tif"), None, progress)
+    design = draw_design(str(made.path), total=total, at_least=at_least, names=made.legend.names)
+    centres = np.column_stack([design.columns, design.rows]) + 0.5
+    check = Check(made.path, tuple((x, y) for x, y in centres.tolist()), (None,) * len(centres))
+    keep_check(work, check)
+    return check
+
+
+def keep_check(work: ImageWork, check: Check) -> None:
+    """Write the points with their classes, whole or not at all."""
+    points = [
+        (shapely.Point(place), {"id": i, "reference": label})
+        for i, (place, label) in enumerate(zip(check.places, check.labels, strict=True), 1)
+    ]
+    write_whole(check_file(work), work.collection(points, map=check.map.name))
+
+
+def kept_check(work: ImageWork) -> Check | None:
+    """The points that were drawn before, with what was said of them."""
+    path = check_file(work)
+    if not path.exists():
+        return None
+    try:
+        kept = json.loads(path.read_bytes())
+        found = path.with_name(Path(kept["map"]).name)
+        places = tuple(work.places(one)[0] for one in kept["features"])
+        labels = [one["properties"]["reference"] for one in kept["features"]]
+    except (*UNREADABLE, IndexError) as error:
+        raise InputError(f"{path.name}, which keeps points, cannot be read ({error}). Move it away.") from None
+    return Check(found, places, tuple(None if label is None else str(label) for label in labels))
+
+
+def assessment(work: ImageWork, check: Check) -> MapAssessment:
+    """The map held against the points that have a class."""
+    chosen = [i for i, label in enumerate(check.labels) if label is not None]
+    if not chosen:
+        raise InputError("No point has a class yet.")
+    shapes = shapely.points(work.outwards(np.array([check.places[i] for i in chosen])))
+    labels = np.array([check.labels[i] for i in chosen])
+    source = check_file(work)
+    points = Areas(shapes, labels, np.array(chosen) + 1, work.image.crs, "the points", str(source))
+    return assess_map(str(check.map), points, names=legend_of_file(check.map).names)
+
+
+def command(work: ImageWork, check: Check) -> Sequence[str]:
+    """The words of the command that assesses the map likewise."""
+    files = [check.map.name, check_file(work).name]
+    return ["discriminant", "raster", "accuracy", *files, "--class-field", "reference", "--stratified"]

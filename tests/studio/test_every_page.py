@@ -1,0 +1,21 @@
+"""What every page of the studio has to hold, as it is when it is opened."""
+
+import pytest
+
+PAGES = {"/": "See what a table can tell", "/learn": "", "/image": "Draw what you know, see what follows"}
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_nothing_is_closed_to_assistive_technology(visit, violations, address):
+    with visit(address) as page:
+        page.get_by_role("heading", level=1, name=PAGES[address]).wait_for()
+        assert page.locator("html").get_attribute("lang") == "en-US"
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_the_first_tab_skips_to_the_page(visit, address):
+    with visit(address) as page:
+        page.get_by_role("heading", level=1, name=PAGES[address]).wait_for()
+        page.keyboard.press("Tab")
+        assert "Skip to the page" in page.evaluate("document.activeElement.innerText")
