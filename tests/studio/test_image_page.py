@@ -214,6 +214,7 @@ def test_classes_are_named_coloured_and_deleted(drawn, scene):
     name_class(drawn, "ice")
     drawn.get_by_label("Colour of ice").evaluate("e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }")
     until(drawn, lambda: kept(scene)["classes"]["ice"] == "#123456")
+    drawn.wait_for_timeout(1000)  # the list of classes is made anew
     drawn.get_by_role("button", name="Rename or delete ice").click()
     drawn.get_by_label("Name of the class").fill("snow")
     drawn.keyboard.press("Enter")
