@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -17,6 +19,38 @@ def site(tmp_path_factory):
     ran = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
     return folder
+
+
+class Anchors(HTMLParser):
+    """Where a page leads to, and the places in it that others can lead to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.places = set(), set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.places |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "a" and given.get("href"):
+            self.links.add(given["href"])
+
+
+@pytest.mark.slow
+def test_every_link_within_the_site_leads_somewhere(site):
+    pages = {path.resolve(): Anchors(path) for path in site.rglob("*.html") if "_static" not in path.parts}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            place = unquote(parts.fragment)
+            known = target in pages and (not place or place in pages[target].places)
+            if not known and (target in pages or not target.is_file()):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert not broken
 
 
 def visited(browser, path, width, scheme):

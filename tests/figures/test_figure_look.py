@@ -1,7 +1,6 @@
 """The look of the theme: colours that can be told apart, a light import, pages that open by themselves."""
 
 import ast
-import doctest
 import inspect
 import subprocess
 import sys
@@ -85,10 +84,6 @@ def test_only_figures_are_written(tmp_path):
         figures.write_html({}, tmp_path / "nothing.html")
 
 
-def test_the_page_on_figures_lists_them_all_and_runs():
-    page = ROOT / "docs" / "figures.md"
-    text = page.read_text(encoding="utf-8")
+def test_the_page_on_figures_lists_them_all():
+    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     assert all(f"`{name}(" in text for name in figures.__all__)
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.failed == 0
-    assert result.attempted > 10
