@@ -123,6 +123,15 @@ def test_describe_skips_with_a_word_what_would_take_long(run, iris, monkeypatch)
     assert "Distances between classes were not measured" in text
 
 
+def test_describe_measures_sparse_rows_like_others(run, tmp_path):
+    path, rng = tmp_path / "rows.svm", np.random.default_rng(0)
+    path.write_text("".join(f"{i % 2} 1:{rng.normal() + i % 2} 2:{i % 5 + 1}\n" for i in range(60)))
+    (pair,) = run("describe", path, "--json").json["distances"]["pairs"]
+    assert pair["mahalanobis"] > 0
+    path.write_text("".join(f"{i % 2} 1:{rng.normal()} 2:{i}\n" for i in range(4)))
+    assert "there are 4 rows, 2 columns and 2 classes" in run("describe", path).out
+
+
 def test_fit_shows_the_coefficients_of_the_model_with_odds(run, titanic):
     arguments = ("fit", titanic, "-t", "survived", "--model", "logistic", "--set", "alpha=0.01")
     found, text = run(*arguments, "--json").json, run(*arguments).out

@@ -72,14 +72,14 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
 
     n, p = labelled.training.X.shape
     n_classes = len(labelled.class_rows)
-    if labelled.training.schema.sparse or p > _MOST_COLUMNS or n <= p + n_classes:
-        needed = f"that takes more rows than columns, and no more than {_MOST_COLUMNS:,} columns"
-        return {"skipped": f"{needed}; there are {n:,} rows and {p:,} columns"}
+    if p > _MOST_COLUMNS or n <= p + n_classes:
+        needed = f"that takes more rows than columns and classes together, and no more than {_MOST_COLUMNS:,} columns"
+        return {"skipped": f"{needed}; there are {n:,} rows, {p:,} columns and {n_classes:,} classes"}
     try:
         model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.training.y)
         mahalanobis, unbiased = model.mean_distances(), model.mean_distances(unbiased=True)
     except DiscriminantError as error:
-        return {"skipped": told(error)}
+        return {"skipped": told(error).removesuffix(".")}
     first, second = np.triu_indices(n_classes, 1)
     labels = model.classes_.tolist()
     found = [
