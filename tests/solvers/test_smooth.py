@@ -16,6 +16,7 @@ from discriminant.solvers.smooth import (
     conjugate_gradients,
     diagonal_preconditioner,
     line_search,
+    minimise_in_row_span,
     moment_preconditioner,
     named_solver,
 )
@@ -231,3 +232,23 @@ def test_a_solution_prints_and_goes_to_frames():
     assert str(found).startswith("Solver newton: optimal after ")
     assert found.to_frame().shape[0] == 1
     assert found.to_dict()["reason"] == "optimal"
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_few_rows_of_many_columns_are_solved_on_their_gram_matrix_as_in_their_span(fit_intercept):
+    """Weights, rare classes and weak penalties; a ridge that leaves too few digits is left to the rotation."""
+    rng = np.random.default_rng(3)
+    for alpha in (10.0, 1e-2, 1e-5, 1e-11):
+        X, y = rng.standard_t(3, size=(40, 300)), (rng.random(40) < 0.2).astype(int)
+        y[:2], weight = (0, 1), rng.integers(0, 3, 40).astype(float)
+        weight[:2] = 1.0
+        objective = Objective(labelled_rows(X, y, weight), Logistic(), ElasticNet(alpha), fit_intercept)
+        start = np.zeros(objective.shape)
+        found = minimise_in_row_span(objective, start, 1e-10, 500)
+        stepped = minimise_in_row_span(objective, start, 1e-10, 500, trace=True)  # in the span of the rows
+        assert found.converged
+        assert found.excess <= 1e-10
+        assert_allclose(found.objective, stepped.objective, rtol=1e-10)
+        value, gradient = objective.value_and_gradient(found.theta)
+        assert_allclose(found.objective, value, rtol=1e-9)
+        assert np.abs(gradient).max() <= 1e-6 * max(np.abs(objective.value_and_gradient(start)[1]).max(), 1e-9)

@@ -78,15 +78,18 @@ class Frame:
 
     def rows(self, block: Any) -> Array:
         """Rows in these coordinates."""
-        parts = [((X - self.centre) / self.units)[:, self.kept] for X, _ in dense_parts(block)]
-        return np.concatenate([np.empty((0, len(self.kept))), *parts])
+        parts = [X[:, self.kept] - self.centre[self.kept] for X, _ in dense_parts(block)]
+        rows = np.concatenate([np.empty((0, len(self.kept))), *parts])
+        rows /= self.units[self.kept]
+        return rows
 
     def turned(self, data: LabelledRows) -> tuple[LabelledRows, Self, Array]:
         """The rows in as many dimensions as there are of them, the frame of these, and their directions (p, r)."""
-        rows, directions = row_span(self.rows(data.rows.block(0, data.n_rows)))
+        columns = self.rows(data.rows.block(0, data.n_rows))
+        rows, back = row_span(columns)
         r = rows.shape[1]
         frame = replace(self, centre=np.zeros(r), units=np.ones(r), kept=np.arange(r))
-        return replace(data, rows=as_rows(rows)), frame, directions
+        return replace(data, rows=as_rows(rows)), frame, columns.T @ back
 
     def spectra(self, moments: ClassMoments, pooling: float) -> ClassSpectra:
         """The covariances at this pooling."""

@@ -297,11 +297,14 @@ def _principal_axes(root: Array) -> tuple[Array, Array]:
 
 
 def row_span(rows: Array) -> tuple[Array, Array]:
-    """Few rows of many columns in the coordinates of their own span, and its directions: ``rows = found @ axes.T``."""
+    """Few rows of many columns in the coordinates of their own span, and ``back``.
+
+    The directions of the span are ``rows.T @ back``: as large as the rows, where mostly a few products are wanted.
+    """
     squares, left = np.linalg.eigh(rows @ rows.T)
     kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
     values = np.sqrt(squares[kept])
-    return np.ascontiguousarray(left[:, kept] * values), rows.T @ left[:, kept] / values
+    return np.ascontiguousarray(left[:, kept] * values), left[:, kept] / values
 
 
 def oas(scatter: Scatter, n: float) -> float:

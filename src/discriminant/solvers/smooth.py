@@ -46,9 +46,10 @@ from ..engine import reduce
 from ..errors import ParameterError, Setting
 from ..folds import HeldOut
 from ..kernels import losses as loss_kernels
+from ..kernels.row_span import minimise_in_row_span as gram_newton
 from ..moments.covariance import factorised, row_span
 from ..moments.statistic import ClassMoments
-from ..objective import ElasticNet, MarginLoss, Objective, Pass, Softmax, Standardisation
+from ..objective import ElasticNet, Logistic, MarginLoss, Objective, Pass, Softmax, Standardisation
 from ..results import Result, number, several
 
 Preconditioner = Callable[[Array], Array]
@@ -64,7 +65,7 @@ _ROUNDING = 4 * float(np.finfo(float).eps)
 _MOST_COLUMNS = 2_000
 #: Rows that the covariance of the preconditioner is taken from: more make it better than the preconditioner can be.
 _SAMPLE_ROWS = 8_000
-#: A loss this small has no minimum but 0, at infinity: the classes are separated.
+#: A loss this small, without a penalty, has no minimum but 0, at infinity: the classes are separated.
 VANISHING = 1e-9
 #: Where no step descends, a relative excess up to this is due to rounding, and the point as good as optimal.
 _AS_GOOD_AS_OPTIMAL = 1e-7
@@ -82,6 +83,8 @@ _LEAST_ROWS = 4_000
 _ROWS_OF_A_CLASS = 3
 #: With more rows the decomposition of ``Z Z'`` costs more than passes over the columns.
 _MOST_WIDE_ROWS = 2_000
+#: A weaker ridge, relative to the largest row, leaves too few digits of Newton's steps on the Gram matrix.
+_LEAST_RIDGE = 1e-7
 #: Steps of L-BFGS, a pass each, before Newton systems are solved: where more are needed, these are better.
 _MOST_LBFGS = 40
 #: L-BFGS goes on until its steps promise so many tolerances: its own estimate of the excess is a guess.
@@ -293,6 +296,10 @@ class Run:
         )
 
 
+def _vanishes(objective: Objective, value: float) -> bool:
+    return value < VANISHING and objective.penalty.alpha == 0
+
+
 class Descent(Run):
     """The minimisation of a smooth objective, step by step."""
 
@@ -308,7 +315,7 @@ class Descent(Run):
         self.excess = 0.5 * decrement / max(abs(self.value), 1e-300)
         if not np.isfinite(self.value) or not np.isfinite(decrement):
             self.reason = "not finite"
-        elif self.value < VANISHING:
+        elif _vanishes(self.objective, self.value):
             self.reason = "vanishing loss"
         return bool(self.reason)
 
@@ -519,7 +526,7 @@ def _damped_newton(
         precondition = inverse_hessian(hessian)
         direction = precondition(gradient)
         decrement = float(np.vdot(gradient, direction))
-        if not decrement > 0 or value < VANISHING:
+        if not decrement > 0 or _vanishes(objective, value):
             return theta, precondition, iteration
         if (0.5 * decrement / max(abs(value), 1e-300)) ** 2 <= enough:
             return theta - direction, precondition, iteration + 1  # Newton's error squares: no second look is needed
@@ -613,24 +620,27 @@ class Rotation:
     """A problem in the span of its rows, and the way from its parameters to those of all columns and back."""
 
     objective: Objective
-    directions: Array  #: (p, r)
+    rows: Array  #: (n, p), as the penalty measures them
+    back: Array  #: (n, r): the directions of the span are ``rows.T @ back``
     penalised: Array
 
     def to_columns(self, theta: Array) -> Array:
         """Parameters (..., C, r + 1) as those of all columns."""
-        r = self.directions.shape[1]
-        return np.concatenate((theta[..., :r] @ self.directions.T / self.penalised, theta[..., r:]), axis=-1)
+        r = self.back.shape[1]
+        return np.concatenate((theta[..., :r] @ self.back.T @ self.rows / self.penalised, theta[..., r:]), axis=-1)
 
     def from_columns(self, theta: Array) -> Array:
         """The part of parameters of all columns that lies in the span of the rows."""
         p = len(self.penalised)
-        return np.concatenate((theta[..., :p] * self.penalised @ self.directions, theta[..., p:]), axis=-1)
+        return np.concatenate((theta[..., :p] * self.penalised @ self.rows.T @ self.back, theta[..., p:]), axis=-1)
 
     def point_in_columns(self, point: TracePoint) -> TracePoint:
         """An iteration in all columns; the gradient has no part outside the span of the rows."""
-        r, gradient = self.directions.shape[1], point.gradient
-        whole = np.concatenate((gradient[..., :r] @ self.directions.T * self.penalised, gradient[..., r:]), axis=-1)
-        return TracePoint(self.to_columns(point.theta), point.value, whole)
+        r, gradient = self.back.shape[1], point.gradient
+        whole = gradient[..., :r] @ self.back.T @ self.rows * self.penalised
+        return TracePoint(
+            self.to_columns(point.theta), point.value, np.concatenate((whole, gradient[..., r:]), axis=-1)
+        )
 
 
 def is_wide(objective: Objective) -> bool:
@@ -641,29 +651,65 @@ def is_wide(objective: Objective) -> bool:
 
 def rotated(objective: Objective) -> Rotation:
     """The problem in the span of its rows."""
-    data, standard = objective.data, objective.standardised
-    penalised = objective.penalised[0, : objective.n_columns]
-    Z = (dense_rows(data.rows.block(0, data.n_rows)) - standard.centre) / (standard.scale * penalised)
-    rows, directions = row_span(Z)
+    Z, penalised = _penalised_rows(objective)
+    rows, back = row_span(Z)
     r = rows.shape[1]
     own = replace(
         objective,
-        data=replace(data, rows=as_rows(rows)),
+        data=replace(objective.data, rows=as_rows(rows)),
         standard=Standardisation(np.zeros(r), np.ones(r)),
         spread=None,
     )
-    return Rotation(own, directions, penalised)
+    return Rotation(own, Z, back, penalised)
+
+
+def _penalised_rows(objective: Objective) -> tuple[Array, Array]:
+    """All rows, standardised and in the units of the penalty, and what it multiplies coefficients by."""
+    data, standard = objective.data, objective.standardised
+    penalised = objective.penalised[0, : objective.n_columns]
+    Z = dense_rows(data.rows.block(0, data.n_rows)) - standard.centre
+    Z /= standard.scale * penalised  # in place: pages of a new array took longer than the division
+    return Z, penalised
 
 
 def minimise_in_row_span(
     objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False
 ) -> Solution:
     """Minimise a ridge problem with more columns than rows; the solution's derivatives are those in the rows' span."""
+    if type(objective.loss) is Logistic and not trace and not theta.any():
+        found = _minimise_by_gram_matrix(objective, tol, max_iter)
+        if found is not None:
+            return found
     rotation = rotated(objective)
     minimise = named_solver("auto", rotation.objective)
     found = minimise(rotation.objective, rotation.from_columns(theta), tol, max_iter, trace)
     points = [rotation.point_in_columns(point) for point in found.trace]
     return replace(found, theta=rotation.to_columns(found.theta), trace=points)
+
+
+def _minimise_by_gram_matrix(objective: Objective, tol: float, max_iter: int) -> Solution | None:
+    """The same of one score from 0, in one compiled loop; None where the penalty is too weak for its precision."""
+    data, run, ridge = objective.data, Run(objective, tol, max_iter, False, "newton"), objective.penalty.l2
+    Z, penalised = _penalised_rows(objective)
+    weight, offset, gram = data.weight_of(slice(None)) / objective.total_weight, np.zeros(data.n_rows), Z @ Z.T
+    if not ridge > _LEAST_RIDGE * float((weight * gram.diagonal()).max()):
+        return None
+    if data.offset is not None:
+        offset += data.offset.ravel()
+    u, intercept, value, squares, left, run.iterations = gram_newton(
+        gram, data.codes, weight, offset, ridge, objective.fit_intercept, min(tol, 1e-14), max_iter
+    )
+    theta = np.append(u @ Z / penalised, intercept)[None, : objective.shape[1]]
+    objective.passes[0] += 2.0
+    run.stand_at(theta, value, np.sqrt(np.array([squares])))
+    run.excess = left / max(value, 1e-300)
+    if not np.isfinite(value):
+        run.reason = "not finite"
+    elif run.excess <= max(tol, _AS_GOOD_AS_OPTIMAL):
+        run.reason = "optimal"
+    else:
+        run.reason = "max_iter" if run.iterations == max_iter else "no further descent"
+    return run.solution()
 
 
 @dataclass(frozen=True)
