@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import discriminant as d
 from discriminant import figures
-from discriminant.datasets import six_rows
+from discriminant.datasets import six_rows, worked_example
 from discriminant.figures import theme
 from discriminant.solvers import IRLS, GradientDescent, StochasticGradient
 
@@ -33,10 +33,11 @@ figures.likelihood_paths(ways, data.X, data.y).show()
 # The squared error of a sigmoid on seven rows, one of them far on the wrong side. The way from 0 ends where four rows
 # are wrong, with a sum of 1.7; with the boundary at 0 one row is wrong, and the sum is 1.0.
 
-X, y = np.array([-2, -1.5, -1, 1, 1.5, 2, 8])[:, None], np.array([0, 0, 0, 1, 1, 1, 0])
+example = worked_example("squared-error")
+X, y = np.array(example.given["X"]), np.array(example.given["y"])
 stuck = d.LossClassifier("squared_sigmoid", trace=True, tol=1e-9).fit(X, y)
 print("reached:", round(7 * stuck.solution_.objective, 2), "with", (stuck.predict(X) != y).sum(), "rows wrong")
-print("better: ", d.LinearClassifier([20.0]).losses(X, y, "squared_sigmoid").sum().round(2))
+print("better: ", d.LinearClassifier(example.given["coef"]).losses(X, y, "squared_sigmoid").sum().round(2))
 figures.likelihood_paths({"gradient descent": stuck}, X, y).show()
 
 # %%

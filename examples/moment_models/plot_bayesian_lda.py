@@ -13,8 +13,10 @@ import numpy as np
 
 import discriminant as d
 from discriminant import figures
+from discriminant.datasets import worked_example
 
-X, y = np.array([0.0, 1.0, 2.0, 4.0, 5.0, 6.0])[:, None], np.repeat(["a", "b"], 3)
+example = worked_example("bayesian-lda")
+X, y = np.array(example.given["X"]), np.array(example.given["y"])
 plug_in = d.LinearDiscriminantAnalysis().fit(X, y)
 figures.decision_regions(plug_in, X, y).show()
 
@@ -23,7 +25,9 @@ figures.decision_regions(plug_in, X, y).show()
 
 bayesian = d.BayesianLinearDiscriminantAnalysis().fit(X, y)
 figures.decision_regions(bayesian, X, y).show()
-print("at 4.5:", plug_in.predict_proba([[4.5]]).round(3), bayesian.predict_proba([[4.5]]).round(3))
+for model in (plug_in, bayesian):
+    print(type(model).__name__, "at 4.5:", model.predict_proba(example.given["point"]).round(4)[0])
+print("expected of the first class:", dict(example.numbers))
 
 # %%
 # Log-loss of rows not seen, four columns, mean of 40 draws of the training rows:

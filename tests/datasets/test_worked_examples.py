@@ -102,6 +102,18 @@ def newton_steps(given, numbers):
     }
 
 
+def squared_error(given, numbers):
+    model = d.LossClassifier("squared_sigmoid", tol=1e-14).fit(given["X"], given["y"])
+    better = d.LinearClassifier(given["coef"]).losses(given["X"], given["y"], "squared_sigmoid")
+    return {"reached": len(given["y"]) * model.solution_.objective, "better": better.sum()}
+
+
+def bayesian_lda(given, numbers):
+    kinds = {"LDA": d.LinearDiscriminantAnalysis, "Bayesian": d.BayesianLinearDiscriminantAnalysis}
+    fitted = {name: kind().fit(given["X"], given["y"]) for name, kind in kinds.items()}
+    return {name: model.predict_proba(given["point"])[0, 0] for name, model in fitted.items()}
+
+
 def titanic(given, numbers):
     frame = given["data"].to_frame("pandas")
     model = d.LogisticRegression.from_formula("outcome ~ C(sex, Treatment('male'))", frame)
@@ -159,6 +171,8 @@ REPLAYS = {
     "or-perceptron": gate,
     "xor": xor,
     "newton-steps": newton_steps,
+    "squared-error": squared_error,
+    "bayesian-lda": bayesian_lda,
     "titanic": titanic,
     "softmax": softmax,
     "ambiguous-centre": ambiguous_centre,
