@@ -4,7 +4,7 @@
     python -m benchmarks.scale pass FOLDER                         passes against decoding to rows, same threads
     python -m benchmarks.scale limit FOLDER [--limit 1000000000]   fits under an enforced limit of memory
     python -m benchmarks.scale dask FOLDER                         against dask-ml on the same cluster
-    python -m benchmarks.scale spark FOLDER                        against MLlib in the same session
+    python -m benchmarks.scale spark FOLDER [--who mllib]          against MLlib in the same session
 
 Each prints a line of JSON for each figure. Times are the best of several where that is affordable, taken in turns;
 CPU seconds are those of this process and its children. Data are two classes, and four in column ``k``.
@@ -176,7 +176,7 @@ def against_dask(folder: Path) -> None:
             )
 
 
-def against_spark(folder: Path) -> None:
+def against_spark(folder: Path, targets: str = "yk", who: str = "both") -> None:
     """Ridge logistic regression, two classes and four, in one session of two executors, after a first small fit."""
     from pyspark.ml.classification import LogisticRegression as Rival
     from pyspark.ml.feature import VectorAssembler
@@ -202,8 +202,11 @@ def against_spark(folder: Path) -> None:
         other = "k" if target == "y" else "y"
         return LogisticRegression(alpha=alpha).fit(open_dataset(files, target=target, drop=[other], executor=session))
 
-    for target in ("y", "k"):
-        for name, work in (("discriminant", fit_ours), ("mllib", fit_rival)):
+    works = {"discriminant": fit_ours, "mllib": fit_rival}
+    for target in targets:
+        for name, work in works.items():
+            if who not in ("both", name):
+                continue
             work(target, files[:1])
             before = _cpu_of_tree()
             seconds, _, _ = timed(lambda work=work, target=target: work(target, files))
@@ -246,13 +249,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=14_000_000)
     parser.add_argument("--limit", type=int, default=1_000_000_000)
+    parser.add_argument("--targets", default="yk", help="y: two classes, k: four (spark)")
+    parser.add_argument("--who", choices=["both", "discriminant", "mllib"], default="both", help="(spark)")
     given = parser.parse_args()
     if given.what == "make":
         make(given.folder, given.rows)
     elif given.what == "limit":
         limit(given.folder, given.limit)
+    elif given.what == "spark":
+        against_spark(given.folder, given.targets, given.who)
     else:
-        {"pass": passes, "dask": against_dask, "spark": against_spark}[given.what](given.folder)
+        {"pass": passes, "dask": against_dask}[given.what](given.folder)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 #: As many statistics are merged at most: a run of pieces has one, however many pieces there are.
 _MOST_SPANS = 1024
+#: and no more than so many bytes of second derivatives of all columns, unless few would be read side by side then.
+_STATISTIC_BYTES, _LEAST_SPANS = 1 << 31, 64
 #: Labels, weights and clusters are narrow: so many rows of them at a time.
 _SURVEY_ROWS = 1 << 17
 #: Rows of a block of sparse ones.
@@ -164,7 +166,9 @@ class PartitionedRows(Source):
     @cached_property
     def spans(self) -> list[tuple[Piece, ...]]:  # type: ignore[override]
         """Runs of consecutive pieces."""
-        runs = consecutive_runs(range(len(self.pieces)), _MOST_SPANS)
+        if getattr(self.executor, "piece_by_piece", False):
+            return [(piece,) for piece in self.pieces]
+        runs = consecutive_runs(range(len(self.pieces)), most_spans(self.n_columns))
         return [self.pieces[run.start : run.stop] for run in runs]
 
     def on(self, executor: Any) -> PartitionedRows:
@@ -465,6 +469,11 @@ def _opened(source: Any, reading: Mapping[str, Any] | None) -> tuple[list[Opened
 
 def _label(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def most_spans(n_columns: int) -> int:
+    """How many statistics of so many columns are merged at most."""
+    return min(_MOST_SPANS, max(_LEAST_SPANS, _STATISTIC_BYTES // (8 * (n_columns + 1) ** 2)))
 
 
 def roles_of(types: Mapping[str, Any], given: Roles, others: bool, drop: Sequence[str]) -> Roles:

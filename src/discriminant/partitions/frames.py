@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,12 +24,9 @@ from ..dependencies import optional_module
 from ..engine import one_blas_thread
 from ..errors import ColumnError, InputError, LabelError
 from ..results import quoted
-from .dataset import PartitionedRows, Roles, open_dataset, roles_of
+from .dataset import PartitionedRows, Roles, most_spans, open_dataset, roles_of
 from .executors import Dask, Telling, Told, in_turn, is_dask, is_spark
 from .pieces import Piece, Slab
-
-#: As many partitions of a Spark frame have a statistic of their own at most.
-_MOST_PARTITIONS = 1024
 
 
 @dataclass(frozen=True)
@@ -176,6 +173,7 @@ class SparkPartitions:
     """Partitions of a Spark frame; executors hand their record batches to a task in Python."""
 
     frame: Any
+    piece_by_piece: ClassVar[bool] = True
 
     def in_order(self, task: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ARG002
         """The results of all parts, in their order."""
@@ -212,12 +210,12 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def spark_partitions(frame: Any) -> tuple[SparkPartitions, tuple[Piece, ...]]:
-    """What reads a Spark frame, and its partitions."""
+def spark_partitions(frame: Any, most: int) -> tuple[SparkPartitions, tuple[Piece, ...]]:
+    """What reads a Spark frame, and its partitions, ``most`` at most."""
     functions = optional_module("pyspark.sql.functions", "Spark frames")
     counted = frame.groupBy(functions.spark_partition_id().alias("number")).count().collect()
-    if max((row["number"] for row in counted), default=0) >= _MOST_PARTITIONS:
-        return spark_partitions(frame.coalesce(_MOST_PARTITIONS))
+    if max((row["number"] for row in counted), default=0) >= most:
+        return spark_partitions(frame.coalesce(most), most)
     counts = {row["number"]: row["count"] for row in counted}
     rows = [counts.get(number, 0) for number in range(max(counts, default=-1) + 1)]
     return SparkPartitions(frame), _pieces(rows, "Spark frame")
@@ -244,7 +242,7 @@ def rows_of_frame(frame: Any, given: Roles, others: bool, drop: Sequence[str], e
     roles = roles_of(types, given, others, drop)
     columns = list(dict.fromkeys((*roles.features, *roles.offset, *roles.beside)))
     if is_spark(frame):
-        reading, pieces = spark_partitions(frame.select(*map(_quoted, columns)))
+        reading, pieces = spark_partitions(frame.select(*map(_quoted, columns)), most_spans(len(roles.features)))
         return PartitionedRows(roles, pieces, reading, types)
     held, pieces = dask_partitions(frame[columns], {}, executor)
     return PartitionedRows(roles, pieces, held, types)
