@@ -52,6 +52,20 @@ def test_a_small_table_is_predicted_without_what_takes_long_to_load(name, titani
     assert ran.stdout == run_command(*words).out
 
 
+def test_a_comparison_puts_off_what_it_does_not_use(titanic):
+    code = (
+        "import sys\nfrom discriminant.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "late = {'scipy.stats._stats_py', 'sklearn.calibration', 'sklearn.model_selection', 'pandas'}\n"
+        "print(sorted(late & set(sys.modules)), file=sys.stderr)\n"
+        "import scipy.stats\nfrom scipy.stats import norm\nimport scipy.stats.distributions\n"
+        "print(norm.cdf(0), scipy.stats.norm is norm, sys.modules['scipy.stats'] is scipy.stats, file=sys.stderr)"
+    )
+    words = ["compare", str(titanic), "-t", "survived", "--models", "lda,svm-calibrated,ridge", "--folds", "2"]
+    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip().splitlines()[-2:] == ["[]", "0.5 True True"]
+
+
 def test_rows_through_a_pipe(titanic_model, new_passengers):
     ran = process("predict", titanic_model, "-", input=new_passengers.read_bytes())
     expected = run_command("predict", titanic_model, new_passengers)

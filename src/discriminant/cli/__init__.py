@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from importlib import import_module
+from threading import RLock
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -93,6 +96,24 @@ class _WithoutPandas:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+class _LaterStats(ModuleType):
+    """In the place of scipy.stats until something of it is used.
+
+    Scikit-learn names it on loading for a function that commands do not call, and it takes half of that loading.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__path__":
+            raise AttributeError(name)
+        with _LOADING:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
+            return getattr(import_module(self.__name__), name)
+
+
+_LOADING = RLock()
+
+
 def _makes_frames(arguments: list[str]) -> bool:
     return not set(arguments[:1]) & set(_WITHOUT_FRAMES) or any(text.startswith("--formula") for text in arguments)
 
@@ -109,6 +130,7 @@ def main() -> None:
     end_on_signals()
     if not _makes_frames(sys.argv[1:]):
         sys.meta_path.insert(0, _WithoutPandas)
+        sys.modules.setdefault("scipy.stats", _LaterStats("scipy.stats"))
     try:
         app(prog_name="discriminant")
     except Ended:  # before the command began

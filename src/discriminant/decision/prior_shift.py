@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.stats import chi2
+from scipy.special import chdtrc
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
@@ -52,7 +52,7 @@ class PriorEstimate(Result):
     @property
     def p_value(self) -> float:
         """Of the likelihood-ratio test that the priors are still those of the training rows."""
-        return float(chi2.sf(2 * self.log_likelihood, len(self.classes) - 1))
+        return float(chdtrc(len(self.classes) - 1, 2 * self.log_likelihood))
 
     def _columns(self) -> dict[str, list[Any]]:
         errors = self.standard_errors.tolist()

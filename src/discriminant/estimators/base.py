@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import metadata_routing as routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -52,6 +52,7 @@ from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs
 from ..partitions.executors import is_collection
 from ..results import frame_of, notes, shown
 from ..rules import LinearRule, Scorer
+from .calibration import Calibration
 
 if TYPE_CHECKING:
     from ..formula import Formula
@@ -514,22 +515,13 @@ class CalibratedMixin:
                 Setting("calibration", None),
                 ".",
             )
-        from sklearn.calibration import CalibratedClassifierCV  # slow to load
-        from sklearn.model_selection import StratifiedKFold
-
         # The weights of the classes are in those of the rows by now.
-        plain = clone(self).set_params(calibration=None, class_weight=None)
-        # Rows that stand in some order would make folds that are unlike each other.
-        shuffled = StratifiedKFold(min(_CALIBRATION_FOLDS, int(counts.min())), shuffle=True, random_state=0)
-        calibrated = CalibratedClassifierCV(plain, method=self.calibration, cv=shuffled, ensemble=False)
-        try:
-            self.calibrated_ = calibrated.fit(data.rows, self.classes_[data.codes], data.weight).set_params(
-                cv=shuffled.n_splits
-            )
-        except (TypeError, ValueError) as error:
-            if isinstance(error, DiscriminantError):
-                raise
-            raise LabelError(f"scikit-learn, which calibrates, refuses these rows or labels: {error}") from error
+        plain = copy(self)
+        plain.calibration = plain.class_weight = None
+        plain.__dict__.pop("calibrated_", None)
+        self.calibrated_ = Calibration.learned(
+            plain, self.calibration, min(_CALIBRATION_FOLDS, int(counts.min())), data
+        )
 
 
 class MetaClassifierMixin(MetaEstimatorMixin):

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import chi2, norm
+from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -606,7 +606,7 @@ class LogisticInference(PosteriorClassifier):
         change = np.pad(rows[:-1] - rows[-1], ((0, 0), (int(self.fit_intercept), 0)))
         reported = self._reported(reference)
         estimates, covariance, _ = self._estimates(reported, "model", None, "frequency")
-        points, n_terms, z = [], change.shape[1], float(norm.ppf(0.5 + level / 2))
+        points, n_terms, z = [], change.shape[1], float(ndtri(0.5 + level / 2))
         for k, outcome in enumerate(reported.outcomes):
             own = slice(k * n_terms, (k + 1) * n_terms)
             mean = change @ estimates[own]
@@ -820,7 +820,7 @@ def _profile_end(
     if infinite and np.sign(towards) == infinite:
         return float(infinite * np.inf)
     centre, least = float(term @ theta.ravel()), objective.value_and_gradient(theta)[0]
-    wanted = float(chi2.ppf(level, 1)) / 2 / objective.total_weight
+    wanted = float(ndtri(0.5 + level / 2)) ** 2 / 2 / objective.total_weight
     place = [theta]
 
     def rise(value: float) -> float:

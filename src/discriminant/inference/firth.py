@@ -23,8 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
-from scipy.special import logsumexp
-from scipy.stats import chi2
+from scipy.special import chdtrc, logsumexp, ndtri
 
 from ..arrays import Array
 from ..errors import DegenerateDataError
@@ -160,7 +159,7 @@ def firth_profile_intervals(
            [-20.41 ,  -0.123]])
     """
     problem, best = _maximum_of(fit, X, codes, weight, offset)
-    threshold = float(chi2.ppf(level, 1))
+    threshold = float(ndtri(0.5 + level / 2)) ** 2
     ends = [[_profile_end(problem, best, row, side, threshold) for side in (-1, 1)] for row in problem.to_coef]
     return np.array(ends).reshape(*fit.coef.shape, 2)
 
@@ -185,7 +184,7 @@ def firth_profile_p_values(
     for j, functional in enumerate(problem.to_coef):
         if functional.any():
             held = _maximum(problem, np.zeros(problem.n_parameters), _complement(functional))[0]
-            p_values[j] = chi2.sf(2 * max(best.value - held.value, 0.0), 1)
+            p_values[j] = chdtrc(1, 2 * max(best.value - held.value, 0.0))
     return p_values.reshape(fit.coef.shape)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtr, ndtri
 
 from ..arrays import Array
 from ..data import Block
@@ -176,11 +176,11 @@ class Coefficient:
 def coefficient(outcome: Any, term: str, estimate: float, std_error: float, level: float) -> Coefficient:
     """The Wald test and interval of one estimate."""
     z = estimate / std_error if np.isfinite(estimate) and std_error > 0 else np.nan
-    reach = float(norm.ppf(0.5 + level / 2)) * std_error
+    reach = float(ndtri(0.5 + level / 2)) * std_error
     low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - reach, estimate + reach)
     with np.errstate(over="ignore"):
         odds = float(np.exp(estimate))
-    return Coefficient(outcome, term, estimate, std_error, z, float(2 * norm.sf(abs(z))), low, high, odds)
+    return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds)
 
 
 def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5) -> list[str]:
@@ -320,7 +320,7 @@ class LikelihoodRatioTest(Result):
     def of(cls, smaller: float, larger: float, df: int) -> LikelihoodRatioTest:
         """The test of two log-likelihoods."""
         statistic = max(2 * (larger - smaller), 0.0)
-        return cls(statistic, df, float(chi2.sf(statistic, df)))
+        return cls(statistic, df, float(chdtrc(df, statistic)))
 
     def __str__(self) -> str:
         return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 from sklearn.base import clone
 
 from ..arrays import Array
@@ -169,7 +169,10 @@ def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Sc
         class_of_code[entry.code] = place.get(entry.label, -1)
     means = np.stack([gaussian.mean for gaussian in gaussians.values()])
     spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
-    limit, rejected = float(chi2.ppf(share, means.shape[1])), np.dtype(legend.dtype).type(legend.rejected.code)
+    limit, rejected = (
+        2 * float(gammaincinv(means.shape[1] / 2, share)),
+        np.dtype(legend.dtype).type(legend.rejected.code),
+    )
 
     def score_typical(pixels: Array, valid: Array) -> Array:
         codes = score(pixels, valid)

@@ -261,6 +261,23 @@ def _calibration_parts(model: Any) -> Parts:
     }
 
 
+def own_calibration() -> Form:
+    """The calibration of this package: one member, and its curves."""
+
+    def apart(value: Any) -> Parts:
+        return {
+            "method": value.method, "folds": value.n_folds, "classes": value.classes_, "members": [value.estimator],
+            "curves": [value.curves],
+        }  # fmt: skip
+
+    def together(kind: Any, parts: Parts) -> Any:
+        _check_calibration(parts)
+        _fits(len(parts["members"]) == 1 and type(parts["folds"]) is int, "members")
+        return kind(parts["members"][0], parts["method"], parts["folds"], parts["classes"], parts["curves"][0])
+
+    return Form(f"{_PACKAGE}.estimators.calibration", "Calibration", apart, together)
+
+
 def _curve(fitted: Any) -> Array:
     """Slope and intercept of a sigmoid, or the corners of an isotonic curve, margins above probabilities."""
     if hasattr(fitted, "a_"):
@@ -384,6 +401,7 @@ FORMS: dict[str, Form] = {
     **{name: estimator(name) for name in _ESTIMATORS},
     **{name: record(f"{_PACKAGE}.{home}", name) for home, names in _RECORDS.items() for name in names},
     "CalibratedClassifier": calibrated(),
+    "Calibration": own_calibration(),
     "ClassMoments": plain(f"{_PACKAGE}.moments.statistic", "ClassMoments", *_MOMENTS),
     "FoldMoments": plain(f"{_PACKAGE}.moments.statistic", "FoldMoments", "cells", "n_folds", "first_row"),
     "FrameBackend": frame_backend("narwhals.stable.v2", "Implementation"),
