@@ -53,8 +53,8 @@ def test_every_link_within_the_site_leads_somewhere(site):
     assert not broken
 
 
-def visited(browser, path, width, scheme):
-    """What went wrong on a page, and how far it is wider than its window."""
+def opened(browser, width, scheme):
+    """A window, and the list of what goes wrong in it."""
     page, troubles = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), []
     page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -62,20 +62,25 @@ def visited(browser, path, width, scheme):
         "request",
         lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else troubles.append(request.url),
     )
-    page.goto(path.as_uri())
-    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    page.close()
-    return troubles, overflow
+    return page, troubles
+
+
+def found_wrong(browser, site, width, scheme):
+    """What went wrong on each page of the site, and how far it is wider than its window."""
+    pages = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    assert len(pages) > 100
+    (window, troubles), wrong = opened(browser, width, scheme), {}
+    for path in pages:
+        troubles.clear()
+        window.goto(path.as_uri())
+        overflow = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if troubles or overflow > 1:
+            wrong[str(path.relative_to(site))] = (troubles[:3], overflow)
+    window.close()
+    return wrong
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark"), (1920, "light")])
 def test_every_page_opens_without_a_network(site, browser, width, scheme):
-    pages = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
-    assert len(pages) > 100
-    wrong = {}
-    for path in pages:
-        troubles, overflow = visited(browser, path, width, scheme)
-        if troubles or overflow > 1:
-            wrong[str(path.relative_to(site))] = (troubles[:3], overflow)
-    assert not wrong
+    assert not found_wrong(browser, site, width, scheme)
