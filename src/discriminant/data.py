@@ -696,6 +696,21 @@ def is_sparse(X: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(X))
 
 
+def is_dask(X: Any) -> bool:
+    """Whether this is a Dask array, frame or series; nothing is loaded to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_spark(X: Any) -> bool:
+    """Whether this is a Spark frame."""
+    return type(X).__module__.startswith("pyspark.") and hasattr(X, "mapInArrow")
+
+
+def is_collection(X: Any) -> bool:
+    """Whether this is a table that lies in partitions: `partitions.frames` reads them."""
+    return is_dask(X) or is_spark(X)
+
+
 def two_valued(rows: Rows) -> tuple[Array, Array, Array]:
     """Which columns have two different values, the lower one and the step to the other."""
     low, high, two = np.full(rows.n_columns, np.inf), np.full(rows.n_columns, -np.inf), np.ones(rows.n_columns, bool)

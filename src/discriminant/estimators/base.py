@@ -24,6 +24,7 @@ from ..data import (
     as_rows,
     check_choice,
     check_weights,
+    is_collection,
     labelled_rows,
     sorted_classes,
 )
@@ -49,7 +50,6 @@ from ..errors import (
 )
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
-from ..partitions.executors import is_collection
 from ..results import frame_of, notes, shown
 from ..rules import LinearRule, Scorer
 from .calibration import Calibration

@@ -13,12 +13,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..data import Source, codes_among, encoded, label_array, label_column, ordered, same_length, sorted_classes
+from ..data import (
+    Source,
+    codes_among,
+    encoded,
+    is_collection,
+    label_array,
+    label_column,
+    ordered,
+    same_length,
+    sorted_classes,
+)
 from ..decision import Decision
 from ..decision.costs import read_costs
 from ..decision.posteriors import Posterior, costs_decide
 from ..errors import InputError, ParameterError, Setting
-from ..partitions.executors import is_collection
 from ..results import (
     WIDTH,
     Result,

@@ -34,6 +34,7 @@ from ..data import (
     dense_rows,
     drawn,
     fold_of_rows,
+    is_collection,
     label_array,
     largest_of_columns,
     ordered,
@@ -45,7 +46,7 @@ from ..errors import ColumnError, InputError, LabelError, Model, ParameterError,
 from ..kernels.transpose import turn
 from ..results import quoted, suggestion
 from .coding import Choosing, Learned, Learning, Written
-from .executors import executor_of, is_collection
+from .executors import executor_of
 from .pieces import LISTED, Opened, Piece, Slab, is_partitioned, kind_of, pieces_of, types_of
 
 if TYPE_CHECKING:

@@ -115,21 +115,6 @@ class Spark:
         return map(Told.unless, context.parallelize(list(parts), slices).mapPartitions(Each(Telling(task))).collect())
 
 
-def is_dask(X: Any) -> bool:
-    """Whether this is a Dask array, frame or series; nothing is loaded to find out."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
-
-
-def is_spark(X: Any) -> bool:
-    """Whether this is a Spark frame."""
-    return type(X).__module__.startswith("pyspark.") and hasattr(X, "mapInArrow")
-
-
-def is_collection(X: Any) -> bool:
-    """Whether this is a table that lies in partitions: `frames` reads them."""
-    return is_dask(X) or is_spark(X)
-
-
 def executor_of(where: Any) -> Executor:
     """The executor that a client, a session, an address or a name stands for."""
     if hasattr(where, "in_order"):

@@ -20,12 +20,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..data import is_dask, is_spark
 from ..dependencies import optional_module
 from ..engine import one_blas_thread
 from ..errors import ColumnError, InputError, LabelError
 from ..results import quoted
 from .dataset import PartitionedRows, Roles, most_spans, open_dataset, roles_of
-from .executors import Dask, Telling, Told, in_turn, is_dask, is_spark
+from .executors import Dask, Telling, Told, in_turn
 from .pieces import Piece, Slab
 
 

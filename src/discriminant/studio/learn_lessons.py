@@ -269,7 +269,7 @@ def _beside(points: Points) -> dict[str, Any]:
     """Three models; a breath of a penalty lets logistic regression end where a line separates."""
     from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression
 
-    models = LeastSquaresClassifier(), LinearDiscriminantAnalysis(), LogisticRegression(alpha=0.001)
+    models: tuple[Any, ...] = LeastSquaresClassifier(), LinearDiscriminantAnalysis(), LogisticRegression(alpha=0.001)
     return {name: model.fit(points.X, points.y) for name, model in zip(_BESIDE, models, strict=True)}
 
 

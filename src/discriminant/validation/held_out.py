@@ -35,6 +35,7 @@ from ..data import (
     check_weights,
     encode_labels,
     encoded,
+    is_collection,
     position_of,
 )
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
@@ -53,7 +54,6 @@ from ..evaluation.intervals import (
     quantile,
     wilson_interval,
 )
-from ..partitions.executors import is_collection
 from ..results import several, shown
 
 
