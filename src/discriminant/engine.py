@@ -64,7 +64,7 @@ ProgressOption = bool | Callable[[int, int], None] | None
 
 def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
     """The statistic of all rows. ``statistic`` says what kind; it is not changed."""
-    parts = (data.executor or Threads()).in_order(_Reduction(data.blocks, statistic), data.spans, n_jobs)
+    parts = (data.executor or Threads()).in_order(Reduction(data.blocks, statistic), data.spans, n_jobs)
     total = next(parts)
     with quiet_numbers():
         for part in parts:
@@ -73,7 +73,7 @@ def reduce(data: LabelledRows, statistic: S, n_jobs: int | None = None) -> S:
 
 
 @dataclass(frozen=True)
-class _Reduction:
+class Reduction:
     """From a span to its statistic, by what reads its blocks."""
 
     blocks: Callable[[Any], Iterator[Block]]

@@ -6,6 +6,7 @@ also at a signal (`abandon`); one that a killed process left behind is removed b
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
@@ -69,6 +70,26 @@ def _is_own_output(found: os.stat_result) -> bool:
             if os.path.samestat(found, os.fstat(descriptor)):
                 return True
     return False
+
+
+def paths_of(source: Any) -> list[str]:
+    """The files of a path, a pattern, a folder or a list of these, each in the order of their names."""
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    found = list[str]()
+    for one in (str(os.fspath(path)) for path in given):
+        pattern = os.path.join(glob.escape(one), "*") if os.path.isdir(one) else one
+        matches = [one] if os.path.isfile(one) else sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
+        if os.path.isdir(one):  # others leave marks and checksums among their files
+            matches = [path for path in matches if not os.path.basename(path).startswith(("_", "."))]
+        if not matches:
+            raise InputError(f"No file matches {one!r}. Check the path and its letters.")
+        found += matches
+    return found
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name stands for several files: a folder, or a pattern that is not itself a file."""
+    return os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name))
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from ..errors import DiscriminantError
 from ..results import Finding, notes, number, percent, visible
 from . import options
 from .console import Page, shortened, show, told
-from .options import Labelled, TrainingOptions, command, told_findings
+from .options import Labelled, TrainingOptions, command, files_of, told_findings
+from .passes import ScaleOptions
 
 #: Separability is decided pair by pair up to this many values and pairs.
 _MOST_VALUES, _MOST_PAIRS = 5_000_000, 45
@@ -21,8 +22,9 @@ _SHOWN_LEVELS = 4
 
 @command
 def describe(
-    data: options.Data,
+    data: options.Files,
     target: options.Target = None,
+    scale: ScaleOptions = ScaleOptions(),
     reading: TrainingOptions = TrainingOptions(),
     json: options.Json = False,
 ) -> None:
@@ -36,15 +38,22 @@ def describe(
       discriminant describe data.csv -t species --drop id --types zip=category
       zcat data.csv.gz | discriminant describe - -t y --json
     """
-    show(described(reading.training(data, target)), _page, json)
+    files = files_of(data)
+    labelled: Any = (
+        scale.training(files, reading, target, None, "reference")
+        if scale.by_passes(files)
+        else reading.training(files, target)
+    )
+    show(described(labelled), _page, json)
+    scale.done()
 
 
 def described(labelled: Labelled) -> dict[str, Any]:
     """What is to know about a table, as plain values."""
-    training, rows = labelled.training, len(labelled.training.y)
+    training, rows = labelled.training, labelled.n_rows
     return {
         **labelled.source,
-        "read_as": labelled.table.read_as,
+        "read_as": labelled.read_as,
         "classes": [
             {"class": label, "rows": count, "share": count / rows} for label, count in labelled.class_rows.items()
         ],
@@ -61,7 +70,11 @@ def _collinearity(labelled: Labelled) -> list[Any]:
     from ..moments.covariance import collinearity_findings
 
     training = labelled.training
-    return [] if training.schema.sparse else collinearity_findings(training.X, training.schema.names, training.weights)
+    return (
+        []
+        if training.schema.sparse or labelled.by_passes
+        else collinearity_findings(training.X, training.schema.names, training.weights)
+    )
 
 
 def _distances(labelled: Labelled) -> dict[str, Any]:
@@ -70,13 +83,13 @@ def _distances(labelled: Labelled) -> dict[str, Any]:
 
     from ..estimators.discriminant import LinearDiscriminantAnalysis
 
-    n, p = labelled.training.X.shape
+    n, p = labelled.rows.shape
     n_classes = len(labelled.class_rows)
     if p > _MOST_COLUMNS or n <= p + n_classes:
         needed = f"that takes more rows than columns and classes together, and no more than {_MOST_COLUMNS:,} columns"
         return {"skipped": f"{needed}; there are {n:,} rows, {p:,} columns and {n_classes:,} classes"}
     try:
-        model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.training.y)
+        model = LinearDiscriminantAnalysis().fit(labelled.rows, labelled.labels)
         mahalanobis, unbiased = model.mean_distances(), model.mean_distances(unbiased=True)
     except DiscriminantError as error:
         return {"skipped": told(error).removesuffix(".")}
@@ -109,11 +122,11 @@ def _separability(labelled: Labelled) -> dict[str, Any]:
     from ..inference.linear_separability import linear_separability
     from ..margins.convex_hulls import Hyperplane
 
-    X, n_classes = labelled.training.X, len(labelled.class_rows)
+    (n, p), n_classes = labelled.rows.shape, len(labelled.class_rows)
     n_pairs = n_classes * (n_classes - 1) // 2
-    if X.shape[0] * X.shape[1] > _MOST_VALUES or n_pairs > _MOST_PAIRS:
-        return {"skipped": f"{X.shape[0]:,} rows, {X.shape[1]:,} columns and {n_pairs:,} pairs would take long"}
-    found = linear_separability(X, labelled.training.y).pairs
+    if labelled.by_passes or n * p > _MOST_VALUES or n_pairs > _MOST_PAIRS:
+        return {"skipped": f"{n:,} rows, {p:,} columns and {n_pairs:,} pairs would take long"}
+    found = linear_separability(labelled.training.X, labelled.training.y).pairs
     margins = {pair: one.margin if isinstance(one, Hyperplane) else None for pair, one in found.items()}
     return {"pairs": [{"classes": pair, "separable": m is not None, "margin": m} for pair, m in margins.items()]}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from ..results import decimal, several
 from . import options
 from .console import Page, check_output, command_line, grid, say, show
 from .modelfile import StoredModel, kept_values, opened
-from .options import TableOptions, command, option
+from .options import TableOptions, command, files_of, option
+from .passes import ScaleOptions, coded_dataset
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @command
 def evaluate(
     model: options.ModelPath,
-    data: options.Data,
+    data: options.Files,
     costs: options.Costs = None,
     report: options.Report = None,
     f_measure: Annotated[
@@ -28,6 +29,7 @@ def evaluate(
         ),
     ] = None,
     absent: options.Absent = "refuse",
+    scale: ScaleOptions = ScaleOptions(),
     reading: TableOptions = TableOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -42,10 +44,23 @@ def evaluate(
       discriminant evaluate model.dsc test.csv
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
-    check_output(report, overwrite, model, data, costs)
+    check_output(report, overwrite, model, *data, costs)
+    files = files_of(data)
+    from ..evaluation import evaluate as evaluate_rows
+
     stored = opened(model)
+    if scale.by_passes(files):
+        if report is not None or costs is not None or absent != "refuse":
+            raise ParameterError(
+                "--report, --costs and --absent need all rows in memory, and these files are read by passes. Leave "
+                "them out, or give a sample of the rows."
+            )
+        rows = coded_dataset(scale, files, reading, stored.schema)
+        _tell(stored, rows.written.label, evaluate_rows(stored.model, rows), None, f_measure, json)
+        scale.done()
+        return
     costed = options.read_costs(costs, stored.classes)
-    table = stored.table(reading, data, absent)
+    table = stored.table(reading, files, absent)
     if stored.training.get("sha256") == table.fingerprint:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
     X, y = labelled_rows(stored, table, absent)
@@ -54,9 +69,17 @@ def evaluate(
     if report is not None:
         with kept_values(model):
             _write_report(report, stored, evaluation, X, y, costed, table.label)
+    _tell(stored, table.label, evaluation, report, f_measure, json)
+
+
+def _tell(
+    stored: StoredModel, data: str, evaluation: Evaluation, report: str | None, f_measure: float | None, json: bool
+) -> None:
+    """Show what was measured."""
     assert evaluation.confusion is not None
     label, share = evaluation.confusion.most_frequent
-    values = {"model": model, "data": table.label, "report": report, "baseline": {"class": label, "accuracy": share}}
+    values: dict[str, Any] = {"model": stored.path, "data": data, "report": report}
+    values["baseline"] = {"class": label, "accuracy": share}
     values["unseen_levels"] = stored.report.unseen
     values["rates"] = None if f_measure is None else _rates(evaluation.confusion, f_measure)
     show({**values, **evaluation.to_dict()}, lambda found: _page(found, evaluation), json)

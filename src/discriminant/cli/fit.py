@@ -10,7 +10,8 @@ from ..errors import ParameterError
 from ..results import jsonable, listed, number, percent, several
 from . import options
 from .console import Page, check_output, show, tell_findings
-from .options import Labelled, TrainingOptions, command, option
+from .options import Labelled, TrainingOptions, command, files_of, option
+from .passes import ScaleOptions, refuse_at_hand, refuse_formula
 
 Settings = Annotated[
     list[str] | None, option("NAME=VALUE", "A parameter of the model, such as alpha=0.1; may be repeated.", "--set")
@@ -25,7 +26,7 @@ _TRUE, _FALSE, _NONE = ("true", "yes", "on"), ("false", "no", "off"), ("none", "
 
 @command
 def fit(
-    data: options.Data,
+    data: options.Files,
     target: options.Target = None,
     model: Annotated[
         str | None,
@@ -44,6 +45,7 @@ def fit(
     formula: options.FormulaText = None,
     output: Annotated[str | None, option("FILE", "The model file (.dsc).", "--output", "-o")] = None,
     weights: options.Weights = None,
+    scale: ScaleOptions = ScaleOptions(),
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -61,17 +63,26 @@ def fit(
       discriminant fit data.csv -t y --model logistic --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --model logistic --set firth=true
       discriminant fit data.csv -t y --model perceptron --multiclass one-vs-one
+      discriminant fit "data/*.parquet" -t y --model lda -o model.dsc
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
     """
-    from ..estimators.registry import coding_for
+    from ..estimators.registry import coding_for, new_model
 
-    check_output(output, overwrite, data)
+    check_output(output, overwrite, *data)
     given = read_settings(settings or [])
     name = model or ("auto" if formula is None else "logistic")
-    labelled = reading.training(data, target, weights, None, name, coding_for(name, given), formula)
+    files, coding = files_of(data), coding_for(name, given)
+    labelled: Any
+    if scale.by_passes(files):
+        refuse_formula(formula)
+        refuse_at_hand(files, with_settings(new_model(name), name, given, ()), name)
+        labelled = scale.training(files, reading, target, weights, coding)
+    else:
+        labelled = reading.training(files, target, weights, None, name, coding, formula)
     if not json:
         tell_findings(labelled.training.findings)
     show(fitted(labelled, name, given, output, multiclass), _page, json)
+    scale.done()
 
 
 def read_settings(given: list[str]) -> dict[str, str]:
@@ -93,7 +104,7 @@ def fitted(
     training = labelled.training
     model = _around(made_model(name, labelled, settings), multiclass)
     if labelled.formula is None:
-        model.fit(labelled.rows, training.y, **labelled.weights)
+        model.fit(labelled.rows, labelled.labels, **labelled.weights)
     else:
         fit_formula(model, labelled.formula, training)
     values = learned(model, training.schema.names)
@@ -105,7 +116,7 @@ def fitted(
             output,
             schema=training.schema,
             metrics=metrics,
-            training={**labelled.source, **training.seen()},
+            training={**labelled.source, **labelled.seen()},
             learned=jsonable(values),
             name=name,
         )
@@ -127,18 +138,16 @@ def _shows(model: Any, labelled: Labelled) -> list[str]:
     """What a model shows of its own kind: hidden classes, margins, updates, rows that no class claims alone."""
     import numpy as np
 
-    said, n = [], len(labelled.training.y)
+    said, n = [], labelled.n_rows
     if len(hidden := list(getattr(model, "masked_classes_", ()))):
         said.append(f"Masked, so that other classes have higher values at their mean: {listed(hidden)}.")
     if hasattr(model, "support_"):
         widths = ", ".join(number(width) for width in np.ravel(model.margin_))
-        said.append(
-            f"{several(len(model.support_), 'support vector')} of {len(labelled.training.y):,}; margin {widths}."
-        )
+        said.append(f"{several(len(model.support_), 'support vector')} of {n:,}; margin {widths}.")
     if hasattr(model, "updates_"):
         made = ", ".join(map(str, np.ravel(model.updates_)))
         said.append(f"Updates: {made}; discriminant trace shows them, and the bound on their number.")
-    if len(model.classes_) > 2 and hasattr(model, "ambiguous"):
+    if len(model.classes_) > 2 and hasattr(model, "ambiguous") and not labelled.by_passes:
         found = model.ambiguous(labelled.rows)
         none, several_ = int(found.none.sum()), int(found.several.sum())
         said.append(
@@ -150,10 +159,7 @@ def _shows(model: Any, labelled: Labelled) -> list[str]:
 
 def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
     """Accuracy on the rows the model learned from, plain and balanced, and that of always saying one class."""
-    from ..evaluation import ConfusionMatrix
-
-    y, weight = labelled.training.y, labelled.training.weights
-    found = ConfusionMatrix.of(y, model.predict(labelled.rows), model.classes_, weight)
+    found = labelled.confusion(model)
     return {
         "accuracy": found.overall("accuracy"),
         "balanced_accuracy": found.overall("balanced_accuracy"),

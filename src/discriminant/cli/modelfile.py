@@ -52,11 +52,11 @@ class StoredModel:
     def name(self) -> str:
         return str(self.metadata.get("name") or self.metadata["class"])
 
-    def table(self, reading: TableOptions, data: str, absent: str) -> TableReader:
+    def table(self, reading: TableOptions, data: str | list[str], absent: str) -> TableReader:
         """A table of rows, its columns read as those of the training were."""
         from ..tables.sources import open_source
 
-        file, types = open_source(data), self.schema.types
+        file, types = data if isinstance(data, list) else open_source(data), self.schema.types
         if absent == "missing":
             there = reading.opened(file).columns
             types = {name: kind for name, kind in types.items() if name in there}

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -50,6 +50,29 @@ Data = Annotated[
         help="The table: CSV and other delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also "
         "gzip, bzip2, zstd); - is standard input.",
     ),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="The table, or several files that are one table, a folder of them or a pattern in quotes: CSV and other "
+        "delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also gzip, bzip2, zstd); - is "
+        "standard input.",
+    ),
+]
+DaskAddress = Annotated[str | None, option("ADDRESS", "Read the files by passes on a Dask cluster: tcp://host:8786.")]
+SparkAddress = Annotated[str | None, option("URL", "Read the files by passes on Spark: spark://host:7077 or local[4].")]
+Memory = Annotated[
+    str | None,
+    option(
+        "SIZE",
+        "Tables that would take more than a third of this, such as 500MB or 4GB, are read anew in every pass.  "
+        "[default: the memory that is there]",
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    option("FILE", "With passes: keep what each has found, and go on from there when the command is given again."),
 ]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by discriminant fit.")]
 Target = Annotated[
@@ -235,21 +258,29 @@ class TableOptions:
         missing_codes: list[str] | None = None,
         target: str | None = None,
     ) -> TableReader:
-        """The table itself; ``types`` say what its columns are."""
+        """The table itself, or several files as one; ``types`` say what its columns are."""
         from ..tables import open_table
 
-        return open_table(
-            data,
-            target,
-            table=self.table,
-            delimiter=self.delimiter,
-            header=self.header,
-            encoding=self.encoding,
-            decimal=self.decimal,
-            missing_codes=missing_codes or None,
-            types=types or None,
-            on_ragged=self.ragged,
-        )
+        settings = self.reading(missing_codes)
+        if isinstance(data, list):
+            from ..tables.several import SeveralTables
+
+            return SeveralTables(
+                data, lambda path, more: open_table(path, target, types={**(types or {}), **more} or None, **settings)
+            )
+        return open_table(data, target, types=types or None, **settings)
+
+    def reading(self, missing_codes: list[str] | None = None) -> dict[str, Any]:
+        """How texts and databases are read, as `open_table` takes it."""
+        return {
+            "table": self.table,
+            "delimiter": self.delimiter,
+            "header": self.header,
+            "encoding": self.encoding,
+            "decimal": self.decimal,
+            "missing_codes": missing_codes or None,
+            "on_ragged": self.ragged,
+        }
 
 
 @dataclass(frozen=True)
@@ -267,7 +298,7 @@ class TrainingOptions(TableOptions):
 
     def training(
         self,
-        data: str,
+        data: str | list[str],
         target: str | None,
         weights: str | None = None,
         groups: str | None = None,
@@ -287,7 +318,7 @@ class TrainingOptions(TableOptions):
 
             table = self.opened(data, pairs("--types", self.types or ()), self.missing_codes, target)
             beside.begin(_load, model, data)
-            drop, shared = list(self.drop or ()), self._treatment(formula is not None)
+            drop, shared = list(self.drop or ()), self.treatment(formula is not None)
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
             read = None
             if formula is None:
@@ -303,7 +334,7 @@ class TrainingOptions(TableOptions):
             columns = {role: name for role, name in roles.items() if name is not None}
             return Labelled(data, columns, self, table, training, hashed.result() or table.fingerprint, read)
 
-    def _treatment(self, by_formula: bool) -> dict[str, Any]:
+    def treatment(self, by_formula: bool) -> dict[str, Any]:
         """What is done about gaps, rare levels and rare classes: a formula leaves out and pools less, as R does."""
         plain = ("drop", 1, 2**31 - 1) if by_formula else ("indicator", 5, 50)
         given = (self.missing, self.rare, self.max_levels)
@@ -352,12 +383,13 @@ class _Beside:
 class Labelled:
     """A table and what was read from it."""
 
-    data: str
+    data: str | list[str]
     columns: dict[str, str]  #: the target, weights and groups, where there are any
     options: TrainingOptions
     table: TableReader
     training: TrainingTable
     sha256: str
+    by_passes: ClassVar[bool] = False
     formula: Formula | None = None
 
     @property
@@ -372,10 +404,36 @@ class Labelled:
 
     def words(self) -> list[str]:
         """The arguments that ask for this table again, to fit a model to it."""
-        words = [self.data]
+        words = list(self.data) if isinstance(self.data, list) else [self.data]
         for role, name in self.columns.items():  # a model is fitted to all groups, and not to their names
             words += ["--drop" if role == "groups" else f"--{role}", name]
         return words + self.options.words()
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are learned from."""
+        return len(self.training.y)
+
+    @property
+    def read_as(self) -> str:
+        """How the table is written, in words."""
+        return self.table.read_as
+
+    @property
+    def labels(self) -> Any:
+        """The class of each row."""
+        return self.training.y
+
+    def seen(self) -> dict[str, list[float]]:
+        """What explanations of new rows compare with."""
+        return self.training.seen()
+
+    def confusion(self, model: Any) -> Any:
+        """What a fitted model says of these rows beside their classes."""
+        from ..evaluation import ConfusionMatrix
+
+        found = model.predict(self.rows)
+        return ConfusionMatrix.of(self.training.y, found, model.classes_, self.training.weights)
 
     @property
     def class_rows(self) -> dict[Any, int]:
@@ -406,17 +464,29 @@ class Labelled:
         return told_findings(self.training.findings)
 
 
+def files_of(data: list[str]) -> str | list[str]:
+    """What is to be read: one file, standard input, or a list of files."""
+    from ..files import is_pattern, paths_of
+
+    if len(data) == 1 and not is_pattern(data[0]):
+        return data[0]
+    if "-" in data:
+        raise ParameterError("- is standard input, which is one table. Give it alone.")
+    found = paths_of(data)
+    return found[0] if len(found) == 1 else found
+
+
 def told_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Findings as plain values in the words of this command, the grave ones first."""
     ordered = sorted(findings, key=lambda finding: finding.severity != "warning")
     return [{**finding.to_dict(), "message": told(finding.message)} for finding in ordered]
 
 
-def _file_hash(data: str, unwanted: Event) -> str | None:
+def _file_hash(data: str | list[str], unwanted: Event) -> str | None:
     """The SHA-256 of a file; None for what is no file, or cannot be read, and when nobody wants it any more."""
     digest, block = hashlib.sha256(), bytearray(_HASHED_BYTES)
     try:
-        if not os.path.isfile(data):  # a pipe can be read once only
+        if isinstance(data, list) or not os.path.isfile(data):  # a pipe can be read once only
             return None
         with open(data, "rb", buffering=0) as file:
             while size := file.readinto(block):
@@ -428,13 +498,13 @@ def _file_hash(data: str, unwanted: Event) -> str | None:
     return digest.hexdigest()
 
 
-def _load(model: str | None, data: str, unwanted: Event) -> None:
+def _load(model: str | None, data: str | list[str], unwanted: Event) -> None:
     """Load what fitting takes, by a fit to a table that is next to nothing; for large files with compiled kernels."""
     if model is None or unwanted.is_set():
         return
     import numpy as np
 
-    if not os.path.isfile(data) or os.path.getsize(data) > _LARGE_FILE:
+    if isinstance(data, list) or not os.path.isfile(data) or os.path.getsize(data) > _LARGE_FILE:
         import numba  # noqa: F401
 
     import discriminant.storage.model_file  # noqa: F401

@@ -13,7 +13,7 @@ from ..results import several
 from . import options
 from .console import Page, check_output, file_or_none, shortened, show, table_writer
 from .modelfile import StoredModel, batches, opened
-from .options import TableOptions, command, option
+from .options import TableOptions, command, files_of, option
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -24,7 +24,7 @@ _BATCH_ROWS = 8192
 @command
 def predict(
     model: options.ModelPath,
-    data: options.Data,
+    data: options.Files,
     output: options.Output = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
     ambiguous: Annotated[
@@ -60,16 +60,17 @@ def predict(
     Examples:
       discriminant predict model.dsc new.csv > predictions.csv
       discriminant predict model.dsc new.parquet -o out.parquet --proba --keep id
+      discriminant predict model.dsc "new/*.parquet" -o out.parquet
       discriminant predict model.dsc new.csv --costs costs.csv --reject-cost 0.5 -o out.csv
       discriminant predict model.dsc new.csv --priors ill=0.01,healthy=0.99 | head
     """
     output = file_or_none(output)
-    check_output(output, overwrite, model, data, costs)
+    check_output(output, overwrite, model, *data, costs)
     if json and output is None:
         raise ParameterError("--json tells what was counted; standard output is taken by the rows. Give -o FILE.")
     stored = opened(model, to_predict=True)
     decision = stored.decision(costs, reject_cost, priors)
-    table = stored.table(reading, data, absent)
+    table = stored.table(reading, files_of(data), absent)
     kept = _kept_columns(table, keep or [], keep_all)
     answers = _Answers(stored, decision, proba, kept, absent, ambiguous)
     with table_writer(output, formulas) as write:

@@ -268,7 +268,7 @@ class Learning:
         return sum(self._run(_ChosenRows(choosing, self.batches)))
 
     def _run(self, task: Any) -> Iterator[Any]:
-        return iter(self.rows.executor.in_order(task, self.rows.spans))
+        return iter(self.rows.watched.in_order(task, self.rows.spans))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ A pass costs decoding and turning columns to rows, about a microsecond for 50 nu
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,11 +42,13 @@ from ..data import (
 )
 from ..engine import Executor, Threads, reduce
 from ..errors import ColumnError, InputError, LabelError, Model, ParameterError, Part, WeightError
+from ..files import paths_of
 from ..kernels.transpose import turn
 from ..results import quoted, suggestion
 from .coding import Choosing, Learned, Learning, Written
 from .executors import executor_of
 from .pieces import LISTED, Opened, Piece, Slab, is_partitioned, kind_of, pieces_of, types_of
+from .progress import Passes, Watched
 
 if TYPE_CHECKING:
     from ..tables.schema import Column, Policy, Schema
@@ -186,6 +187,34 @@ class PartitionedRows(Source):
         """
         return replace(self, executor=executor_of(executor))
 
+    @cached_property
+    def _passes(self) -> Passes:
+        return Passes()
+
+    @property
+    def watched(self) -> Executor:
+        """Who reads the rows; on a terminal it is told how far they are."""
+        return Watched(self.executor, self._passes)
+
+    def checkpointed(self, path: str | os.PathLike[str]) -> PartitionedRows:
+        """The same rows, what each pass over them finds being kept in a file until you remove it.
+
+        A fit that was broken off and is begun again finds there what it had found, and goes on: the result has the same
+        bits as without. What does not match, because the files or the model are others, is computed anew.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that is not there, or that of the fit that was broken off.
+
+        Returns
+        -------
+        PartitionedRows
+        """
+        from .checkpoint import Checkpointed
+
+        return replace(self, executor=Checkpointed(self.executor, path))
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the cluster: that is a matter of the process."""
         return vars(self) | {"executor": Threads(), "kept": None}
@@ -320,11 +349,7 @@ class PartitionedRows(Source):
         -------
         LabelledRows
         """
-        n_bytes = self.n_bytes
-        if n_bytes > _GATHERED_BYTES:
-            needs = f" needs all rows in memory, where these would take {n_bytes / 1e9:.1f} GB. Use "
-            by_passes = (Model("LogisticRegression"), ", ", Model("LinearDiscriminantAnalysis"), " or another model ")
-            raise InputError(*(who or ("This",)), needs, *by_passes, "that is fitted by passes over the rows.")
+        refuse_gathering(self.n_bytes, *who)
         return self.labelled().at_hand(1)
 
     def refuse_nonfinite(self, label: Callable[[int], str] | None = None) -> None:
@@ -340,7 +365,7 @@ class PartitionedRows(Source):
 
     def _survey(self) -> Survey:
         survey = Survey()
-        for part in self.executor.in_order(_Surveying(self.roles, self.choosing, self.held), self.spans):
+        for part in self.watched.in_order(_Surveying(self.roles, self.choosing, self.held), self.spans):
             survey.merge(part)
         if not survey.classes:
             raise InputError("The files have no rows: there is nothing to learn from.")
@@ -439,6 +464,14 @@ def open_dataset(
     return PartitionedRows(roles, pieces, executor_of(executor), types, written, schema, kept=kept)
 
 
+def refuse_gathering(n_bytes: int, *who: Part) -> None:
+    """Refuse rows that would not fit into the memory that somebody needs them in."""
+    if n_bytes > _GATHERED_BYTES:
+        needs = f" needs all rows in memory, where these would take {n_bytes / 1e9:.1f} GB. Use "
+        by_passes = (Model("LogisticRegression"), ", ", Model("LinearDiscriminantAnalysis"), " or another model ")
+        raise InputError(*(who or ("This",)), needs, *by_passes, "that is fitted by passes over the rows.")
+
+
 def _beside(name: str, arrays: dict[str, str]) -> str:
     """The name of a column; of a file of an array its own, and the file is noted."""
     if not str(name).endswith(".npy"):
@@ -453,7 +486,7 @@ def _opened(source: Any, reading: Mapping[str, Any] | None) -> tuple[list[Opened
     from ..tables.schema import Schema
     from .cache import Decoded, is_stream
 
-    sources: list[Any] = [source] if is_stream(source) else list(_paths(source))
+    sources: list[Any] = [source] if is_stream(source) else paths_of(source)
     label = "the stream" if is_stream(source) else _label(sources)
     standing = [not is_stream(one) and is_partitioned(one) for one in sources]
     if all(standing):
@@ -485,20 +518,6 @@ def roles_of(types: Mapping[str, Any], given: Roles, others: bool, drop: Sequenc
             raise ColumnError(f"There is no column {name!r}.{suggestion(name, list(types))}")
     features = tuple(name for name in types if name not in {*beside, *drop}) if others else given.features
     return replace(given, features=features)
-
-
-def _paths(source: Any) -> list[str]:
-    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    found = list[str]()
-    for one in (str(os.fspath(path)) for path in given):
-        pattern = os.path.join(glob.escape(one), "*") if os.path.isdir(one) else one
-        matches = [one] if os.path.isfile(one) else sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
-        if os.path.isdir(one):  # others leave marks and checksums among their files
-            matches = [path for path in matches if not os.path.basename(path).startswith(("_", "."))]
-        if not matches:
-            raise InputError(f"No file matches {one!r}. Check the path and its letters.")
-        found += matches
-    return found
 
 
 class Survey:
@@ -793,6 +812,30 @@ class _Coding:
         return np.concatenate(codes), np.concatenate(weight)
 
 
+class _Ranges:
+    """Sums and ends of columns, as a statistic of rows."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_rows, self.total = 0, np.zeros(n_columns)
+        self.lowest, self.highest = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+
+    def fresh(self) -> _Ranges:
+        return _Ranges(self.total.size)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        for part in block.dense_parts():
+            self._add(part.n_rows, part.X.sum(axis=0), part.X.min(axis=0), part.X.max(axis=0))
+
+    def merge(self, other: _Ranges) -> None:
+        """Add what another one has seen."""
+        self._add(other.n_rows, other.total, other.lowest, other.highest)
+
+    def _add(self, n_rows: int, total: Array, lowest: Array, highest: Array) -> None:
+        self.n_rows, self.total = self.n_rows + n_rows, self.total + total
+        self.lowest, self.highest = np.minimum(self.lowest, lowest), np.maximum(self.highest, highest)
+
+
 @dataclass(frozen=True)
 class LabelledPartitions:
     """The rows of a dataset with a class code and a weight each: `LabelledRows` that are read anew in every pass."""
@@ -818,7 +861,7 @@ class LabelledPartitions:
 
     @property
     def executor(self) -> Executor:
-        return self.rows.executor
+        return self.rows.watched
 
     @property
     def blocks(self) -> Callable[[tuple[Piece, ...]], Iterator[Block]]:
@@ -904,6 +947,12 @@ class LabelledPartitions:
         side = self.sides[whole.codes]
         weight = whole.weight_of(slice(None)) * (side != 0)
         return replace(whole, classes=self.classes, codes=(side > 0).astype(np.int32), weight=weight)
+
+    def seen(self) -> dict[str, list[float]]:
+        """Means and ranges of the columns and shares of the classes, by one pass."""
+        whole, shares = reduce(self, _Ranges(self.rows.n_columns)), self.class_weights
+        found = {"means": whole.total / whole.n_rows, "lowest": whole.lowest, "highest": whole.highest}
+        return {name: own.tolist() for name, own in (found | {"shares": shares / shares.sum()}).items()}
 
     def at_hand(self, step: int) -> LabelledRows:
         """One row of every ``step`` in memory."""
