@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import Model, ParameterError
+from ..errors import ParameterError
 from .options import Checkpoint, DaskAddress, Memory, SparkAddress, TableOptions, TrainingOptions, pairs, told_findings
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def refuse_at_hand(files: str | list[str], model: Any, name: str) -> None:
 
     if not getattr(model, "_takes_passes", False):
         size = decoded_bytes([files] if isinstance(files, str) else files)
-        refuse_gathering(size, Model(type(model).__name__), f" ({name})")
+        refuse_gathering(size, name)
 
 
 @dataclass(frozen=True)

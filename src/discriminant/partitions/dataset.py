@@ -950,7 +950,7 @@ class LabelledPartitions:
 
     def seen(self) -> dict[str, list[float]]:
         """Means and ranges of the columns and shares of the classes, by one pass."""
-        whole, shares = reduce(self, _Ranges(self.rows.n_columns)), self.class_weights
+        whole, shares = reduce(self, _Ranges(self.rows.n_columns)), self.class_weights  # type: ignore[arg-type]
         found = {"means": whole.total / whole.n_rows, "lowest": whole.lowest, "highest": whole.highest}
         return {name: own.tolist() for name, own in (found | {"shares": shares / shares.sum()}).items()}
 
