@@ -107,7 +107,9 @@ def test_dask_gives_the_bits_of_threads_however_many_work(workers, dataset, expe
 
 
 def test_processes_of_dask_give_the_bits_of_threads(dataset, expected, client):
-    assert_same_bits(dataset.on(client.scheduler.address), expected)
+    by_address = dataset.on(client.scheduler.address)
+    assert_same_bits(by_address, expected)
+    by_address.executor.client.close()
     model = LinearDiscriminantAnalysis().fit(dataset)
     mine, theirs = (evaluate(model, rows) for rows in (dataset.on(client), dataset))
     assert mine["log_loss"].value == theirs["log_loss"].value

@@ -135,6 +135,7 @@ def test_statistics_alone_leave_a_partition(parts, monkeypatch):
         return result
 
     monkeypatch.setattr(frames._Held, "__call__", noted)
+    monkeypatch.setattr(frames, "_current_client", lambda: None)
     frame = dask_frame(parts).persist(scheduler="threads")
     LinearDiscriminantAnalysis().fit(frame, "y", "w")
     assert max(map(max, sizes)) < 3_000
@@ -231,7 +232,8 @@ def test_a_column_that_is_missing_is_told_before_anything_is_computed(parts, who
         model.predict(dask_frame(parts)[["a", "c", "d"]])
 
 
-def test_rows_that_change_between_passes_are_refused(parts):
+def test_rows_that_change_between_passes_are_refused(parts, monkeypatch):
+    monkeypatch.setattr(frames, "_current_client", lambda: None)
     calls = []
 
     def shrinking(number):
@@ -239,7 +241,10 @@ def test_rows_that_change_between_passes_are_refused(parts):
         return parts[number].iloc[: len(parts[number]) - (len(calls) > 12)]
 
     frame = dd.from_map(shrinking, range(len(parts)), meta=parts[0].iloc[:0])
-    with pytest.raises(InputError, match=r"had [\d,]+ rows in one pass and [\d,]+ in another. Keep"):
+    with (
+        dask.config.set(scheduler="sync"),
+        pytest.raises(InputError, match=r"had [\d,]+ rows in one pass and [\d,]+ in another. Keep"),
+    ):
         LOGISTIC.fit(frame, "y", "w")
 
 

@@ -129,7 +129,8 @@ def executor_of(where: Any) -> Executor:
     if where == "dask":
         return Dask()
     if isinstance(where, str) and where.startswith(_DASK):
-        return Dask(optional_module("distributed", "Dask clusters").Client(where))
+        # Other collections of this process stay with the client that it has.
+        return Dask(optional_module("distributed", "Dask clusters").Client(where, set_as_default=False))
     if isinstance(where, str) and where.startswith(_SPARK):
         spark = optional_module("pyspark.sql", "Spark clusters").SparkSession
         if where.startswith("local"):
