@@ -1,5 +1,10 @@
 """Text, levels and missing values of a dataset: coded in passes as a table in memory is."""
 
+import os
+import subprocess
+import sys
+from textwrap import dedent
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -233,3 +238,39 @@ def test_text_is_refused_with_what_to_do_about_it(tmp_path):
     dataset = open_dataset(written(tmp_path, people(300).select(["age", "town", "ill"])), target="ill")
     with pytest.raises(ColumnError, match=r"'town' \(string\)\. Code them, TableEncoder\(\)"):
         LinearDiscriminantAnalysis().fit(dataset)
+
+
+LITTLE = """
+    import resource, sys
+    import discriminant as d
+    from discriminant.partitions import dataset as module
+    from discriminant.tables.training import LearningOptions
+    def fit(pattern):
+        dataset = d.open_dataset(pattern, target="y")
+        rows = dataset.coded(dataset.learned(LearningOptions(), labels=True).schema)
+        return d.evaluate(d.LogisticRegression(alpha=0.01).fit(rows), rows)["accuracy"].value
+    fit(sys.argv[1] + "/few.parquet")  # loads libraries and kernels, starts threads
+    held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
+    module._SAMPLE_BYTES = 4_000_000
+    resource.setrlimit(resource.RLIMIT_DATA, (held + 120_000_000, held + 120_000_000))
+    print(fit(sys.argv[1] + "/many*.parquet"))
+"""
+
+
+def test_texts_need_not_fit_into_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 60_000
+    levels = rng.integers(0, 30, n)
+    texts = {f"t{j}": [f"level {(level + j) % 30} of column {j}" for level in levels] for j in range(4)}
+    x = rng.normal(size=n)
+    y = (x + (levels % 2) + rng.logistic(size=n) > 0.5).astype(int)
+    gappy = pa.array(np.where(rng.random(n) < 0.1, np.nan, x), from_pandas=True)
+    table = pa.table(texts | {"x": gappy, "town": [f"town {k}" for k in rng.integers(0, 9, n)], "y": y})
+    pq.write_table(table.slice(0, 50_000), tmp_path / "few.parquet", row_group_size=17_000)
+    pq.write_table(table, tmp_path / "many0.parquet", compression="none", use_dictionary=False)
+    for number in range(1, 20):  # 1.2 million rows, 250 MB of text
+        os.link(tmp_path / "many0.parquet", tmp_path / f"many{number}.parquet")
+    command, pool = [sys.executable, "-c", dedent(LITTLE), str(tmp_path)], {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | pool)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert 0.6 < float(done.stdout) < 0.9
