@@ -21,6 +21,7 @@ from . import (
     raster,
     records,
     starting,
+    studio,
     tables,
 )
 from .measure import measure
@@ -37,6 +38,7 @@ FAMILIES: dict[str, Any] = {
     "Tables": tables,
     "Model files": model_files,
     "Starting up": starting,
+    "Studio": studio,
     "Growth": growth,
 }
 DOCS = Path(__file__).resolve().parents[1] / "docs"

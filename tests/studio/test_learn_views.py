@@ -16,7 +16,7 @@ from discriminant.report.page import drawing
 from discriminant.studio.learn_catalogue import VIEWS
 from discriminant.studio.learn_page import mathml
 from discriminant.studio.learn_points import MOST_POINTS, PRESETS, preset
-from discriminant.studio.learn_views import bare
+from discriminant.studio.learn_views import RESOLUTION, bare
 
 #: What a fit has to remark is told by the views in their own words.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -38,7 +38,11 @@ def test_every_view_draws_what_plotly_takes(name):
     found = shown(name)
     assert not [one.reason for one in found.drawings if one.figure is None]
     for one in found.drawings:
-        go.Figure(json.loads(json.dumps(one.figure)))
+        whole = json.loads(json.dumps(one.figure))
+        for trace in whole["data"]:
+            if trace["type"] == "heatmap":
+                assert trace.pop("z")["width"] == RESOLUTION
+        go.Figure(whole)
         assert one.title
         assert one.alt
     assert found.facts

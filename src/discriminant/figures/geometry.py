@@ -535,15 +535,15 @@ def _sphering_moment(
     angle = np.linspace(0, 2 * np.pi, _ROUND)
     ring = 2 * np.column_stack((np.cos(angle), np.sin(angle))) @ root @ by
     means = centre + (np.asarray(model.means_) - centre) @ by
-    gap = [[None, None]]
-    rings = [row for mean in means for row in [*(mean + ring).tolist(), *gap]]
+    gap = np.full((1, 2), np.nan)  # between two rings
+    rings = np.concatenate([part for mean in means for part in (mean + ring, gap)]).astype(np.float32)
     traces.append({
         "type": "scatter", "mode": "markers", "name": "means", "x": means[:, 0].tolist(), "y": means[:, 1].tolist(),
         "marker": {"symbol": "cross", "size": 13, "color": theme.INK}, "hoverinfo": "skip",
     })  # fmt: skip
     traces.append({
-        "type": "scatter", "mode": "lines", "name": "two standard deviations", "x": [row[0] for row in rings],
-        "y": [row[1] for row in rings], "line": {"color": theme.INK, "width": 2}, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": "two standard deviations", "x": rings[:, 0],
+        "y": rings[:, 1], "line": {"color": theme.INK, "width": 2}, "hoverinfo": "skip",
     })  # fmt: skip
     left = np.linalg.eigvalsh(by @ np.asarray(model.covariance_) @ by)
     words = (

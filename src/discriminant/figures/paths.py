@@ -93,10 +93,10 @@ def likelihood_paths(models: Mapping[str, Any], X: Any, y: Any, frames: int | No
         return made
     check_integer("frames", frames, 2)
     moments = [
-        Moment(_walked(ways, step + 1), _reached(models, step) + words, str(step))
+        Moment(_so_far(ways, step + 1), _reached(models, step) + words, str(step))
         for step in theme.evenly(longest, frames).tolist()
     ]
-    made.add_traces(moments[0].traces)
+    made.add_traces(_walked(ways, 1))
     animate(made, moments, list(range(1, 1 + len(ways))))
     return made
 
@@ -137,6 +137,13 @@ def _walked(ways: Mapping[str, Array], n: int) -> list[dict[str, Any]]:
         }
         for k, (name, way) in enumerate(ways.items())
     ]  # fmt: skip
+
+
+def _so_far(ways: Mapping[str, Array], n: int) -> list[dict[str, Any]]:
+    """What of these lines changes."""
+    walked = [way[:n].astype(np.float32) for way in ways.values()]
+    sizes = [[5] * (len(way) - 1) + [10] for way in walked]
+    return [{"x": w[:, 0], "y": w[:, 1], "marker": {"size": s}} for w, s in zip(walked, sizes, strict=True)]
 
 
 def _reached(models: Mapping[str, Any], step: int) -> str:

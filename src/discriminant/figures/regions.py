@@ -259,6 +259,8 @@ def _scores(model: Any, rows: Any) -> Array | None:
     return None
 
 
+#: Steps on each side of a line.
+_WIDEST = 32_000
 #: Points of the grid between two lines of a hatching.
 _HATCH = 4
 
@@ -477,7 +479,19 @@ def boundaries(models: Mapping[str, Any], X: Any, y: Any, resolution: int = 120,
 def _add_zero(made: Figure, x: Array, y: Array, values: Array, style: dict[str, Any], name: str = "") -> None:
     """The line on which values of a grid are 0."""
     made.add_contour(
-        x=x, y=y, z=values.reshape(len(y), len(x)).astype(np.float32), showscale=False, hoverinfo="skip",
+        x=x, y=y, z=_about_zero(values.reshape(len(y), len(x))), showscale=False, hoverinfo="skip",
         autocontour=False, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"}, line=style,
         name=name, showlegend=bool(name),
     )  # fmt: skip
+
+
+def _about_zero(grid: Array) -> Array:
+    """The same line in two bytes a number: values far from it are cut off, those beside it keep their ratios."""
+    beside = np.zeros(grid.shape, dtype=bool)
+    for axis in (0, 1):
+        changes = np.diff(np.signbit(grid), axis=axis)
+        for place in (slice(None, -1), slice(1, None)):
+            beside[(place, slice(None)) if axis == 0 else (slice(None), place)] |= changes
+    reach = np.abs(grid[beside]).max(initial=0.0) or np.abs(grid).max(initial=1e-300)
+    cut: Array = np.round(_WIDEST * np.clip(grid / reach, -1, 1)).astype(np.int16)
+    return cut

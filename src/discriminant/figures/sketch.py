@@ -19,6 +19,8 @@ from ..arrays import Array
 
 #: Arrays of fewer numbers are shorter, and easier to read, as text.
 _BINARY = 32
+#: The byte of a grid that stands for no number.
+_NONE = 255
 
 
 class Sketch:
@@ -75,6 +77,17 @@ class Sketch:
         found: dict[str, Any] = _written({"data": self.data, "layout": self.layout, "frames": self.frames})
         return found
 
+    def in_bytes(self) -> dict[str, Any]:
+        """The same for a page that reads grids of one byte a number: ``bytes``, which go from ``low`` to ``high``.
+
+        The last of 256 values is none. It is a fifth of the letters, and what a screen shows of a grid.
+        """
+        found = self.to_dict()
+        for written, trace in zip(found["data"], self.data, strict=True):
+            if trace["type"] == "heatmap":
+                written["z"] = _bytes(np.asarray(trace["z"], dtype=np.float64))
+        return found
+
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     for name, value in values.items():
@@ -97,7 +110,17 @@ def _written(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
+def _bytes(grid: Array) -> dict[str, Any]:
+    there = np.isfinite(grid)
+    low, high = (float(grid[there].min()), float(grid[there].max())) if there.any() else (0.0, 1.0)
+    steps = np.full(grid.shape, _NONE, dtype=np.uint8)
+    steps[there] = np.round((_NONE - 1) * (grid[there] - low) / max(high - low, 1e-300))
+    written = base64.b64encode(steps.tobytes()).decode()
+    return {"bytes": written, "low": low, "high": high, "width": grid.shape[1]}
+
+
 def _array(values: Array) -> dict[str, Any]:
-    narrow = values.astype(np.float64 if values.dtype == np.float64 else np.float32)
-    made = {"dtype": f"f{narrow.itemsize}", "bdata": base64.b64encode(narrow.tobytes()).decode()}
+    kept = values.dtype in (np.float64, np.int16)
+    narrow = values if kept else values.astype(np.float32)
+    made = {"dtype": f"{narrow.dtype.kind}{narrow.itemsize}", "bdata": base64.b64encode(narrow.tobytes()).decode()}
     return made if values.ndim == 1 else {**made, "shape": ", ".join(map(str, values.shape))}

@@ -110,7 +110,7 @@ def drawing(place: str, draw: Callable[..., Any], *arguments: Any, **options: An
         figure = draw(*arguments, **options)
     except DiscriminantError as error:
         return Drawing(place, None, reason=str(error))
-    values = figure.to_dict() if isinstance(figure, Sketch) else json.loads(figure.to_json())
+    values = figure.in_bytes() if isinstance(figure, Sketch) else json.loads(figure.to_json())
     layout = values["layout"]
     title = layout.pop("title", None) or {}
     heading, _, rest = as_text(title.get("text", "")).partition("\n")

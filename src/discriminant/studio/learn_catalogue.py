@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from . import learn_lessons as lessons
 from .learn_lessons import BINARY, LINES, MODELS
 from .learn_views import Choice, View, scale
 
+#: Points to begin with, by name: what they are called on the page.
+PRESETS = {
+    "blank": "An empty plane, to paint on",
+    "crossed_normals": "Two long classes side by side",
+    "three_in_a_row": "Three classes in a row",
+    "triangle": "Three classes around a centre",
+    "far_rows": "Two classes and rows far away",
+    "curved": "Two classes with a curved boundary",
+    "and": "AND of two bits",
+    "or": "OR of two bits",
+    "xor": "XOR of two bits",
+    "iris": "Petals of three irises",
+    "six_rows": "Six rows of one column",
+    "two_normals": "Two normal classes, one column",
+    "avocados": "Prices of avocados, one column",
+}
 _WITH_POSTERIORS = {name: MODELS[name] for name in ("lda", "qda", "logistic", "ridge", "gaussian-nb")}
 _SHARES = tuple(round(0.05 * i, 2) for i in range(1, 20))
 
@@ -237,4 +255,18 @@ VIEWS = {
             "crossed_normals",
         ),
     )
+}
+
+#: Worked examples of the notes: the view that shows each, its points, and settings that are not the usual ones.
+EXAMPLES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "avocado": ("bayes", "avocados", {"prior": "0.6"}),
+    "avocado-costs": ("decision", "avocados", {"prior": "0.4", "cost": "0.5"}),
+    "bayes-error": ("bayes", "two_normals", {"prior": "0.5"}),
+    "masking": ("masking", "three_in_a_row", {}),
+    "far-rows": ("outliers", "far_rows", {}),
+    "and-perceptron": ("perceptron", "and", {}),
+    "or-perceptron": ("perceptron", "or", {}),
+    "xor": ("perceptron", "xor", {}),
+    "newton-steps": ("likelihood", "six_rows", {}),
+    "ambiguous-centre": ("many", "triangle", {}),
 }

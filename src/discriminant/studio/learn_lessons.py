@@ -162,11 +162,10 @@ def _bound(model: Any) -> dict[str, str]:
         proof = model.certificate()
     except DegenerateDataError:
         return {"Bound R² / γ²": "none: no line separates"}
-    cosine = f"{proof.alignment:.3f}, at least {proof.least_alignment:.3f}"
     return {
         "Bound R² / γ²": f"{proof.bound:,.4g}", "Longest row": f"{proof.R:.4g}",
         "Widest margin": f"{proof.gamma:.4g}",
-        "Cosine with the widest margin": cosine,
+        "Cosine with its direction": f"{proof.alignment:.3f}", "It is at least": f"{proof.least_alignment:.3f}",
     }  # fmt: skip
 
 

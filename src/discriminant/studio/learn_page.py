@@ -15,13 +15,16 @@ from nicegui import ui
 
 from ..errors import DiscriminantError
 from ..figures.theme import COLOURS, SYMBOLS, as_text
-from .frame import Copies, Latest, Slider, Work, opened, report_html, step, text
+from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, step, table, text
+from .learn_catalogue import EXAMPLES, PRESETS, VIEWS
+from .learn_views import bare
+from .table_page import KINDS
 from .table_panels import keys
 from .visitors import Visitors
 
 if TYPE_CHECKING:
     from ..report.page import Drawing
-    from .learn_points import Points
+    from .learn_points import Columns, Points
     from .learn_views import Choice, Shown, View
 
 _PLOTLY = Path(nicegui.__file__).parent / "elements" / "plotly" / "dist"
@@ -32,6 +35,8 @@ _LAYOUT = {
         "orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "borderwidth": 0, "bgcolor": "rgba(0,0,0,0)",
     },
 }  # fmt: skip
+#: What an address has beside settings.
+_PLACES = ("view", "points", "drawn", "example")
 #: An address with more letters than this is not handed out: programs cut it.
 _LONGEST_ADDRESS = 8_000
 
@@ -91,6 +96,7 @@ class State:
 
     view: str = "model"
     settings: dict[str, str] = field(default_factory=dict)
+    example: str = ""
     points: Points | None = None
     revision: int = 1
 
@@ -112,90 +118,156 @@ class LearnPage:
 
     def __init__(self, visitors: Visitors) -> None:
         self.visitors, self.state, self._asked = visitors, State(), Latest(self._draw)
+        self._table: Columns | None = None
         with ui.element("div").classes("rail teaching"):
             self._view_controls()
             self._point_controls()
             with step("Hand out", 3):
                 self.address = ui.button("Copy the address", icon="link", on_click=self._copy_address)
                 self.address.props("outline dense")
+                self.handing = Work("Copying")
                 self.copies = Copies()
         with ui.element("div").classes("stage learn"):
             self.title, self.lead = text("", tag="h1"), text("", "lead")
             self.formulas = ui.element("div").classes("formulas")
             self.board = Board().on("edit", self._edited)
             self.facts = report_html("").props("aria-live=polite")
+            self.worked = report_html("")
+        self.announce(VIEWS.get(ui.context.client.request.query_params.get("view", ""), self.view_now))
 
     def _view_controls(self) -> None:
-        from .learn_catalogue import VIEWS
-
         with step("View", 1):
             titles = {name: view.title for name, view in VIEWS.items()}
             self.view = ui.select(titles, value="model", label="What to watch").props("dense outlined")
+            self.example = ui.select([], label="or a worked example of the notes").props("dense outlined clearable")
+            self.example.on_value_change(lambda event: self._choose_example(event.value))
             self.controls = ui.element("div").classes("step")
             self.work = Work("Drawing")
             self.view.on_value_change(lambda event: self._choose_view(event.value))
 
     def _point_controls(self) -> None:
-        from .learn_points import PRESETS
-
         with step("Points", 2):
             self.preset = ui.select(PRESETS, label="Begin with").props("dense outlined")
             self.preset.on_value_change(lambda event: self._choose_points(event.value))
-            self.counted = text("", "remark")
             self.painting = Work("Reading")
+            FileChooser(self.visitors, self._open_table, self.painting).build("a table", KINDS)
+            with ui.element("div").classes("step") as self.table:
+                labels = ("Classes", "Across", "Up")
+                self.columns = [ui.select([], label=label).props("dense outlined") for label in labels]
+            for control in self.columns:
+                control.on_value_change(self._choose_columns)
+            self.table.visible = False
+            self.counted = text("", "remark")
             self.download = ui.button("points.csv", icon="download", on_click=self._download).props("outline dense")
 
     @property
-    def _now(self) -> View:
-        from .learn_catalogue import VIEWS
-
+    def view_now(self) -> View:
+        """What is watched."""
         return VIEWS[self.state.view]
 
     async def open(self, asked: Mapping[str, str]) -> None:
         """Show what the address asks for, or what this tab showed before."""
-        from .learn_catalogue import VIEWS
-        from .learn_points import preset
-
-        state = self.state
+        state, example = self.state, asked.get("example", "")
+        if example in EXAMPLES:
+            view, points, settings = EXAMPLES[example]
+            asked = {"view": view, "points": points, **settings, **asked}
+        titles = await self.work.run(_example_titles)
+        self.example.set_options(titles or {})
         if "view" in asked or state.points is None:
             state.view = asked.get("view", state.view) if asked.get("view", state.view) in VIEWS else state.view
-            state.settings = {name: value for name, value in asked.items() if name not in ("view", "points", "drawn")}
-            try:
-                state.points = preset(asked.get("points", self._now.points))
-                if "drawn" in asked:
-                    state.points = state.points.unpacked(asked["drawn"])
-            except DiscriminantError as error:
-                self.painting.fail(error)
-                state.points = preset(self._now.points)
+            state.settings = {name: value for name, value in asked.items() if name not in _PLACES}
+            state.example = example if example in EXAMPLES else ""
+            found = await self.painting.run(_points, asked.get("points", self.view_now.points), asked.get("drawn"))
+            state.points = found or await self.work.run(_points, self.view_now.points)
             state.revision += 1
         self._show_controls()
         await self._asked()
 
-    async def _choose_view(self, name: str) -> None:
-        from .learn_points import preset
+    async def _choose_example(self, name: str | None) -> None:
+        if name and name != self.state.example:
+            await self.open({"example": name})
 
+    async def _choose_view(self, name: str) -> None:
         if name == self.state.view:
             return
-        self.state.view, self.state.settings = name, {}
+        self.state.view, self.state.settings, self.state.example = name, {}, ""
         points = self.state.points
         if points is None or not points.edited:
-            self.state.points = preset(self._now.points)
+            self.state.points = await self.work.run(_points, self.view_now.points)
             self.state.revision += 1
         self._show_controls()
         await self._asked()
 
     async def _choose_points(self, name: str) -> None:
-        from .learn_points import preset
-
-        if self.state.points is not None and name == self.state.points.source:
+        if name is None or (self.state.points is not None and name == self.state.points.source):
             return
-        self.state.points = preset(name)
-        self.state.revision += 1
+        points = await self.painting.run(_points, name)
+        if points is None:
+            return
+        self._place(points)
+        self.table.visible = False
         await self._asked()
+
+    def _place(self, points: Points) -> None:
+        """Other points, on their own plane."""
+        self.state.points = points
+        self.state.revision += 1
+        self._leave_example()
+
+    def _leave_example(self) -> None:
+        """Its numbers are those of its points."""
+        if self.state.example:
+            self.state.example = ""
+            self.example.set_value(None)
+            self.worked.set_content("")
+
+    async def _open_table(self, path: Path, label: str) -> None:
+        from .learn_points import Columns
+
+        await self._read_columns(await self.painting.run(Columns.opened, path, label))
+
+    async def _read_columns(self, found: Columns | None) -> None:
+        """Offer the columns of a table, and take the first two that are numbers."""
+        if found is None:
+            return
+        self._table = None  # while the lists change
+        across, up = (*found.numbers, found.numbers[0])[:2]
+        for control, names, name in zip(
+            self.columns, (found.names, found.numbers, found.numbers), (found.target, across, up), strict=True
+        ):
+            control.set_options(list(names), value=name)
+        self._table, self.table.visible = found, True
+        await self._choose_columns()
+
+    async def _choose_columns(self) -> None:
+        found = self._table
+        target, across, up = (control.value for control in self.columns)
+        if found is None or None in (target, across, up):
+            return
+        if target != found.target:
+            from .learn_points import Columns
+
+            await self._read_columns(await self.painting.run(Columns.opened, found.path, found.label, target))
+            return
+        points = await self.painting.run(found.points, across, up)
+        if points is not None:
+            self._place(points)
+            await self._asked()
 
     def _show_controls(self) -> None:
         """The view's words, formulas and controls."""
-        view, settings = self._now, self._now.settings(self.state.settings)
+        view, settings = self.view_now, self.view_now.settings(self.state.settings)
+        self.announce(view)
+        self.controls.clear()
+        with self.controls:
+            for control in view.controls:
+                self._control(control, settings[control.name])
+        self.view.set_value(view.name)
+        self.example.set_value(self.state.example or None)
+        self.worked.set_content(_worked(self.state.example))
+
+    def announce(self, view: View) -> None:
+        """What a view is about; it can be read before anything is drawn."""
         self.title.set_content(html.escape(view.title))
         self.lead.set_content(html.escape(view.lead))
         self.formulas.clear()
@@ -204,11 +276,6 @@ class LearnPage:
                 with ui.element("figure").classes("formula"):
                     ui.html(mathml(tex), sanitize=False)
                     text(caption, tag="figcaption")
-        self.controls.clear()
-        with self.controls:
-            for control in view.controls:
-                self._control(control, settings[control.name])
-        self.view.set_value(view.name)
 
     def _control(self, control: Choice, value: Any) -> None:
         from .learn_views import Scale
@@ -239,6 +306,7 @@ class LearnPage:
         try:
             self.state.points = points.changed(args["changes"])
             self.painting.fail("")
+            self._leave_example()
         except DiscriminantError as error:
             self.painting.fail(error)
             self.state.revision += 1  # the plane shows what is kept
@@ -248,33 +316,38 @@ class LearnPage:
 
     async def _draw(self) -> None:
         """Draw what is asked for now."""
-        state, view = self.state, self._now
+        state, view = self.state, self.view_now
         points = state.points
         assert points is not None
         shown: Shown | None = await self.work.run(_shown, view, points, view.settings(state.settings))
         if shown is None:
-            from .learn_views import bare
-
             shown = bare(points)
         self.board.show(view, shown.drawings, points, state.revision)
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
         if shown.python:
             self.copies.show(shown.python, shown.command)
         self.counted.set_content(html.escape(str(points)))
-        self.preset.set_value(points.source)
+        self.preset.set_value(points.source if points.source in PRESETS else None)
 
     def _link(self) -> str:
         points = self.state.points
         assert points is not None
         asked = {"view": self.state.view, "points": points.source, **self.state.settings}
+        if self.state.example:
+            asked["example"] = self.state.example
         if points.edited and points.paintable:
             asked["drawn"] = points.packed()
         return "/learn?" + urlencode(asked)
 
     def _copy_address(self) -> None:
+        assert self.state.points is not None
+        if self.state.points.source not in PRESETS:
+            self.handing.fail("Points of a file do not fit into an address: hand out the file, or points.csv.")
+            return
+        self.handing.fail("")
         link = self._link()
         if len(link) > _LONGEST_ADDRESS:
-            self.painting.fail("There are too many points for an address: download them, or hand out fewer.")
+            self.handing.fail("There are too many points for an address: hand out points.csv, or fewer points.")
             return
         ui.run_javascript(f"navigator.clipboard.writeText(location.origin + {link!r})")
         ui.navigate.history.replace(link)
@@ -282,6 +355,41 @@ class LearnPage:
     def _download(self) -> None:
         assert self.state.points is not None
         ui.download.content(self.state.points.csv(), "points.csv")
+
+
+def _points(name: str, drawn: str | None = None) -> Points:
+    """Points of a preset, or others on its plane; what makes them is loaded here, in a thread."""
+    from .learn_points import preset
+
+    found = preset(name)
+    return found if drawn is None else found.unpacked(drawn)
+
+
+def _example_titles() -> dict[str, str]:
+    from .learn_points import example_titles
+
+    return example_titles()
+
+
+@cache
+def _worked(name: str) -> str:
+    """The question of a worked example, and the numbers that the notes give."""
+    from ..datasets import worked_example
+
+    if not name:
+        return ""
+    example = worked_example(name)
+    rows = [(what, _written(value)) for what, value in example.numbers.items()]
+    numbers = table(["What must come out", "Value"], rows, "Numbers of the worked example", 1)
+    source = f"{example.note}, {example.section}. Numbers: {example.origin}."
+    asked = f"<h2>{html.escape(example.title)}</h2><p>{html.escape(example.question)}</p>"
+    return f"{asked}{numbers}<p class='remark'>{html.escape(source)}</p>"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ", ".join(map(_written, value)) if isinstance(value, list) else str(value)
 
 
 def _shown(view: View, points: Points, settings: Mapping[str, Any]) -> Shown:

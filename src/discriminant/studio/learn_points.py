@@ -8,38 +8,24 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..data import as_rows
-from ..datasets import Dataset, load
+from ..datasets import Dataset, load, worked_examples
 from ..errors import InputError
 from ..figures.points import box
 from ..results import several
+from .learn_catalogue import EXAMPLES, PRESETS
 
 #: Points of a plane at most: beyond it a browser draws slowly, and more teach nothing.
 MOST_POINTS = 2_000
 #: Classes to paint.
 PAINTED = ("A", "B", "C", "D", "E")
-#: Points to begin with, by name: what they are called on the page.
-PRESETS = {
-    "blank": "An empty plane, to paint on",
-    "crossed_normals": "Two long classes side by side",
-    "three_in_a_row": "Three classes in a row",
-    "triangle": "Three classes around a centre",
-    "far_rows": "Two classes and rows far away",
-    "curved": "Two classes with a curved boundary",
-    "and": "AND of two bits",
-    "or": "OR of two bits",
-    "xor": "XOR of two bits",
-    "iris": "Petals of three irises",
-    "six_rows": "Six rows of one column",
-    "two_normals": "Two normal classes, one column",
-    "avocados": "Prices of avocados, one column",
-}
 #: Points in an address: each is two coordinates in this many steps across the plane, and a class.
 _STEPS = 2**16 - 1
 _PACKED = np.dtype([("x", "<u2"), ("y", "<u2"), ("k", "u1")])
@@ -169,6 +155,48 @@ def points_of(
     return Points(source, edited, ids, values, codes, tuple(labels.tolist()), tuple(columns), limits, target)
 
 
+@dataclass(frozen=True)
+class Columns:
+    """A table whose columns can be points: two numbers, and a class."""
+
+    path: Path
+    label: str
+    names: tuple[str, ...]
+    target: str
+    numbers: tuple[str, ...]
+
+    @classmethod
+    def opened(cls, path: Path, label: str, target: str | None = None) -> Columns:
+        """A file with its columns; the last one has the classes unless another is named."""
+        from ..tables import open_table, read_training
+
+        names = tuple(open_table(path).columns)
+        target = names[-1] if target is None else target
+        schema = read_training(open_table(path), target, rare=1).schema
+        numbers = tuple(column.name for column in schema.used if column.kind == "number")
+        if not numbers:
+            raise InputError(f"{label} has no column of numbers beside {target!r}, and a plane needs two.")
+        return cls(path, label, names, target, numbers)
+
+    def points(self, across: str, up: str) -> Points:
+        """Two columns as points; of many rows a sample, the same each time."""
+        from ..tables import open_table, read_training
+
+        others = [name for name in self.names if name not in (across, up, self.target)]
+        types = {across: "number", up: "number"}
+        found = read_training(open_table(self.path), self.target, drop=others, types=types, missing="drop", rare=1)
+        places = [found.schema.names.index(name) for name in (across, up) if name in found.schema.names]
+        if across == up or len(places) != 2:
+            raise InputError("Choose two different columns that vary.")
+        values, y = np.asarray(found.X, dtype=np.float64)[:, places], np.asarray(found.y)
+        if len(np.unique(y)) > len(PAINTED):
+            raise InputError(f"{self.target!r} has {len(np.unique(y))} classes; a plane shows {len(PAINTED)} at most.")
+        if len(values) > MOST_POINTS:
+            chosen = np.sort(np.random.default_rng(0).permutation(len(values))[:MOST_POINTS])
+            values, y = values[chosen], y[chosen]
+        return points_of(self.label, values, y, (across, up), self.target, edited=True)
+
+
 def _roomy(edges: Array) -> Array:
     """Some more room around all rows, to paint in."""
     room = 0.12 * (edges[1] - edges[0])
@@ -184,3 +212,10 @@ def _iris() -> Points:
 
     data = load_iris()
     return points_of("iris", data.data[:, 2:], data.target_names[data.target], ("petal length", "petal width"))
+
+
+@cache
+def example_titles() -> dict[str, str]:
+    """What the worked examples that can be watched are called."""
+    known = worked_examples()
+    return {name: known[name].title for name in EXAMPLES}

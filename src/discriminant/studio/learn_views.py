@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .learn_points import Points
 
 #: Points of the grid along each axis: what a plane of a few hundred pixels needs, and what a class room can be sent.
-RESOLUTION = 56
+RESOLUTION = 84
 #: Steps of an algorithm that are sent.
 FRAMES = 120
 

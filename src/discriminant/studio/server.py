@@ -7,6 +7,7 @@ import logging
 import secrets
 import socket
 import threading
+import warnings
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
@@ -65,6 +66,7 @@ def serve(
     tell : callable, default=print
         What is told the address.
     """
+    warnings.simplefilter("ignore")  # what a fit has to remark stands on its page
     visitors = Visitors(state or state_folder(), folders, [] if file is None else [file], most_bytes)
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     listening = _socket(host, port)

@@ -20,7 +20,7 @@ from .what_if import WhatIf
 if TYPE_CHECKING:
     from .table_work import Compared, StoredTableModel, Table, TableFile
 
-_KINDS = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
+KINDS = ".csv,.tsv,.txt,.parquet,.xlsx,.xls,.ods,.json,.jsonl,.feather,.arrow,.gz"
 _MODEL_KIND = ".dsc"
 _MODELS = {
     "ridge": "Logistic regression, ridge",
@@ -87,7 +87,7 @@ class TablePage:
         with step("Data", 1):
             opening = Work("Reading")
             self.opening = opening
-            kinds = f"{_KINDS},{_MODEL_KIND}"
+            kinds = f"{KINDS},{_MODEL_KIND}"
             FileChooser(self.visitors, self.open, opening).build("a table or a model file", kinds, again=True)
             bundled = ui.select(list(BUNDLED), label="or take a bundled table").props("dense outlined")
             bundled.on_value_change(lambda event: self._open_bundled(event.value))
@@ -258,7 +258,7 @@ class TablePage:
         text("Rows of another file, with the columns that were learned from, get an answer each.")
         with ui.element("div").classes("narrow"):
             self.predicting = Work("Predicting")
-            FileChooser(self.visitors, self._predict, self.predicting).build("a table without classes", _KINDS)
+            FileChooser(self.visitors, self._predict, self.predicting).build("a table without classes", KINDS)
         self.predicted = report_html("")
 
     async def _predict(self, path: Path, _: str) -> None:

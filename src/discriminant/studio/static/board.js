@@ -24,6 +24,27 @@ function outline(context, corners) {
   context.closePath();
 }
 
+// A trace as a frame changes it; settings that the frame does not name stay.
+function merged(trace, frame) {
+  const made = { ...trace };
+  for (const [name, value] of Object.entries(frame))
+    made[name] = ["marker", "line"].includes(name) ? { ...trace[name], ...value } : value;
+  return made;
+}
+
+// Grids come as bytes, of which the last stands for no number: see figures/sketch.py.
+function grids(trace) {
+  if (!trace.z?.bytes) return trace;
+  const { bytes, low, high, width } = trace.z, text = atob(bytes), rows = [];
+  for (let start = 0; start < text.length; start += width)
+    rows.push(Float32Array.from({ length: width }, (_, j) => {
+      const step = text.charCodeAt(start + j);
+      return step === 255 ? NaN : low + ((high - low) * step) / 254;
+    }));
+  trace.z = rows;
+  return trace;
+}
+
 export default {
   template: `
 <div class="board">
@@ -147,9 +168,9 @@ export default {
     },
     // What a figure shows at this step; rows that are drawn on the canvas are there to be pointed at alone.
     now(one, i) {
-      const figure = toRaw(one.figure), data = [...figure.data];
+      const figure = toRaw(one.figure), data = figure.data.map(grids);
       const frame = figure.frames?.[Math.min(this.step, figure.frames.length - 1)];
-      frame?.traces.forEach((place, j) => (data[place] = { ...data[place], ...frame.data[j] }));
+      frame?.traces.forEach((place, j) => (data[place] = merged(data[place], frame.data[j])));
       if (i || !this.paint) return data;
       const moved = frame?.traces.some((place) => figure.data[place].meta === "rows") && this.step > 0;
       this.covered = !moved;
