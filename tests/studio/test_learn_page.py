@@ -197,3 +197,61 @@ def test_what_is_copied_does_the_same(visit, tmp_path):
     for line in command.splitlines():
         subprocess.run([sys.executable, "-m", *line.split()], cwd=tmp_path, check=True, capture_output=True)
     assert "LinearDiscriminantAnalysis" in (tmp_path / "figure.html").read_text(encoding="utf-8")
+
+
+def test_a_worked_example_is_shown_with_its_numbers(visit):
+    example = worked_example("or-perceptron")
+    with visit("/learn?example=or-perceptron") as page:
+        opened(page)
+        fact(page, "Updates").filter(has_text=str(example.numbers["sign: updates"])).wait_for()
+        table = page.get_by_role("region", name="Numbers of the worked example")
+        assert f"{example.numbers['bound']:g}" in table.inner_text()
+        page.get_by_text(example.question).wait_for()
+        page.get_by_role("application").scroll_into_view_if_needed()
+        page.mouse.click(*place(page, 0.5, 0.5))
+        table.wait_for(state="detached")  # its numbers are not those of other points
+
+
+def test_two_columns_of_a_table_are_points(visit, studio):
+    rng = np.random.default_rng(3)
+    kind = rng.choice(["<i>low</i>", "high"], 60)
+    rows = [[f"{v:.3f}", "text", f"{w:.3f}", k] for v, w, k in zip(*rng.normal(size=(2, 60)), kind, strict=True)]
+    path = studio.folder / "points.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["first", "word", "second", "kind"], *rows])
+    with visit("/learn") as page:
+        opened(page)
+        page.get_by_label("or type a path on this machine").fill(str(path))
+        page.keyboard.press("Enter")
+        page.get_by_role("radio", name="<i>low</i>").wait_for()
+        assert counts(page) == [(kind == label).sum() for label in ("<i>low</i>", "high")]
+        assert page.get_by_label("Across").input_value() == "first"
+        assert page.get_by_label("Up", exact=True).input_value() == "second"
+        page.get_by_role("button", name="Copy the address").click()
+        page.get_by_role("alert").filter(has_text="hand out the file").wait_for()
+        (studio.folder / "words.csv").write_text("a,b\nx,y\nz,y\nx,q\nz,q\n")
+        page.get_by_label("or type a path on this machine").fill(str(studio.folder / "words.csv"))
+        page.keyboard.press("Enter")
+        page.locator(".step", has_text="Begin with").get_by_role("alert").filter(has_text="plane needs two").wait_for()
+
+
+def test_controls_are_moved_by_keys_and_the_figure_follows(visit):
+    with visit("/learn?view=line") as page:
+        opened(page)
+        margin = fact(page, "Margin")
+        before = margin.inner_text()
+        page.get_by_role("slider", name="C of the soft margin").focus()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function(
+            "before => [...document.querySelectorAll('.key')].find(k => k.innerText.includes('Margin'))"
+            ".querySelector('dd').innerText !== before",
+            arg=before,
+        )
+        assert float(margin.inner_text()) > float(before)
+
+
+def test_a_view_that_cannot_be_drawn_says_why_beside_its_control(visit):
+    with visit("/learn?view=roc&points=triangle") as page:
+        page.locator(".step", has_text="What to watch").get_by_role("alert").filter(has_text="two classes").wait_for()
+        opened(page)  # and the points are still there
+        assert counts(page) == [50, 50, 50]
