@@ -9,7 +9,7 @@ from benchmarks.class_room import resident, share_within, wave
 from studios import running
 
 #: A client that has gone is forgotten after this many seconds.
-FORGOTTEN = 14
+FORGOTTEN = 26
 
 
 def lesson(studio, pupils, actions, seed=0):

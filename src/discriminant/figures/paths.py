@@ -132,7 +132,8 @@ def _walked(ways: Mapping[str, Array], n: int) -> list[dict[str, Any]]:
         {
             "type": "scatter", "x": way[:n, 0], "y": way[:n, 1], "mode": "lines+markers",
             "name": f"{theme.written(name)} ({len(way) - 1:,} iterations)",
-            "line": theme.line(k, width=1.5), "marker": theme.marker(k, size=[5] * (min(n, len(way)) - 1) + [10]),
+            "line": theme.line(k + 2, width=1.5),
+            "marker": theme.marker(k + 2, size=[5] * (min(n, len(way)) - 1) + [10]),
             "hovertemplate": f"{theme.written(name)}: %{{x:.4g}}, %{{y:.4g}}<extra></extra>",
         }
         for k, (name, way) in enumerate(ways.items())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import nicegui
-from nicegui import ui
+from nicegui import run, ui
 
 from ..errors import DiscriminantError
 from ..figures.theme import COLOURS, SYMBOLS, as_text
@@ -133,7 +133,8 @@ class LearnPage:
             self.board = Board().on("edit", self._edited)
             self.facts = report_html("").props("aria-live=polite")
             self.worked = report_html("")
-        self.announce(VIEWS.get(ui.context.client.request.query_params.get("view", ""), self.view_now))
+        asked = _whole(ui.context.client.request.query_params)
+        self.announce(VIEWS.get(asked.get("view", ""), self.view_now))
 
     def _view_controls(self) -> None:
         with step("View", 1):
@@ -167,21 +168,21 @@ class LearnPage:
 
     async def open(self, asked: Mapping[str, str]) -> None:
         """Show what the address asks for, or what this tab showed before."""
-        state, example = self.state, asked.get("example", "")
-        if example in EXAMPLES:
-            view, points, settings = EXAMPLES[example]
-            asked = {"view": view, "points": points, **settings, **asked}
-        titles = await self.work.run(_example_titles)
+        state, asked = self.state, _whole(asked)
+        titles = await self.painting.run(_example_titles)
+        if self.board.is_deleted:  # nobody looks at it any more
+            return
         self.example.set_options(titles or {})
         if "view" in asked or state.points is None:
             state.view = asked.get("view", state.view) if asked.get("view", state.view) in VIEWS else state.view
             state.settings = {name: value for name, value in asked.items() if name not in _PLACES}
-            state.example = example if example in EXAMPLES else ""
+            state.example = asked["example"] if asked.get("example") in EXAMPLES else ""
             found = await self.painting.run(_points, asked.get("points", self.view_now.points), asked.get("drawn"))
-            state.points = found or await self.work.run(_points, self.view_now.points)
+            state.points = found or await run.io_bound(_points, self.view_now.points)
             state.revision += 1
-        self._show_controls()
-        await self._asked()
+        if state.points is not None and not self.board.is_deleted:
+            self._show_controls()
+            await self._asked()
 
     async def _choose_example(self, name: str | None) -> None:
         if name and name != self.state.example:
@@ -193,7 +194,7 @@ class LearnPage:
         self.state.view, self.state.settings, self.state.example = name, {}, ""
         points = self.state.points
         if points is None or not points.edited:
-            self.state.points = await self.work.run(_points, self.view_now.points)
+            self.state.points = await run.io_bound(_points, self.view_now.points)
             self.state.revision += 1
         self._show_controls()
         await self._asked()
@@ -322,6 +323,8 @@ class LearnPage:
         shown: Shown | None = await self.work.run(_shown, view, points, view.settings(state.settings))
         if shown is None:
             shown = bare(points)
+        if self.board.is_deleted:
+            return
         self.board.show(view, shown.drawings, points, state.revision)
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
         if shown.python:
@@ -355,6 +358,14 @@ class LearnPage:
     def _download(self) -> None:
         assert self.state.points is not None
         ui.download.content(self.state.points.csv(), "points.csv")
+
+
+def _whole(asked: Mapping[str, str]) -> dict[str, str]:
+    """What an address asks for; the name of a worked example stands for its view, points and settings."""
+    if asked.get("example") not in EXAMPLES:
+        return dict(asked)
+    view, points, settings = EXAMPLES[asked["example"]]
+    return {"view": view, "points": points, **settings, **asked}
 
 
 def _points(name: str, drawn: str | None = None) -> Points:

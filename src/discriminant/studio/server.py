@@ -25,6 +25,9 @@ from . import image_page, learn_page, table_page
 from .guard import Guard, is_loopback
 from .visitors import Visitors, state_folder
 
+#: A tab that is silent is connected again within this many seconds, or forgotten but for its state: networks of class
+#: rooms sleep for some.
+_ABSENT = 20.0
 #: A tab that is closed keeps its table and models this long, in seconds: a reload or a lost connection loses nothing.
 _KEPT = 3600.0
 _ICON = (
@@ -125,7 +128,7 @@ def application(visitors: Visitors, file: Path | None, started: Callable[[], Non
         storage_secret=visitors.secret(),
         session_middleware_kwargs={"same_site": "lax", "max_age": 30 * 24 * 3600},
         show_welcome_message=False,
-        reconnect_timeout=10.0,
+        reconnect_timeout=_ABSENT,
     )
     return made
 
