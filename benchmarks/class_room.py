@@ -29,7 +29,7 @@ ADDRESSES = (
 #: A client thinks between two actions up to so many seconds.
 THINKING = 2.0
 #: An answer that takes longer than this never comes.
-PATIENCE = 60.0
+PATIENCE = 180.0
 _ELEMENTS = re.compile(r"parseElements\(String\.raw`(.*?)`\)", re.DOTALL)
 _QUERY = re.compile(r"query: (\{.*?\}),\n", re.DOTALL)
 _ENTITIES = (("&#36;", "$"), ("&#96;", "`"), ("&gt;", ">"), ("&lt;", "<"), ("&amp;", "&"))
