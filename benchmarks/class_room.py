@@ -29,7 +29,7 @@ ADDRESSES = (
 #: A client thinks between two actions up to so many seconds.
 THINKING = 2.0
 #: An answer that takes longer than this never comes.
-PATIENCE = 180.0
+PATIENCE = 90.0
 _ELEMENTS = re.compile(r"parseElements\(String\.raw`(.*?)`\)", re.DOTALL)
 _QUERY = re.compile(r"query: (\{.*?\}),\n", re.DOTALL)
 _ENTITIES = (("&#36;", "$"), ("&#96;", "`"), ("&gt;", ">"), ("&lt;", "<"), ("&amp;", "&"))
@@ -43,6 +43,7 @@ class Pupil:
     address: str
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    doing: str = "opening"
 
     async def visit(self, actions: int, rng: random.Random) -> None:
         """Open the page, act so many times, and leave."""
@@ -99,7 +100,10 @@ class Pupil:
                 self.errors.append(props["innerHTML"])
 
     async def _answered(self, start: float) -> None:
-        await asyncio.wait_for(self.arrived.wait(), PATIENCE)
+        try:
+            await asyncio.wait_for(self.arrived.wait(), PATIENCE)
+        except TimeoutError:
+            raise TimeoutError(f"{self.address}: answer {len(self.seconds)} did not come, {self.doing}") from None
         self.seconds.append(time.perf_counter() - start)
 
     async def _act(self, number: int, rng: random.Random) -> None:
@@ -120,6 +124,7 @@ class Pupil:
                     yield number, known["listener_id"]
 
     async def _emit(self, number: int, listener: str, args: Any) -> None:
+        self.doing = f"element {number}, {args!r}"
         message = {"id": number, "client_id": self.client, "listener_id": listener, "args": [json.dumps(args)]}
         await self.socket.emit("event", message)
 

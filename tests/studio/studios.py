@@ -33,9 +33,12 @@ def running(root, *arguments, survives=True):
     state, folder = root / "state", root / "folder"
     folder.mkdir(exist_ok=True)
     options = ["--port", "0", "--no-browser", "--state", str(state), "--folder", str(folder), *map(str, arguments)]
+    # NiceGUI does some things otherwise where it takes itself to be tested.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    plain["PYTHONUNBUFFERED"] = "1"
     process = subprocess.Popen(
         [sys.executable, "-m", "discriminant", "studio", *options],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=plain,
     )  # fmt: skip
     told, address = [], None
     try:
