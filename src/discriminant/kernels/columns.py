@@ -23,6 +23,8 @@ from .losses import logistic_derivatives
 _SHARE = 0.02
 #: A jump costs about as many sweeps as the support has columns, and is not tried before so many.
 _SWEEPS_PER_MEMBER, _LEAST_SWEEPS, _MOST_JUMPS = 1.0, 12, 60
+#: Sweeps creep where one gains more than this share of the one before.
+_CREEPING = 0.9
 #: What the diagonal of a singular matrix is raised by, relatively: enough for a Cholesky factor.
 _COLLINEAR = 1e-11
 #: A set of members starts with at most this many columns beyond those that the strong rule keeps, and then doubles.
@@ -196,22 +198,25 @@ def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enoug
     """Minimise the model over the members; what it gains, what is left to gain, and the sweeps.
 
     Sweeps go over all members, then over the support until these promise little, and so on. What they promise follows
-    from the rate at which their gains fall.
+    from the rate at which their gains fall. Where they creep, between columns that are nearly collinear, that is a
+    guess, and what is left is not known: infinity.
     """
     diagonal = np.full((theta.shape[0], members.size), -1.0)
     gained, before, rate, sweeps, since_jump, jumps, over_all, length = 0.0, np.inf, 0.0, 0, 0, 0, True, 1.0
+    slowest = 0.0
     while True:
         gain = _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes)
         gained += gain
         sweeps, since_jump = sweeps + 1, since_jump + 1
         if before < np.inf:  # else the set of columns is another one, and the last rate as good a guess as any
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
+            slowest = max(slowest, rate)
         share = min(_SHARE, np.sqrt(max(gained, 0.0) / (value + 1e-300)))
         promised = max(gain, gain * rate / (1.0 - rate))
         little = promised <= max(enough, share * gained)
         # A jump that was cut short is followed by another, with the coefficients that are left.
         if (little and over_all and length == 1.0) or jumps == _MOST_JUMPS or not np.isfinite(gain):
-            return gained, promised, sweeps
+            return gained, promised if slowest <= _CREEPING and jumps == 0 else np.inf, sweeps
         before, over_all = (np.inf, True) if little else (gain, False)
         if length < 1.0 or (since_jump >= _LEAST_SWEEPS and not over_all):
             support = _support(members, penalty, theta)
