@@ -81,6 +81,8 @@ def paths_of(source: Any) -> list[str]:
         matches = [one] if os.path.isfile(one) else sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
         if os.path.isdir(one):  # others leave marks and checksums among their files
             matches = [path for path in matches if not os.path.basename(path).startswith(("_", "."))]
+        if not matches and os.path.isdir(one):
+            raise InputError(f"{one!r} is a directory without files. Give one that holds those of the table.")
         if not matches:
             raise InputError(f"No file matches {one!r}. Check the path and its letters.")
         found += matches

@@ -54,7 +54,7 @@ Data = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="The table, or several files that are one table, a folder of them or a pattern in quotes: CSV and other "
         "delimited text, JSON, Excel, Parquet, Arrow, SQLite, DuckDB or SVMlight (also gzip, bzip2, zstd); - is "
         "standard input.",
