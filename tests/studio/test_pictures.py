@@ -11,7 +11,7 @@ import pytest
 import rasterio
 
 DOCS = Path(__file__).parents[2] / "docs" / "_static"
-DOCUMENTED = ("studio-table", "studio-decide", "studio-image")
+DOCUMENTED = ("studio-table", "studio-decide", "studio-learn", "studio-image")
 MEANS = np.array([[40, 60, 50, 20, 15, 10], [50, 80, 45, 150, 90, 60], [140, 130, 110, 160, 170, 150]])
 AREAS = {
     "Water": ["20,20,120,120", "30,400,120,550"],
@@ -101,3 +101,10 @@ def test_the_image_page_fits_every_screen(visit, take, coast, dark):
         page.get_by_role("region", name="Table of samples").wait_for()
         page.locator(".js-plotly-plot .xaxislayer-above").nth(1).wait_for()
         take(page, f"studio-image{shade}", (820, 1920, 1280))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_learn_page_fits_every_screen(visit, take, dark):
+    with visit("/learn?view=many", dark=dark) as page:
+        page.wait_for_function("document.querySelectorAll('.plot')[1]?._fullLayout?.xaxis?._length > 0")
+        take(page, f"studio-learn{'-dark' if dark else ''}", (820, 1280, 1920))
