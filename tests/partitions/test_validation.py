@@ -78,7 +78,7 @@ def test_moment_models_of_all_folds_take_one_pass(rows):
     counting = Counting()
     dataset = open_dataset(rows[1], target="y", drop=["w"], executor=counting)
     cross_validate({name: MODELS[name] for name in ("lda", "qda", "least squares")}, dataset, cv=5)
-    assert counting.tasks == ["_Surveying", "_Coding", "_Reduction", "_Asking"]
+    assert counting.tasks == ["_Surveying", "_Coding", "Reduction", "_Asking"]
 
 
 def test_models_are_compared_by_passes(rows):
