@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
-from sklearn.linear_model import Perceptron as SklearnPerceptron
 from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -16,8 +15,6 @@ from discriminant import (
     LogisticRegressionCV,
     LogisticRegressionPath,
     OneVsOne,
-    OneVsRest,
-    Perceptron,
     SupportVectorClassifier,
     fit_all,
 )
@@ -131,50 +128,3 @@ def test_standard_errors_take_weights_of_classes_for_importance():
     ]
     assert_allclose(errors[0], errors[1], rtol=1e-9)
     assert not np.allclose(errors[0], errors[2], rtol=0.02)
-
-
-SEPARABLE = np.array([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0], [1.0, 2.0], [-1.0, 0.0]])
-SIDES = np.array(["up", "down", "up", "down", "up", "down"])
-
-
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("average", [False, True])
-def test_steps_of_a_perceptron_are_those_of_longer_rows(form, average):
-    factor = np.where(SIDES == "up", 3.0, 0.5)
-    longer = np.column_stack([SEPARABLE, np.ones(6)]) * factor[:, None]
-    settings = {"form": form, "average": average, "rule": "nonpositive", "max_iter": 7}
-    model = Perceptron(class_weight={"up": 3.0, "down": 0.5}, **settings).fit(SEPARABLE, SIDES)
-    apart = Perceptron(fit_intercept=False, **settings).fit(longer, SIDES)
-    assert_allclose(np.append(model.coef_[0], model.intercept_), apart.coef_[0], rtol=1e-14)
-    assert model.updates_ == apart.updates_
-    if form == "dual":
-        assert_array_equal(model.alpha_, apart.alpha_)
-    if not average:
-        assert_allclose(model.certificate().bound, apart.certificate().bound, rtol=1e-9)
-
-
-@pytest.mark.parametrize("given", ["balanced", {0: 5.0, 1: 0.25}])
-def test_steps_of_a_perceptron_are_those_of_scikit_learn(given):
-    rows, sides = X[numbers < 2], numbers[numbers < 2]
-    ours = Perceptron(class_weight=given, rule="nonpositive", average=True, max_iter=3).fit(rows, sides)
-    walk = ours.walks_[0]
-    theirs = SklearnPerceptron(class_weight=given, shuffle=False, max_iter=3, tol=None).fit(rows, sides)
-    assert_allclose(walk.weights[:-1], theirs.coef_[0], rtol=1e-9, atol=1e-9)
-    assert_allclose(walk.weights[-1], theirs.intercept_[0], rtol=1e-9, atol=1e-9)
-
-
-def test_perceptrons_around_which_a_scheme_stands_keep_the_weights_of_their_classes():
-    model = Perceptron(class_weight={0: 2.0}, average=True, max_iter=3)
-    scheme = OneVsRest(model).fit(X, y)
-    for k, label in enumerate("abc"):
-        alone = clone(model).fit(X, (y == label).astype(int))
-        assert_allclose(scheme.estimators_[k].coef_, alone.coef_, rtol=1e-12)
-
-
-def test_a_stream_of_a_perceptron_has_weights_by_class():
-    model, chunks = Perceptron(class_weight={"up": 3.0}), Perceptron(class_weight={"up": 3.0})
-    model.partial_fit(SEPARABLE, SIDES)
-    chunks.partial_fit(SEPARABLE[:2], SIDES[:2]).partial_fit(SEPARABLE[2:], SIDES[2:])
-    assert_array_equal(model.coef_, chunks.coef_)
-    with pytest.raises(ParameterError, match="balanced"):
-        Perceptron(class_weight="balanced").partial_fit(SEPARABLE, SIDES)

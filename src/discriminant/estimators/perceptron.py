@@ -66,9 +66,6 @@ class Perceptron(StreamingMixin, BinaryLearner):
     multiclass : {"one-vs-rest", "one-vs-one"}, default="one-vs-rest"
         For more than two classes: each against all others, the highest score wins; or each pair, the most votes win,
         and the scores decide among equals.
-    class_weight : None, "balanced" or dict, default=None
-        Lengths of the steps of each class, in units of ``eta``; "balanced" is the inverse of its share. The updates are
-        those of rows ``(x, 1)`` that are as many times as long.
     n_jobs : int, default=None
         Threads: None as many as BLAS uses, -1 all cores. The result does not depend on it.
     random_state : int, default=None
@@ -85,8 +82,8 @@ class Perceptron(StreamingMixin, BinaryLearner):
     converged_ : bool
         Whether every binary problem came to weights without mistakes; their mean may still make some.
     alpha_ : array of shape (n,) for two classes, else one row for each binary problem (dual form)
-        Updates caused by each row on the way to the weights kept: ``coef_ = eta sum alpha_i y_i x_i`` (times the
-        weights of the classes, where they have any). With ``average`` all updates are counted.
+        Updates caused by each row on the way to the weights kept: ``coef_ = eta sum alpha_i y_i x_i``. With ``average``
+        all updates are counted.
     trace_ : list of `PerceptronUpdate`, or one list for each binary problem
     codebook_ : Codebook
         Which classes each binary problem tells apart.
@@ -126,7 +123,6 @@ class Perceptron(StreamingMixin, BinaryLearner):
     trace: bool = False
     fit_intercept: bool = True
     multiclass: Literal["one-vs-rest", "one-vs-one"] = "one-vs-rest"
-    class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -138,10 +134,6 @@ class Perceptron(StreamingMixin, BinaryLearner):
         "form='primal', which makes the same updates",
     )
     _zero_is_second = True  # sign(0) = 1
-
-    @property
-    def _solves_apart(self) -> bool:
-        return self.class_weight is None
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Train from 0 until a pass makes no mistake.
@@ -248,10 +240,9 @@ class Perceptron(StreamingMixin, BinaryLearner):
         )
 
     def _problem(self, data: LabelledRows, column: int) -> training.TwoSides:
-        """The binary problem of a column of the codebook; rows have no weights but those of their classes."""
+        """The binary problem of a column of the codebook."""
         chosen, sides = self.codebook_.targets(data.codes, column)
-        chosen = np.arange(data.n_rows) if chosen is None else chosen
-        return training.TwoSides(chosen, sides if data.weight is None else sides * data.weight[chosen], column)
+        return training.TwoSides(np.arange(data.n_rows) if chosen is None else chosen, sides, column)
 
     def _solutions(self, data: LabelledRows) -> list[training.PerceptronRun]:
         table, settings, gram = training.RowBlocks(data.rows), self._settings(), None

@@ -1,11 +1,11 @@
 """The perceptron's walk through rows, one after the other, and the count of rows that weights get wrong.
 
-A walk visits rows ``order[start:]``; ``sides`` says where they belong (+1 or -1), times the length of the steps they
-cause. ``learned`` holds ``(weights, lag, clock, reach)``: at every mistake the weights (p + 1 numbers, the intercept
-last) change in place by ``side * (x, constant)``; ``clock`` holds the visits and the updates so far; ``lag`` (of size 0
-where no average is wanted) collects the updates times the visits before them, so that the mean of the weights after
-each visit is ``weights - lag / visits``, at the price of an update's own nonzeros; ``reach`` holds the sum of the
-lengths of the steps that made the weights.
+A walk visits rows ``order[start:]``, of which ``sides`` (+1 or -1) says where they belong. ``learned`` holds
+``(weights, lag, clock, reach)``: at every mistake the weights (p + 1 numbers, the intercept last) change in place by
+``side * (x, constant)``; ``clock`` holds the visits and the updates so far; ``lag`` (of size 0 where no average is
+wanted) collects the updates times the visits before them, so that the mean of the weights after each visit is ``weights
+- lag / visits``, at the price of an update's own nonzeros; ``reach`` holds the sum of the lengths of the rows that made
+the weights.
 
 A score is a tie where it is 0 but for rounding: the weights are a sum of rows, each of which has its digits cut off, so
 the score of row x is known to about ``eps * |x| * reach``. `TIE` times as much counts as 0. Then decimals, which
@@ -57,7 +57,7 @@ def walk(rows, order, sides, rule, learned, start, most):  # type: ignore[no-unt
         if _wrong(side, score, nonpositive, _TIE * reach[0] * length):
             add(rows, i, side, weights)
             weights[weights.size - 1] += side * constant
-            reach[0] += abs(side) * length
+            reach[0] += length
             if lag.size:
                 before = side * (clock[0] - 1)
                 add(rows, i, before, lag)
@@ -86,7 +86,7 @@ def gram_walk(gram, order, sides, rule, learned, start, most):  # type: ignore[n
         if _wrong(side, scores[i], rule[1], _TIE * reach[0] * length):
             alpha[i] += 1
             add(gram, i, side, scores)
-            reach[0] += abs(side) * length
+            reach[0] += length
             if lag.size:
                 lag[i] += clock[0] - 1
             clock[1] += 1

@@ -47,10 +47,7 @@ class PerceptronSettings:
 
 @dataclass(frozen=True)
 class TwoSides:
-    """Two sides to be told apart: the numbers of the rows that take part, and the side of each.
-
-    A side is +1 or -1, times the length of the steps that rows of this class cause.
-    """
+    """Two sides to be told apart: the numbers of the rows that take part, and the side (+1 or -1) of each."""
 
     chosen: Array
     sides: Array
@@ -378,14 +375,11 @@ class PerceptronCertificate(Result):
 def certified(block: Any, sides: Array, weights: Array, updates: int, fit_intercept: bool) -> PerceptronCertificate:
     """The certificate of weights (p + 1 numbers, the intercept last) that came from 0 by this many updates.
 
-    Longer steps are steps of longer rows. Raises `NotSeparableError` where there is no margin.
+    Raises `NotSeparableError` where there is no margin.
     """
     ones = np.ones((block.shape[0], int(fit_intercept)))
     rows: Any = sp.csr_array(sp.hstack((block, ones))) if sp.issparse(block) else np.hstack((block, ones))
-    steps = np.abs(sides)
-    if (steps != 1.0).any():
-        rows = sp.csr_array(rows.multiply(steps[:, None])) if sp.issparse(rows) else rows * steps[:, None]
-    widest = maximum_margin(rows, np.sign(sides), fit_intercept=False)
+    widest = maximum_margin(rows, sides, fit_intercept=False)
     lengths = float(np.linalg.norm(weights) * np.linalg.norm(widest.coef))
     alignment = float(weights[: rows.shape[1]] @ widest.coef) / lengths if lengths else 0.0
     return PerceptronCertificate(float(np.sqrt(_squared_lengths(rows).max())), widest.margin / 2, updates, alignment)

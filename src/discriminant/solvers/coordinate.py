@@ -474,7 +474,7 @@ def duality_gaps(
         levels += share * (anchor.loss - float(np.vdot(anchor.slope, anchor.theta)))
         slopes += share[:, None, None] * anchor.slope[:, :p]
     size, l1, ridge = np.abs(slopes), l1[..., :p], ridge[..., :p]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         shrink = np.where(size > l1, l1 / size, 1.0).min(axis=(1, 2), initial=1.0)
         over = np.maximum(size - l1, 0.0)
         conjugate = np.where(over > 0, over**2 / (2 * ridge), 0.0).sum(axis=(1, 2))
