@@ -70,7 +70,7 @@ ESTIMATORS = [
     LogisticRegression(),
     LogisticRegression(alpha=0.1),
     LogisticRegression(alpha=0.1, solver="newton-cg", tol=1e-18),
-    LogisticRegression(alpha=0.1, l1_ratio=0.5, tol=1e-14),
+    LogisticRegression(alpha=0.1, l1_ratio=0.5, tol=1e-17),
     LogisticRegressionPath(n_alphas=5),
     LogisticRegressionCV(l1_ratio=1.0, n_alphas=5, cv=2),
     Perceptron(),
