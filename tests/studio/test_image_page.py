@@ -12,6 +12,8 @@ from studios import PATIENCE, running
 
 from discriminant.raster import draw_samples, open_areas, read_class_map
 
+# One page after the other, in the order of the tests: they go on from what was drawn and opened.
+pytestmark = pytest.mark.xdist_group("image_page")
 HOSTILE = "<b>sand</b>"
 BOXES = {"water": ["10,10,60,60", "20,200,70,280"], HOSTILE: ["200,10,280,60", "210,200,280,280"]}
 
@@ -153,6 +155,7 @@ def test_what_is_drawn_by_mouse_is_where_it_was_drawn_and_can_be_undone(drawn, s
 
 def test_polygons_and_points_stand_beside_rectangles(drawn, scene):
     before = len(kept(scene)["features"])
+    drawn.evaluate("document.activeElement.blur()")  # keys typed into a field are its own
     drawn.keyboard.press("1")
     drawn.get_by_role("radio", name="water", checked=True).wait_for()
     drawn.keyboard.press("o")

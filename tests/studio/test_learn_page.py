@@ -12,6 +12,8 @@ import pytest
 from discriminant import LinearDiscriminantAnalysis, Perceptron
 from discriminant.datasets import load, worked_example
 
+# One page after the other, in the order of the tests: they go on from what was drawn and opened.
+pytestmark = pytest.mark.xdist_group("learn_page")
 COUNT = re.compile(r"\((\d+)\)")
 
 

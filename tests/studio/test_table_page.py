@@ -17,6 +17,8 @@ from discriminant.errors import InputError
 from discriminant.studio.table_work import TableFile
 from discriminant.tables import Schema
 
+# One page after the other, in the order of the tests: they go on from what was drawn and opened.
+pytestmark = pytest.mark.xdist_group("table_page")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
