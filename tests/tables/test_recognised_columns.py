@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.csv as csv
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -289,7 +290,7 @@ def test_what_cannot_be_read_at_prediction_is_missing_and_counted():
 @pytest.mark.parametrize("source", ["csv", "frame"])
 def test_sentinels_are_missing(sentinel, others, source):
     values = [float(sentinel) if i % 10 == 3 else others[i * 7 % len(others)] for i in range(N)]
-    frame = pd.read_csv(io.BytesIO(table(v=values)))
+    frame = csv.read_csv(io.BytesIO(table(v=values))).to_pandas()  # pandas 2 would miss a bit of a number
     training = trained(frame if source == "frame" else table(v=values))
     assert_array_equal(column_of(training, "v=(missing)"), [i % 10 == 3 for i in range(N)])
     (said,) = told(training, "sentinel")
