@@ -1,11 +1,15 @@
 """Kernels are the NumPy formulas of their docstrings."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from discriminant.kernels import coordinate, counting, losses, moments, scores
+from discriminant.kernels import coordinate, counting, lbfgs, losses, moments, scores
 
 RNG = np.random.default_rng(0)
 N, P, K = 60, 5, 3
@@ -196,3 +200,36 @@ class TestCounting:
             for b in range(4):
                 w = WEIGHT * ((p * 4).astype(int) == b)
                 assert_allclose(out[k, b], [w.sum(), w @ p, w @ y, w @ p**2, w @ (p * y)], atol=1e-13)
+
+
+def test_the_loops_of_lbfgs_are_those_of_each_fit_alone():
+    memory, fits, size, order, chosen = 4, 3, 6, np.array([2, 0, 3]), np.array([2, 0])
+    steps, changes = RNG.normal(size=(2, memory, fits, size))
+    inverses, q, shares = RNG.uniform(0.1, 1, (memory, fits)), RNG.normal(size=(2, size)), np.empty((2, 3))
+    found, expected = q.copy(), q.copy()
+    lbfgs.first_loop(steps, changes, inverses, order, chosen, shares, found)
+    lbfgs.second_loop(steps, changes, inverses, order, chosen, shares, found)
+    for own, fit in zip(expected, chosen, strict=True):
+        taken = {}
+        for j in order[::-1]:
+            taken[j] = inverses[j, fit] * steps[j, fit] @ own
+            own -= taken[j] * changes[j, fit]
+        for j in order:
+            own += (taken[j] - inverses[j, fit] * changes[j, fit] @ own) * steps[j, fit]
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_what_is_compiled_anew_is_told_once(tmp_path):
+    program = """
+import numpy as np
+from discriminant import kernels
+from discriminant.kernels import lbfgs
+kernels.when_compiling.append(lambda: print("compiling"))
+pairs, q = np.ones((1, 1, 2)), np.ones((1, 2))
+for loop in (lbfgs.first_loop, lbfgs.second_loop):
+    loop(pairs, pairs, np.ones((1, 1)), np.array([0]), np.array([0]), np.ones((1, 1)), q)
+"""
+    setting = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for told in ("compiling", ""):  # the second process finds the kernels on disk
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=setting)
+        assert run.stdout.strip() == told

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -22,6 +23,9 @@ _SMALL = 1 << 17
 _MOST_CALLS = 2000
 
 _calls = count()
+
+#: Called once, before the first kernel is compiled that no earlier process left on disk: all take up to a minute.
+when_compiling: list[Callable[[], None]] = []
 
 
 class Kernel:
@@ -47,6 +51,8 @@ class Kernel:
 
             from . import row_overloads  # noqa: F401  what kernels call has to be known before they are compiled
 
+            _tell_when_compiling()
+
             # Division by zero gives infinity or NaN, as in NumPy.
             options: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
             made = njit(fastmath=REGROUP if self.regroup else False, **options)(self.function)
@@ -54,6 +60,22 @@ class Kernel:
         if name == "_numba_type_":
             return self.compiled._numba_type_
         raise AttributeError(name)
+
+
+@cache
+def _tell_when_compiling() -> None:
+    """Have the first compilation told; kernels on disk are loaded without one."""
+    from numba.core import event
+
+    class First(event.Listener):
+        def on_start(self, _: Any) -> None:
+            while when_compiling:
+                when_compiling.pop()()
+
+        def on_end(self, _: Any) -> None:
+            """Nothing: who asked for the kernel goes on."""
+
+    event.register("numba:compile", First())
 
 
 def _unloaded() -> bool:

@@ -45,6 +45,7 @@ from ..data import Block, as_rows, dense_rows
 from ..engine import reduce
 from ..errors import ParameterError, Setting
 from ..folds import HeldOut
+from ..kernels import lbfgs as lbfgs_kernels
 from ..kernels import losses as loss_kernels
 from ..kernels.row_span import minimise_in_row_span as gram_newton
 from ..moments.covariance import factorised, row_span
@@ -390,16 +391,18 @@ def minimise_newton_cg(objective: Objective, theta: Array, tol: float, max_iter:
 def _descended_to_the_end(run: Descent, most: int) -> Solution:
     """At most so many steps of L-BFGS, then Newton's method by conjugate gradients until the excess is sure."""
     metric = _Metric(run)
-    if _descend_by_lbfgs(run, metric.precondition, most):
+    if _descend_by_lbfgs(run, metric, most):
         _descend_by_newton_cg(run, metric)
     return run.solution()
 
 
-def _descend_by_lbfgs(run: Descent, precondition: Preconditioner, most: int) -> bool:
+def _descend_by_lbfgs(run: Descent, metric: _Metric, most: int) -> bool:
     """Steps of L-BFGS until they promise little more than the tolerance; whether it is worth going on."""
     memory = LBFGSMemory()
     while True:
-        direction = memory.direction(run.gradient, precondition)
+        if run.objective.n_columns <= _MOST_COLUMNS:  # a diagonal made anew would gain nothing here
+            metric.renew()
+        direction = memory.direction(run.gradient, metric.precondition)
         if run.is_hopeless(float(np.vdot(run.gradient, direction))):
             return False
         if run.excess <= _NEAR * run.tol or run.iterations >= most:
@@ -559,13 +562,22 @@ class _Metric:
         #: Products of the last system, and the least eigenvalue that was met.
         self.precondition, self.value, self.products, self.least = precondition, self.run.value, 0, np.inf
 
+    def renew(self) -> None:
+        """Far from the end, where the objective has changed much, take the curvature of the rows as they are now."""
+        run = self.run
+        if run.excess > _FAR * run.tol and not abs(run.value - self.value) <= _STALE * self.value:
+            now = newton_preconditioner(run.objective, run.theta)
+            # A loss is never below 0: a metric that promises more is that of rows which bend no more, far from the end.
+            promised = 0.5 * float(np.vdot(run.gradient, now(run.gradient)))
+            self._take(now if promised <= run.value else self.precondition)
+
     def newton_step(self) -> NewtonStep:
         """The next step, as precise as the run has shown its quadratic model to be."""
         run = self.run
         if self.products >= self.most:
             self._take(inverse_hessian(run.objective.value_gradient_hessian(run.theta)[2]))
-        elif run.excess > _FAR * run.tol and not abs(run.value - self.value) <= _STALE * self.value:
-            self._take(newton_preconditioner(run.objective, run.theta))
+        else:
+            self.renew()
         share, enough = float(np.clip(run.missed, 0.01, _LEAST_ACCURATE)), 0.5 * run.tol * abs(run.value)
         product = run.objective.hessian_product(run.theta)
         step = conjugate_gradients(product, run.gradient, self.precondition, share, enough, self.least, self.most)
@@ -742,6 +754,7 @@ def conjugate_gradients(
     sphered = precondition(residual)
     towards, size = sphered.copy(), float(np.vdot(residual, sphered))
     found, left, diagonal, beside, carried = 0.0, np.inf, list[float](), list[float](), 0.0
+    known = np.isfinite(least)  # one product alone tells of a mean eigenvalue, not of the least
     while len(diagonal) < most and size > 0:
         image = product(towards)
         curvature = float(np.vdot(towards, image))
@@ -757,7 +770,7 @@ def conjugate_gradients(
         ritz = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside), select="i", select_range=(0, 0))
         least = min(least, float(ritz[0]))
         left = size / least
-        if left <= max(share * found, enough):
+        if left <= max(share * found, enough) and (known or len(diagonal) > 1):
             break
         ratio = size / before
         carried = ratio / length
@@ -922,7 +935,9 @@ class _FitPoints:
         moved = fits[accepted]
         for own, new in zip((self.theta, self.loss, self.slope), (found.theta, found.loss, found.slope), strict=True):
             own[moved] = new[accepted]
-        pairs = np.isin(held.fits, moved)
+        taken = np.zeros(len(self.theta), dtype=bool)
+        taken[moved] = True
+        pairs = taken[held.fits]
         self.scores[pairs] = found.scores[pairs]
 
     def penalised(self, objective: Objective) -> tuple[Array, Array]:
@@ -983,7 +998,7 @@ def _descended(
     objective: Objective, held: HeldOut, start: _FitPoints, tol: float, max_iter: int
 ) -> tuple[_FitPoints, int]:
     """All fits where their penalised losses are least, and the steps of the longest descent."""
-    point, memory, going = start.copied(), _FitMemory(), np.arange(len(start.theta))
+    point, memory, going = start.copied(), _FitMemory(start.theta), np.arange(len(start.theta))
     value, gradient = point.penalised(objective)
     precondition = _shared_preconditioner(objective, point.theta)
     for iteration in range(max_iter):
@@ -1024,25 +1039,26 @@ def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner
 class _FitMemory:
     """The last steps of all fits and how their gradients changed: L-BFGS for each of them."""
 
-    def __init__(self) -> None:
-        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
+    def __init__(self, theta: Array) -> None:
+        self.steps, self.changes = np.empty((2, MEMORY, len(theta), theta[0].size))
+        self.inverses, self.order = np.empty((MEMORY, len(theta))), np.empty(0, dtype=np.int64)
 
     def learn(self, step: Array, change: Array) -> None:
         """Remember the pairs that show curvature."""
-        curvature = np.einsum("gij,gij->g", step, change)
-        size = np.linalg.norm(step, axis=(1, 2)) * np.linalg.norm(change, axis=(1, 2))
+        place = len(self.order) if len(self.order) < MEMORY else self.order[0]
+        self.order = np.append(self.order[-MEMORY + 1 :], place)
+        steps, changes = self.steps[place], self.changes[place]
+        steps[:], changes[:] = step.reshape(steps.shape), change.reshape(steps.shape)
+        curvature, squares = np.einsum("gi,gi->g", steps, changes), np.einsum("gi,gi->g", steps, steps)
+        size = np.sqrt(squares * np.einsum("gi,gi->g", changes, changes))
         shown = curvature > np.maximum(1e-14 * size, np.finfo(float).tiny)
-        self.pairs.append((step, change, np.divide(1.0, curvature, out=np.zeros_like(size), where=shown)))
+        self.inverses[place] = np.divide(1.0, curvature, out=np.zeros_like(size), where=shown)
 
     def directions(self, gradient: Array, precondition: Preconditioner, fits: Array) -> Array:
         """Inverse Hessian times gradient of the chosen fits (two-loop recursion)."""
-        q, shares = gradient[fits].copy(), []
-        for step, change, inverse in reversed(self.pairs):
-            share = inverse[fits] * np.einsum("gij,gij->g", step[fits], q)
-            shares.append(share)
-            q -= share[:, None, None] * change[fits]
-        q = precondition(q)
-        for (step, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
-            back = inverse[fits] * np.einsum("gij,gij->g", change[fits], q)
-            q += (share - back)[:, None, None] * step[fits]
+        q, shares = gradient[fits], np.empty((len(fits), len(self.order)))
+        pairs = self.steps, self.changes, self.inverses, self.order, fits
+        lbfgs_kernels.first_loop(*pairs, shares, q.reshape(len(fits), -1))
+        q = np.ascontiguousarray(precondition(q))
+        lbfgs_kernels.second_loop(*pairs, shares, q.reshape(len(fits), -1))
         return q
