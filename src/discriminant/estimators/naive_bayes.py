@@ -366,12 +366,15 @@ class _Columns:
         mixed = (1 - pooling) * scatter + pooling * scatter.sum(axis=0) + _ADDED_ROWS * self.variance
         variances = mixed / ((1 - pooling) * n + pooling * moments.total_weight + _ADDED_ROWS)
         variances = np.where(self.variance > 0, variances, 1.0)
-        shares = (n * (moments.mean - self.low) / self.step + _ADDED_ROWS * self.share) / (n + _ADDED_ROWS)
-        shares = np.where(self.two, shares, 0.5)
-        odds = logit(shares)
-        constants = np.where(self.two, 0.5 * odds**2 + np.log1p(-shares), -0.5 * np.log(variances)).sum(axis=1)
-        means = np.where(self.two, self.low + self.step * odds, moments.mean)
-        return DiagonalRule(means, np.where(self.two, self.step**2, variances), constants)
+        means, constants, two = moments.mean.copy(), -0.5 * np.log(variances), self.two
+        if two.any():
+            low, step = self.low[two], self.step[two]
+            shares = n * (moments.mean[:, two] - low) / step + _ADDED_ROWS * self.share[two]
+            shares /= n + _ADDED_ROWS
+            odds = logit(shares)
+            means[:, two], variances[:, two] = low + step * odds, step**2
+            constants[:, two] = 0.5 * odds**2 + np.log1p(-shares)
+        return DiagonalRule(means, variances, constants.sum(axis=1))
 
 
 def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = None) -> TunedRule:

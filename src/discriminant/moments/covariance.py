@@ -43,6 +43,9 @@ _SMALL_FACTOR = 64
 _EPS = float(np.finfo(np.float64).eps)
 #: Directions with less than this share of the largest singular value of rows are rounding.
 _NO_DIRECTION = 1e-8
+#: Rows with so many times their number of columns have their axes from the products of rows, where eigenvalues of these
+#: are above this share of the largest: that costs four of 16 digits.
+_WIDE, _TELLING = 4, 1e-4
 #: The values of shrinkage that "cv" tries.
 SHRINKAGE_GRID = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 19)))
 #: The usual reading: above it a coefficient says little by itself.
@@ -291,9 +294,23 @@ def _aliased_columns(correlation: Array, tolerance: float) -> tuple[int, ...]:
 
 def _principal_axes(root: Array) -> tuple[Array, Array]:
     """Eigenvectors and positive eigenvalues of ``root' root``, from the singular values of the root."""
+    if _WIDE * len(root) <= root.shape[1] and (found := _axes_by_gram_matrix(root)) is not None:
+        return found
     _, singular, axes = np.linalg.svd(root, full_matrices=False)
     kept = singular > singular[0] * _EPS * max(root.shape) if singular[0] > 0 else np.zeros(len(singular), bool)
     return axes[kept].T, singular[kept] ** 2
+
+
+def _axes_by_gram_matrix(root: Array) -> tuple[Array, Array] | None:
+    """The same from ``root root'``, in a fifth of the time (56 x 2,000); None where squares cost too many digits."""
+    squares, left = np.linalg.eigh(root @ root.T)
+    squares, left = squares[::-1], left[:, ::-1]
+    kept = squares > _TELLING * squares[0]
+    # Directions that the squares do not show have to be none at all.
+    rest = np.linalg.norm(left[:, ~kept].T @ root, axis=1)
+    if not squares[0] > 0 or not (rest <= np.sqrt(squares[0]) * _EPS * max(root.shape)).all():
+        return None
+    return root.T @ (left[:, kept] / np.sqrt(squares[kept])), squares[kept]
 
 
 def row_span(rows: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ import pyarrow.compute as compute
 
 from ..arrays import Array
 from .levels import MISSING_PLACE, LevelPlaces
-from .recognition import date_sentinels, sentinels
+from .recognition import Notation, date_sentinels, sentinels
 from .schema import Column, as_floats, distinct_texts, level_index, read_numbers, refuse_infinite, total
 
 #: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
@@ -110,6 +110,8 @@ class TableFacts:
         self.data, self.codes, self.classes = data, codes, classes
         # Sums of huge weights would overflow.
         self.weights = None if weights is None else weights / weights.max()
+        #: By column: how a short one was read, and its numbers. Reading for every question took as long as all answers.
+        self._kept: dict[str, tuple[tuple[str, Notation], Array]] = {}
 
     @property
     def n_rows(self) -> int:
@@ -138,10 +140,10 @@ class TableFacts:
         return True
 
     def few_values(self, column: Column) -> Array | None:
-        first = as_floats(column, self.data[column.name].slice(0, _VARYING_ROWS), self.codes)
-        if np.unique(first).size > MOST_NAMED_CODES + 1:  # NaN is one
+        first = np.unique(self._first_values(column))
+        if first.size > MOST_NAMED_CODES + 1:  # NaN is one
             return None
-        values = np.unique(self._values(column))
+        values = first if self._is_short else np.unique(self._values(column))
         return values[~np.isnan(values)]
 
     def range_of(self, column: Column, look: bool) -> tuple[tuple[float, ...], Range]:
@@ -163,13 +165,8 @@ class TableFacts:
         return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
 
     def differing(self, column: Column, least: int) -> int:
-        for n_rows in (_VARYING_ROWS, self.n_rows):
-            values = as_floats(column, self.data[column.name].slice(0, n_rows), self.codes)
-            counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-            differing = int(counts.sum() - counts.max(initial=0))
-            if differing >= least:
-                break
-        return differing
+        differing = _differing(self._first_values(column))
+        return differing if self._is_short or differing >= least else _differing(self._values(column))
 
     def duplicates(self, columns: Iterable[Column]) -> dict[str, str]:
         sample, found = self._sampled, dict[str, str]()
@@ -191,12 +188,28 @@ class TableFacts:
     def tells_classes_apart(self, column: Column) -> bool:
         if self.classes is None:
             return False
-        parts = (self._sampled, self.classes[self._sample]), (self.data, self.classes)
-        ordered = column.kind != "category"
+        parts, ordered = [(self.data, self.classes)], column.kind != "category"
+        if self._sampled is not self.data:
+            parts.insert(0, (self._sampled, self.classes[self._sample]))
         return all(tells_classes_apart(self._comparable(column, data), classes, ordered) for data, classes in parts)
 
+    @property
+    def _is_short(self) -> bool:
+        return self.n_rows <= _VARYING_ROWS
+
     def _values(self, column: Column) -> Array:
-        return as_floats(column, self.data[column.name], self.codes)
+        if not self._is_short:
+            return as_floats(column, self.data[column.name], self.codes)
+        wanted = column.kind, column.notation
+        if self._kept.get(column.name, (None,))[0] != wanted:
+            self._kept[column.name] = wanted, as_floats(column, self.data[column.name], self.codes)
+        return self._kept[column.name][1]
+
+    def _first_values(self, column: Column) -> Array:
+        """Enough of a column to tell whether it varies, as a rule."""
+        if self._is_short:
+            return self._values(column)
+        return as_floats(column, self.data[column.name].slice(0, _VARYING_ROWS), self.codes)
 
     @cached_property
     def _sample(self) -> Array:
@@ -205,18 +218,24 @@ class TableFacts:
     @cached_property
     def _sampled(self) -> Any:
         """The rows of the sample: taken once, since taking costs as much as there are columns."""
-        return self.data.take(self._sample)
+        return self.data.take(self._sample) if self.n_rows > _SAMPLE_ROWS else self.data
 
     def _comparable(self, column: Column, data: Any) -> Array:
         """The column as numbers that are equal where its values are; missing ones are NaN."""
         if column.kind != "category":
-            return as_floats(column, data[column.name], self.codes)
+            return self._values(column) if data is self.data else as_floats(column, data[column.name], self.codes)
         places = {level: place for place, level in enumerate(column.levels)}
         index, _ = level_index(column.name, data[column.name], LevelPlaces(places), self.codes, "text")
         # Numbered in the order in which they appear: equal for columns that group the rows alike.
         groups = pa.array(index).dictionary_encode().indices.to_numpy().astype(np.float64)
         groups[index == MISSING_PLACE] = np.nan
         return groups
+
+
+def _differing(values: Array) -> int:
+    """In how many rows numbers differ from the most frequent one."""
+    counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+    return int(counts.sum() - counts.max(initial=0))
 
 
 def is_named_id(name: str) -> bool:
