@@ -72,7 +72,9 @@ def exact_array(labels: Any) -> Array:
     """
     try:
         values = np.asarray(labels)
-    except Exception as error:  # each library of frames has errors of its own
+    except BaseException as error:  # each library of frames has errors of its own; a panic of polars 1 is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise LabelError(f"The labels cannot be read: {error}. Give text, integers or booleans.") from error
     whole = values.ndim == 1 and values.dtype.kind == "f" and not isinstance(labels, np.ndarray)
     if not whole or not all(isinstance(label, Integral) for label in labels):

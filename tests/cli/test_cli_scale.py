@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +95,20 @@ def test_other_executors_give_the_same_bits(run, folder):
     pattern = str(folder / "files" / "*.parquet")
     found = [fitted(run, pattern, "--model", "lda", *by) for by in (["--memory", "1kB"], ["--dask", "dask"])]
     assert _numbers(found[0]["coefficients"]) == _numbers(found[1]["coefficients"])
+
+
+@pytest.mark.xdist_group("clusters")
+def test_spark_is_started_by_its_address_and_ends_with_the_command(run, folder):
+    pattern, by = str(folder / "files" / "*.parquet"), ["--spark", "local-cluster[2,1,1024]"]
+    words = ["fit", pattern, "-t", "ill", "--model", "lda", "--json", *by]
+    here = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-m", "discriminant", *words], capture_output=True, text=True, check=True,
+        env={**os.environ, **here},
+    )  # fmt: skip
+    assert "ERROR" not in done.stderr  # executors that lost their driver
+    threads = fitted(run, pattern, "--model", "lda", "--memory", "1kB")
+    assert _numbers(json.loads(done.stdout)["coefficients"]) == _numbers(threads["coefficients"])
 
 
 @pytest.mark.parametrize(

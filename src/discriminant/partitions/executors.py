@@ -10,6 +10,7 @@ a session, or one that is started on the master that is named. Both are loaded w
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,11 +133,22 @@ def executor_of(where: Any) -> Executor:
         # Other collections of this process stay with the client that it has.
         return Dask(optional_module("distributed", "Dask clusters").Client(where, set_as_default=False))
     if isinstance(where, str) and where.startswith(_SPARK):
-        spark = optional_module("pyspark.sql", "Spark clusters").SparkSession
-        if where.startswith("local"):
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else what is called python3
-        return Spark(spark.builder.master(where).appName("discriminant").getOrCreate())
+        return Spark(_spark_session(where))
     raise ParameterError(
         Setting("executor"), " must be 'threads', 'dask', a Dask client or the address of its scheduler (tcp://...), a "
         f"Spark session or the address of its master (spark://...), got {where!r}.",
     )  # fmt: skip
+
+
+def _spark_session(master: str) -> Any:
+    """The session of this process, or else one that ends with it."""
+    spark = optional_module("pyspark.sql", "Spark clusters").SparkSession
+    if (running := spark.getActiveSession()) is not None:
+        return running
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else what is called python3
+    builder = spark.builder.master(master).appName("discriminant").config("spark.ui.showConsoleProgress", "false")
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    atexit.register(session.stop)  # executors that are left alone fill the terminal with their complaints
+    return session
