@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import secrets
@@ -11,6 +12,7 @@ import warnings
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,6 +32,10 @@ from .visitors import Visitors, state_folder
 _ABSENT = 20.0
 #: A tab that is closed keeps its table and models this long, in seconds: a reload or a lost connection loses nothing.
 _KEPT = 3600.0
+#: A page that is opened at once is painted before this, in seconds; if none is, libraries are loaded meanwhile.
+_PAINTED = 3.0
+#: Pages of clients that have gone are full of cycles: garbage is looked for this often, in seconds.
+_TIDY = 20.0
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#0072b2'/>"
     "<circle cx='10' cy='11' r='4' fill='#fff'/><rect x='18' y='17' width='8' height='8' fill='#e69f00'/>"
@@ -105,7 +111,9 @@ def application(visitors: Visitors, file: Path | None, started: Callable[[], Non
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
         visitors.delete_old()
-        threading.Thread(target=_load, daemon=True).start()
+        waiting = threading.Timer(_PAINTED, _load_aside)
+        waiting.daemon = True
+        waiting.start()
         started()
         yield
 
@@ -117,6 +125,8 @@ def application(visitors: Visitors, file: Path | None, started: Callable[[], Non
         page.install(visitors, file)
     app.storage.max_tab_storage_age = _KEPT
     app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name; work shows its own
+    app.on_connect(_load_aside)
+    app.timer(_TIDY, gc.collect)
     app.on_exception(lambda error: logging.getLogger("discriminant.studio").error("unexpected", exc_info=error))
     ui.run_with(
         made,
@@ -148,10 +158,18 @@ def _upload_route(visitors: Visitors) -> Any:
     return upload
 
 
+@cache
+def _load_aside() -> None:
+    """Load what the pages call, once, while the first page is looked at: before, it would be painted 0.4 s later."""
+    threading.Thread(target=_load, daemon=True).start()
+
+
 def _load() -> None:
-    """Load what the pages call while the first page is looked at; the libraries take longer than the page."""
     from .. import report, validation  # noqa: F401
     from ..estimators.registry import MODELS, new_model
 
     for name in MODELS:
         new_model(name)
+    # Looking for garbage goes through all objects there are, unless they are told to stay: 0.3 s in the way of answers.
+    gc.collect()
+    gc.freeze()
