@@ -109,7 +109,18 @@ def test_every_error_is_described_where_errors_are_listed():
 
 
 #: What somebody needs who builds the package and tests it, and nothing else.
-SDIST = {"src", "tests", "docs", "examples", "scripts", "Makefile", "README.md", "LICENSE", "CHANGELOG.md"}
+SDIST = {
+    "src",
+    "benchmarks",
+    "tests",
+    "docs",
+    "examples",
+    "scripts",
+    "Makefile",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+}
 SDIST |= {"CONTRIBUTING.md", "DESIGN.md", "pyproject.toml", "PKG-INFO", ".gitignore"}
 
 
