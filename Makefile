@@ -9,6 +9,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 INPUTS := pyproject.toml scripts/environment.sh
+# Every process that a test starts loads what the first one has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests of one group run in one process: two sets of Spark and Dask would not fit beside each other.
 SPREAD := -n auto --dist loadgroup
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
