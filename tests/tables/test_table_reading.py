@@ -473,3 +473,16 @@ def test_damaged_svmlight(line):
 def test_a_column_number_beyond_reason():
     with pytest.raises(InputError, match="column number 999,999,999"):
         table_of("1 999999999:1\n0 1:1\n").read()
+
+
+def test_what_is_told_of_decimals_is_taken_back_where_it_is_wrong():
+    table = table_of("x,z\n" + "0.125,7.5\n" * 120_000 + "low,7.5\n")
+    assert table.dialect.decimals == ("x", "z")
+    data = table.read()
+    assert data["x"][-1].as_py() == "low"
+    assert data["z"].type == pa.float64()
+
+
+def test_columns_that_stay_text_or_are_whole_are_no_decimals():
+    dialect = find_dialect(b"thousands,whole,plus,number\n1.234,5,+1.5,-1.5e3\n5.678,6,2.5,NA\n7,8,3.5,2\n8,9,4.5,3\n")
+    assert (dialect.codes, dialect.decimals) == (("thousands",), ("number",))

@@ -65,6 +65,8 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _COMMA_NUMBER = re.compile(r"\s*[-+]?(\d+,\d+|,\d+)([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
 _PADDED = re.compile(r"0\d+")
+#: Lines with a number each, written as Arrow reads it too.
+_NUMBER_LINES = re.compile(r"(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\n)+")
 
 Records = list[list[str]]
 
@@ -87,6 +89,8 @@ class Dialect:
         Those of them that occur in the part that was looked at.
     codes : tuple of str
         Columns that stay text: digits with leading zeros, which are codes, and numbers with points between thousands.
+    decimals : tuple of str
+        Columns of plain numbers with decimal points, as far as was looked.
 
     Examples
     --------
@@ -104,6 +108,7 @@ class Dialect:
     missing: tuple[str, ...] = MISSING_CODES
     seen: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    decimals: tuple[str, ...] = ()
     before: int = 0  #: lines before the first one that counts: empty ones, remarks that begin with #, ``sep=;``
     runs: bool = False  #: whether several spaces count as one delimiter
     quotes_seen: bool = False
@@ -215,12 +220,15 @@ def find_dialect(
     runs = delimiter == " " and re.search(r"\S {2,}\S|^ +\S", text, re.MULTILINE) is not None
     records, blank_lines = _records(text, whole, delimiter, quote, runs, label)
     first, *rows = _even(records, delimiter)
-    columns = [{row[j].strip() for row in rows if j < len(row)} for j in range(len(first))]
+    columns = _different(rows, len(first))
     header = _has_header(first, columns, codes, known) if asked.header is None else asked.header
     names = _names(first, header, label)
     if not header:
         rows, columns = records, [own | {value.strip()} for own, value in zip(columns, first, strict=True)]
-    values = set().union(*columns)
+    seen = set().union(*(own.intersection(codes) for own in columns))
+    written = {name: own - seen for name, own in zip(names, columns, strict=True)}
+    as_text = {name for name, own in written.items() if _stays_text(own)}
+    quoted = quote is not None and quote in text
     return Dialect(
         delimiter=delimiter,
         encoding=encoding,
@@ -229,12 +237,13 @@ def find_dialect(
         decimal=_found_decimal(rows, delimiter) if decimal is None else decimal,
         names=names,
         missing=codes,
-        seen=tuple(code for code in codes if code in values),
-        codes=tuple(name for name, own in zip(names, columns, strict=True) if _stays_text(own.difference(codes))),
+        seen=tuple(code for code in codes if code in seen),
+        codes=tuple(name for name in names if name in as_text),
+        decimals=tuple(name for name, own in written.items() if name not in as_text and _are_decimals(own)),
         before=remarks + blank_lines,
         runs=runs,
-        quotes_seen=quote is not None and quote in text,
-        line_breaks=any("\n" in value or "\r" in value for value in values.union(first)),
+        quotes_seen=quoted,
+        line_breaks=quoted and any(re.search("[\n\r]", "".join(own)) for own in (first, *columns)),
     )
 
 
@@ -295,6 +304,13 @@ def _is_heading(line: str, below: list[str]) -> bool:
     return even and numbers != [False, True]
 
 
+def _different(rows: Records, width: int) -> list[set[str]]:
+    """The different values of each column, without the spaces around them; rows may be too short or too long."""
+    if all(len(row) == width for row in rows):
+        return [set(map(str.strip, own)) for own in zip(*rows, strict=True)] if rows else [set() for _ in range(width)]
+    return [{row[j].strip() for row in rows if j < len(row)} for j in range(width)]
+
+
 def _even(records: Records, delimiter: str) -> Records:
     """The records, the first as wide as the others, where all others have one value more.
 
@@ -353,8 +369,8 @@ def _evenness(records: Records, delimiter: str) -> float:
     if delimiter == " ":
         fit = sum(map(is_number, values)) / len(values)
         return 0.0 if fit < 0.4 else lines / len(records) * (0.5 + 0.5 * fit)
-    others = [other for other in DELIMITERS[:4] if other != delimiter]
-    clean = sum(not any(other in value for other in others) or is_number(value) for value in values)
+    other = re.compile(f"[{''.join(sign for sign in DELIMITERS[:4] if sign != delimiter)}]")
+    clean = sum(other.search(value) is None or is_number(value) for value in values)
     return lines / len(records) * clean / len(values)
 
 
@@ -445,6 +461,12 @@ def _stays_text(values: set[str]) -> bool:
     """Whether texts are digits with leading zeros, such as postcodes, or have points between thousands."""
     padded = all(map(str.isdecimal, values)) and any(map(_PADDED.fullmatch, values))
     return padded or points_group(values)
+
+
+def _are_decimals(values: set[str]) -> bool:
+    """Whether texts are plain numbers, some with a decimal point."""
+    lines = "\n".join([*values, ""])  # looking at each text would take three times as long
+    return "." in lines and _NUMBER_LINES.fullmatch(lines) is not None
 
 
 _CHUNK_BYTES = 1 << 22
@@ -570,6 +592,9 @@ _BLOCK_BYTES = 1 << 20
 _MOST_BLOCK_BYTES = 1 << 26
 #: Blocks of wide tables hold about this many rows, or a block would be many columns of next to nothing.
 _BLOCK_ROWS = 512
+#: Arrow is told which columns are decimals, since it takes long to find out of very many; a file of more bytes would
+#: take longer still to read again where the first part of it did not tell.
+_MOST_TOLD_BYTES = 1 << 23
 #: After so many contradictions every column that is not declared is read as text.
 _MOST_CONTRADICTIONS = 8
 #: Text columns with at most this many levels are kept as codes.
@@ -596,6 +621,7 @@ class ReadSettings:
     block_bytes: int
     line_breaks: bool  #: whether quoted values may hold line breaks
     types: dict[str, Any] = field(default_factory=dict)  #: by column; the others are inferred
+    decimals: tuple[str, ...] = ()  #: columns that seem to be decimals
     contradictions: int = 0
 
 
@@ -631,6 +657,8 @@ class DelimitedReader(TableReader):
         super().__init__(source.label, dialect.names, columns, source)
         self.on_ragged = on_ragged
         self._fixed_encoding = fixed
+        told = dialect.decimal == "." and source.path.stat().st_size <= _MOST_TOLD_BYTES
+        self._told_decimals = dialect.decimals if told else ()
         self._begin()
 
     def _begin(self) -> None:
@@ -649,11 +677,15 @@ class DelimitedReader(TableReader):
         self._begin()
         with suppress(CannotSplit):  # else it is read as a whole
             return joined(list(self._parsed_chunks()))
+        self._settings = replace(self._settings, decimals=self._told_decimals)
         while True:
             try:
                 data = self._attempt(arrow_csv.read_csv)
             except InputError as error:
-                self._correct_settings(error)
+                if self._settings.decimals:
+                    self._settings = replace(self._settings, decimals=())
+                else:
+                    self._correct_settings(error)
                 continue
             if self._holds_bytes(data.schema):
                 self._change_encoding()
@@ -684,7 +716,7 @@ class DelimitedReader(TableReader):
                     first = {field.name: field.type for field in reader.schema if field.type in _PLAIN_TYPES}
                     for batch in reader:
                         if self._settings.types is types:  # of the first batch
-                            if self._retyped_large(batch):
+                            if self._retyped_large(pa.Table.from_batches([batch])):
                                 break
                             self._settings = replace(self._settings, types=types | first)
                         fresh = batch.slice(min(skip, batch.num_rows))
@@ -750,7 +782,7 @@ class DelimitedReader(TableReader):
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     null_values=[*codes, *(f" {code}" for code in codes)],
-                    column_types={**(types or {}), **settings.types},
+                    column_types=dict.fromkeys(settings.decimals, pa.float64()) | (types or {}) | settings.types,
                     include_columns=list(self.columns),
                     decimal_point=dialect.decimal,
                     auto_dict_encode=True,
@@ -782,11 +814,13 @@ class DelimitedReader(TableReader):
 
     def _large_columns(self, data: Any) -> list[str]:
         """Columns that are read as floats, though they may be whole numbers that are too large for integers."""
-        floats = [
-            field.name for field in data.schema if field.type == pa.float64() and field.name not in self._settings.types
-        ]
-        ranges = {name: compute.min_max(data.column(name)).as_py() for name in floats}
-        return [name for name, ends in ranges.items() if max(ends["max"] or 0, -(ends["min"] or 0)) >= 2**63]
+        kinds = dict(zip(data.column_names, data.schema.types, strict=True))
+        inferred = [name for name, kind in kinds.items() if kind == pa.float64() and name not in self._settings.types]
+        floats = data.select(inferred).columns
+        chunks = [chunk for column in floats for chunk in column.chunks]
+        if not _has_large(pa.chunked_array(chunks, pa.float64())):  # one look at all columns is enough, as a rule
+            return []
+        return [name for name, column in zip(inferred, floats, strict=True) if _has_large(column)]
 
     def _retyped_large(self, data: Any) -> bool:
         """Whether the table has to be read again, to keep the digits of large whole numbers."""
@@ -885,6 +919,12 @@ class DelimitedReader(TableReader):
             Setting("on_ragged", "skip"),
             ".",
         )
+
+
+def _has_large(floats: Any) -> bool:
+    """Whether any number is too large for integers of 64 bits."""
+    ends = compute.min_max(floats).as_py()
+    return max(ends["max"] or 0, -(ends["min"] or 0)) >= 2**63
 
 
 def _wider(kind: str, value: str) -> Any:
