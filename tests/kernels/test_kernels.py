@@ -202,21 +202,21 @@ class TestCounting:
                 assert_allclose(out[k, b], [w.sum(), w @ p, w @ y, w @ p**2, w @ (p * y)], atol=1e-13)
 
 
-def test_the_loops_of_lbfgs_are_those_of_each_fit_alone():
-    memory, fits, size, order, chosen = 4, 3, 6, np.array([2, 0, 3]), np.array([2, 0])
-    steps, changes = RNG.normal(size=(2, memory, fits, size))
-    inverses, q, shares = RNG.uniform(0.1, 1, (memory, fits)), RNG.normal(size=(2, size)), np.empty((2, 3))
-    found, expected = q.copy(), q.copy()
-    lbfgs.first_loop(steps, changes, inverses, order, chosen, shares, found)
-    lbfgs.second_loop(steps, changes, inverses, order, chosen, shares, found)
-    for own, fit in zip(expected, chosen, strict=True):
-        taken = {}
-        for j in order[::-1]:
-            taken[j] = inverses[j, fit] * steps[j, fit] @ own
-            own -= taken[j] * changes[j, fit]
-        for j in order:
-            own += (taken[j] - inverses[j, fit] * changes[j, fit] @ own) * steps[j, fit]
-    assert_allclose(found, expected, rtol=1e-12)
+@pytest.mark.parametrize("count", [0, 5, lbfgs.MEMORY + 3])
+def test_the_loops_of_lbfgs_go_over_the_last_pairs(count):
+    """From the newest to the oldest and back, where the newest have taken the places of the first."""
+    (steps, changes), q = RNG.normal(size=(2, lbfgs.MEMORY, 6)), RNG.normal(size=6)
+    inverses, shares = RNG.uniform(0.1, 1, lbfgs.MEMORY), np.empty(lbfgs.MEMORY)
+    found, expected, taken = q.copy(), q.copy(), {}
+    lbfgs.first_loop(steps, changes, inverses, shares, count, found)
+    lbfgs.second_loop(steps, changes, inverses, shares, count, found)
+    order = [t % lbfgs.MEMORY for t in range(max(count - lbfgs.MEMORY, 0), count)]
+    for j in order[::-1]:
+        taken[j] = inverses[j] * steps[j] @ expected
+        expected -= taken[j] * changes[j]
+    for j in order:
+        expected += (taken[j] - inverses[j] * changes[j] @ expected) * steps[j]
+    assert_allclose(found, expected, rtol=1e-11)
 
 
 def test_what_is_compiled_anew_is_told_once(tmp_path):
@@ -225,9 +225,9 @@ import numpy as np
 from discriminant import kernels
 from discriminant.kernels import lbfgs
 kernels.when_compiling.append(lambda: print("compiling"))
-pairs, q = np.ones((1, 1, 2)), np.ones((1, 2))
+pairs = np.ones((1, 2))
 for loop in (lbfgs.first_loop, lbfgs.second_loop):
-    loop(pairs, pairs, np.ones((1, 1)), np.array([0]), np.array([0]), np.ones((1, 1)), q)
+    loop(pairs, pairs, np.ones(1), np.ones(1), 1, np.ones(2))
 """
     setting = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for told in ("compiling", ""):  # the second process finds the kernels on disk

@@ -10,7 +10,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
 from discriminant.folds import HeldOut, repeated_folds
-from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, column_spread
+from discriminant.objective import ElasticNet, Logistic, Objective, Softmax, SquaredHinge, column_spread
+from discriminant.solvers import smooth
 from discriminant.solvers.smooth import named_solver, ridge_paths
 
 ALPHAS = [1.0, 0.1, 0.01]
@@ -46,6 +47,34 @@ def test_every_fit_is_that_of_its_own_rows(n_classes, kind, weighted):
             assert_allclose(fits.theta[k], peer.theta, atol=1e-4)
             if k < len(splits):
                 assert_allclose(losses[k], objective.part(splits[k][1]).mean_loss(fits.theta[k]), rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
+@pytest.mark.parametrize(("weighted", "fit_intercept"), [(False, True), (True, True), (True, False)])
+def test_rows_at_hand_are_as_rows_that_are_passed_over(loss, weighted, fit_intercept, monkeypatch):
+    """The compiled descent of few rows has the steps of the other."""
+    objective = replace(problem(2, weighted=weighted), loss=loss, fit_intercept=fit_intercept)
+    objective = replace(objective, data=replace(objective.data, offset=np.linspace(-1, 1, objective.data.n_rows)))
+    held = HeldOut.repeated(objective.data.codes)
+    at_hand = list(ridge_paths(objective, held, ALPHAS, 1e-6, 100))
+    monkeypatch.setattr(smooth._FitsAtHand, "serves", lambda _: False)
+    for own, other in zip(at_hand, ridge_paths(objective, held, ALPHAS, 1e-6, 100), strict=True):
+        assert own.iterations == other.iterations
+        assert_allclose(own.theta, other.theta, rtol=1e-8, atol=1e-10)
+        assert_allclose(own.scores, other.scores, rtol=1e-8, atol=1e-10)
+
+
+def test_weights_are_repeated_rows():
+    objective = problem(2, weighted=True)
+    data, times = objective.data, objective.data.weight.astype(int)
+    splits = repeated_folds(data.codes)
+    rows = np.repeat(np.arange(data.n_rows), times)
+    repeated = replace(objective, data=replace(data.take(rows), weight=None), standard=objective.standardised)
+    apart = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
+    own = ridge_paths(objective, HeldOut.by_splits(splits, data.n_rows), ALPHAS, 1e-12, 100)
+    others = ridge_paths(repeated, HeldOut.by_splits(apart, len(rows)), ALPHAS, 1e-12, 100)
+    for fits, other in zip(own, others, strict=True):
+        assert_allclose(fits.theta, other.theta, atol=1e-5)
 
 
 def test_rows_may_be_held_out_more_than_once_or_never():

@@ -26,7 +26,7 @@ with other weights, 0 for what a split holds out. Their scores are one matrix pr
 of them, and what they say of the rows they have not seen comes with it. Each fit descends by L-BFGS of its own (Nocedal
 1980) from where the stronger penalty left it; they share the preconditioner, the inverse Hessian of all rows at the
 mean of their parameters, which differs little from any one fit's. A strength takes about five passes; the fit to all
-rows is one more among them.
+rows is one more among them. Two classes of few rows descend in one compiled loop (`kernels.lbfgs`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from scipy.linalg import eigvalsh_tridiagonal
 from scipy.special import log_expit, logsumexp
 
 from ..arrays import Array
-from ..data import Block, as_rows, dense_rows
-from ..engine import reduce
+from ..data import Block, LabelledRows, SparseRows, as_rows, dense_rows
+from ..engine import one_blas_thread, reduce
 from ..errors import ParameterError, Setting
 from ..folds import HeldOut
-from ..kernels import lbfgs as lbfgs_kernels
+from ..kernels import lbfgs
 from ..kernels import losses as loss_kernels
 from ..kernels.row_span import minimise_in_row_span as gram_newton
 from ..moments.covariance import factorised, row_span
@@ -56,8 +56,6 @@ from ..results import Result, number, several
 Preconditioner = Callable[[Array], Array]
 Minimise = Callable[..., "Solution"]
 
-#: Pairs of steps and gradient changes that L-BFGS remembers.
-MEMORY = 12
 #: The share of the gain promised by the slope that a step must bring (Armijo's condition).
 _SUFFICIENT = 1e-4
 #: A value this many relative units above another is as good: rounding of the sums over the rows.
@@ -244,7 +242,7 @@ def line_search(
 class LBFGSMemory:
     """The last pairs (step, change of gradient), and the inverse Hessian they imply."""
 
-    def __init__(self, size: int = MEMORY) -> None:
+    def __init__(self, size: int = lbfgs.MEMORY) -> None:
         self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
 
     def learn(self, step: Array, change: Array) -> None:
@@ -658,7 +656,7 @@ class Rotation:
 def is_wide(objective: Objective) -> bool:
     """Whether a smooth problem is better solved in the span of its rows."""
     n, p = objective.data.rows.shape
-    return n < p and n <= _MOST_WIDE_ROWS and objective.penalty.l2 > 0 and objective.penalty.l1 == 0
+    return n < p and n <= _MOST_WIDE_ROWS and objective.penalty.l1 == 0
 
 
 def rotated(objective: Objective) -> Rotation:
@@ -821,10 +819,10 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
 
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
+#: Beyond this many parameters the inverse of a Hessian takes longer than to solve with its factors, pass after pass.
+_MOST_INVERTED = 500
 #: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
 _STRENGTH_DEVIATION = 3.0
-#: Shares by which a step that does not descend enough is shortened, and how often.
-_SHORTER, _MOST_SHORTER = 0.4, 12
 
 
 @dataclass(frozen=True)
@@ -910,44 +908,87 @@ def ridge_paths(
         Steps at each strength.
     """
     objective = replace(objective, standard=objective.standardised)
-    every = np.arange(held.seen.shape[1])
-    point = _evaluated(objective, held, np.zeros((len(every), *objective.shape)), every)
+    kind = _FitsAtHand if _FitsAtHand.serves(objective) else _FitsInPasses
+    descent = kind(objective, held)
     for alpha in alphas:
-        penalised = replace(objective, penalty=ElasticNet(float(alpha)))
-        point, iterations = _descended(penalised, held, point, tol, max_iter)
-        yield FoldFits(float(alpha), point.theta, point.scores, iterations)
+        descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
+        theta = descent.fits.theta.reshape(-1, *objective.shape).copy()
+        yield FoldFits(float(alpha), theta, descent.held_scores(), int(descent.fits.count.max()))
 
 
-@dataclass(frozen=True)
-class _FitPoints:
-    """Parameters of some fits with their mean losses and slopes, penalties left out, and scores of rows held out."""
+class _FitsInPasses:
+    """All fits on their way, which pass over the rows together."""
 
-    theta: Array
-    loss: Array
-    slope: Array
-    scores: Array
+    def __init__(self, objective: Objective, held: HeldOut) -> None:
+        self.held, every = held, np.arange(held.seen.shape[1])
+        theta = np.zeros((len(every), *objective.shape))
+        loss, slope, self.scores = _evaluated(objective, held, theta, every)
+        self.fits = lbfgs.Fits.at(theta.reshape(len(every), -1), loss, slope)
 
-    def copied(self) -> _FitPoints:
-        return _FitPoints(*(part.copy() for part in (self.theta, self.loss, self.slope, self.scores)))
+    def held_scores(self) -> Array:
+        """The scores (n_pairs, scores) of rows held out."""
+        return self.scores.copy()
 
-    def take(self, fits: Array, found: _FitPoints, accepted: Array, held: HeldOut) -> None:
-        """Move those of the ``fits`` that are ``accepted`` to where they were ``found``."""
-        moved = fits[accepted]
-        for own, new in zip((self.theta, self.loss, self.slope), (found.theta, found.loss, found.slope), strict=True):
-            own[moved] = new[accepted]
-        taken = np.zeros(len(self.theta), dtype=bool)
-        taken[moved] = True
-        pairs = taken[held.fits]
-        self.scores[pairs] = found.scores[pairs]
+    def descend(self, objective: Objective, tol: float, max_iter: int) -> None:
+        """Go to where the penalised losses are least."""
+        fits, ridge, aims = self.fits, objective.ridge.ravel(), np.empty_like(self.fits.theta)
+        precondition = _shared_preconditioner(objective, fits.theta)
+        going, q = fits.begin(ridge)
+        while True:
+            q = np.ascontiguousarray(precondition(q))
+            going = going[: lbfgs.aim(fits, ridge, tol, max_iter, going, q, aims)]
+            if going.size == 0:
+                return
+            loss, slope, scores = _evaluated(objective, self.held, aims[: len(going)], going)
+            q = q[: len(going)]
+            lbfgs.accept(fits, ridge, going, aims, loss, slope, q)
+            moved = np.zeros(len(aims), dtype=bool)
+            moved[going] = fits.shortened[going] == 0
+            pairs = moved[self.held.fits]
+            self.scores[pairs] = scores[pairs]
 
-    def penalised(self, objective: Objective) -> tuple[Array, Array]:
-        """Values and gradients with the penalty."""
-        pull = objective.ridge * self.theta
-        return self.loss + 0.5 * np.einsum("gij,gij->g", pull, self.theta), self.slope + pull
+
+class _FitsAtHand(_FitsInPasses):
+    """The same of few rows with one score: the whole descent is compiled, and leaves the GIL to others."""
+
+    def __init__(self, objective: Objective, held: HeldOut) -> None:
+        super().__init__(objective, held)
+        data, standard, self.loss = objective.data, objective.standardised, objective.loss
+        self.rows = np.ones((data.n_rows, objective.shape[1]))
+        block = dense_rows(data.rows.block(0, data.n_rows))
+        self.rows[:, : objective.n_columns] = (block - standard.centre) / standard.scale
+        weight = np.ascontiguousarray((held.seen * data.weight_of(slice(None))[:, None]).T)
+        self.weight, self.codes = weight / weight.sum(axis=1, keepdims=True), data.codes
+        self.offset = np.zeros(data.n_rows) if data.offset is None else data.offset.ravel()
+        self.scores = np.tile(self.offset, (len(weight), 1))
+
+    @classmethod
+    def serves(cls, objective: Objective) -> bool:
+        """Whether rows are so few that threads would have nothing to share."""
+        data, narrow = objective.data, objective.n_parameters <= _MOST_INVERTED
+        dense = isinstance(data, LabelledRows) and not isinstance(data.rows, SparseRows)
+        return isinstance(objective.loss, MarginLoss) and narrow and dense and len(data.spans) == 1
+
+    def held_scores(self) -> Array:
+        return self.scores[self.held.fits, self.held.rows][:, None]
+
+    def descend(self, objective: Objective, tol: float, max_iter: int) -> None:
+        ridge, fits, rows = objective.ridge.ravel(), self.fits, (self.rows, self.codes, self.weight, self.offset)
+        with one_blas_thread():
+            problem = self.loss.code, self.loss.width, *rows, ridge, self._inverse_hessian(ridge), tol, max_iter
+            objective.passes[0] += lbfgs.descend(*problem, fits, *fits.begin(ridge), self.scores)
+
+    def _inverse_hessian(self, ridge: Array) -> Array:
+        """That of all rows, which the last fit learns from, at the mean of the fits' parameters."""
+        scores = self.rows @ self.fits.theta.mean(axis=0) + self.offset
+        bend = self.weight[-1] * self.loss.curvature(scores[:, None], self.codes)
+        scaled = self.rows * np.sqrt(bend)[:, None]
+        return np.ascontiguousarray(inverse_hessian(scaled.T @ scaled + np.diag(ridge))(np.eye(len(ridge))))
 
 
-def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Array) -> _FitPoints:
-    """The chosen fits at these parameters, in one pass."""
+def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Array) -> tuple[Array, Array, Array]:
+    """Mean losses, their slopes (fits, parameters) and scores of rows held out of the chosen fits, in one pass."""
+    theta = theta.reshape(-1, *objective.shape)
     coefs, intercepts = objective.linear(theta)
     start = _Fits(objective, coefs.reshape(-1, objective.n_columns), intercepts.ravel(), held, fits)
     total = objective.reduce(start)
@@ -955,7 +996,7 @@ def _evaluated(objective: Objective, held: HeldOut, theta: Array, fits: Array) -
     # The sums are over other weights than the objective's own.
     share = objective.total_weight / total.weight
     slope = share[:, None, None] * objective.to_parameters(products, sums)
-    return _FitPoints(theta, total.value / total.weight, slope, start.held_scores)
+    return total.value / total.weight, slope.reshape(len(theta), -1), start.held_scores
 
 
 class _Fits(Pass):
@@ -994,71 +1035,10 @@ class _Fits(Pass):
         self.add_products(part.X, slopes.reshape(part.n_rows, -1))
 
 
-def _descended(
-    objective: Objective, held: HeldOut, start: _FitPoints, tol: float, max_iter: int
-) -> tuple[_FitPoints, int]:
-    """All fits where their penalised losses are least, and the steps of the longest descent."""
-    point, memory, going = start.copied(), _FitMemory(start.theta), np.arange(len(start.theta))
-    value, gradient = point.penalised(objective)
-    precondition = _shared_preconditioner(objective, point.theta)
-    for iteration in range(max_iter):
-        direction = memory.directions(gradient, precondition, going)
-        decrement = np.einsum("gij,gij->g", gradient[going], direction)
-        far = decrement > 2 * tol * np.abs(value[going])
-        going, direction, decrement = going[far], direction[far], decrement[far]
-        if going.size == 0:
-            return point, iteration
-        before, slope = point.theta.copy(), gradient
-        length, waiting = np.ones(len(going)), np.arange(len(going))
-        for _ in range(_MOST_SHORTER):
-            fits = going[waiting]
-            aims = point.theta[fits] - length[waiting, None, None] * direction[waiting]
-            found = _evaluated(objective, held, aims, fits)
-            promised = 1e-4 * length[waiting] * decrement[waiting]
-            enough = found.penalised(objective)[0] <= value[fits] - promised + 1e-15 * np.abs(value[fits])
-            point.take(fits, found, enough, held)
-            waiting = waiting[~enough]
-            if waiting.size == 0:
-                break
-            length[waiting] *= _SHORTER
-        value, gradient = point.penalised(objective)
-        memory.learn(point.theta - before, gradient - slope)
-        going = np.delete(going, waiting)  # where no step descends, rounding has the last word
-    return point, max_iter
-
-
 def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
-    """An inverse Hessian of all rows, at the mean of the fits' parameters."""
-    centre = theta.mean(axis=0)
+    """An inverse Hessian of all rows, at the mean of the fits' parameters; for gradients (fits, parameters)."""
+    centre = theta.mean(axis=0).reshape(objective.shape)
     if objective.n_parameters > _MOST_HESSIAN:
         of_one = moment_preconditioner(objective, centre)
-        return lambda gradients: np.stack([of_one(gradient) for gradient in gradients])
+        return lambda gradients: np.stack([of_one(gradient.reshape(centre.shape)).ravel() for gradient in gradients])
     return inverse_hessian(objective.value_gradient_hessian(centre)[2])
-
-
-class _FitMemory:
-    """The last steps of all fits and how their gradients changed: L-BFGS for each of them."""
-
-    def __init__(self, theta: Array) -> None:
-        self.steps, self.changes = np.empty((2, MEMORY, len(theta), theta[0].size))
-        self.inverses, self.order = np.empty((MEMORY, len(theta))), np.empty(0, dtype=np.int64)
-
-    def learn(self, step: Array, change: Array) -> None:
-        """Remember the pairs that show curvature."""
-        place = len(self.order) if len(self.order) < MEMORY else self.order[0]
-        self.order = np.append(self.order[-MEMORY + 1 :], place)
-        steps, changes = self.steps[place], self.changes[place]
-        steps[:], changes[:] = step.reshape(steps.shape), change.reshape(steps.shape)
-        curvature, squares = np.einsum("gi,gi->g", steps, changes), np.einsum("gi,gi->g", steps, steps)
-        size = np.sqrt(squares * np.einsum("gi,gi->g", changes, changes))
-        shown = curvature > np.maximum(1e-14 * size, np.finfo(float).tiny)
-        self.inverses[place] = np.divide(1.0, curvature, out=np.zeros_like(size), where=shown)
-
-    def directions(self, gradient: Array, precondition: Preconditioner, fits: Array) -> Array:
-        """Inverse Hessian times gradient of the chosen fits (two-loop recursion)."""
-        q, shares = gradient[fits], np.empty((len(fits), len(self.order)))
-        pairs = self.steps, self.changes, self.inverses, self.order, fits
-        lbfgs_kernels.first_loop(*pairs, shares, q.reshape(len(fits), -1))
-        q = np.ascontiguousarray(precondition(q))
-        lbfgs_kernels.second_loop(*pairs, shares, q.reshape(len(fits), -1))
-        return q
