@@ -93,7 +93,7 @@ class Pupil:
                 continue
             self.elements[int(number)] = one
             props = one.get("props", {})
-            if props.get("figures"):
+            if props.get("drawn", "[]") != "[]":
                 self.revision = props["points"]["revision"]
                 self.arrived.set()
             if "error" in one.get("class", []) and props.get("innerHTML") and "hidden" not in one.get("class", []):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import logging
@@ -14,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from nicegui import app, run, ui
+from nicegui import app, background_tasks, run, ui
 
 from ..errors import DiscriminantError, InputError
 from ..report.page import Drawing, Section, part
@@ -241,11 +242,11 @@ class Tabs:
 
 
 class Copies:
-    """The same work as Python and as a command, to copy."""
+    """The same work as Python and as a command, to copy; made when it is opened."""
 
     def __init__(self) -> None:
-        with ui.expansion("Copy as code", icon="content_copy").classes("copies") as self.panel:
-            self._texts = {name: self._one(name) for name in ("Python", "Command")}
+        self.panel = ui.expansion("Copy as code", icon="content_copy", on_value_change=self._write).classes("copies")
+        self._texts, self._values = dict[str, Any](), dict[str, str]()
         self.panel.visible = False
 
     def _one(self, name: str) -> Any:
@@ -259,9 +260,17 @@ class Copies:
     def show(self, python: str, command: str) -> None:
         """Show what was done so far."""
         self._values = {"Python": python, "Command": command}
+        self.panel.visible = True
+        self._write()
+
+    def _write(self) -> None:
+        if not self.panel.value:
+            return
+        if not self._texts:
+            with self.panel:
+                self._texts = {name: self._one(name) for name in self._values}
         for name, value in self._values.items():
             self._texts[name].set_content(html.escape(value))
-        self.panel.visible = True
 
 
 class Slider:
@@ -316,10 +325,9 @@ class Work:
                 self._bar = ui.linear_progress(0, show_value=False).props("instant-feedback")
                 self._bar.props["aria-label"] = name
                 self._words = text(name, "remark", tag="span").props("aria-live=polite")
-                self._cancel = ui.button("Cancel", on_click=self.cancel).props("flat dense")
+            self._cancel: Any = None  # made when something can be cancelled
             self._error = ui.html("").classes("error").props("role=alert")
         self._name, self._stopped, self._done = name, threading.Event(), (0, 0)
-        self._timer = ui.timer(_SHOWN_SECONDS, self._show, active=False)
         self._running.visible = self._error.visible = False
 
     @property
@@ -348,10 +356,11 @@ class Work:
             return None
         self.fail("")
         self._stopped.clear()
-        self._done, self._cancel.visible = (0, 0), cancellable
+        self._done = (0, 0)
+        self._offer_cancel(cancellable)
         self._running.visible = True
-        self._timer.active = True
         self._show()
+        showing = background_tasks.create(self._keep_showing())
         try:
             return await run.io_bound(function, *arguments, **({"progress": self.told} if cancellable else {}))
         except Cancelled:
@@ -362,8 +371,22 @@ class Work:
             logging.getLogger("discriminant.studio").exception("unexpected")
             self.fail(f"This should not have happened ({type(error).__name__}: {error}).")
         finally:
-            self._timer.active = self._running.visible = False
+            showing.cancel()
+            self._running.visible = False
         return None
+
+    def _offer_cancel(self, cancellable: bool) -> None:
+        if cancellable and self._cancel is None:
+            with self._running:
+                self._cancel = ui.button("Cancel", on_click=self.cancel).props("flat dense")
+        if self._cancel is not None:
+            self._cancel.visible = cancellable
+
+    async def _keep_showing(self) -> None:
+        """Show how far the work is; a timer of NiceGUI's would also tick in pages that do nothing."""
+        while not self._bar.is_deleted:
+            await asyncio.sleep(_SHOWN_SECONDS)
+            self._show()
 
     def _show(self) -> None:
         done, total = self._done

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import nicegui
-from nicegui import run, ui
+from nicegui import json, run, ui
 
 from ..errors import DiscriminantError
 from ..figures.theme import COLOURS, SYMBOLS, as_text
@@ -47,13 +47,12 @@ class Board(ui.element, component="static/board.js", esm={"nicegui-plotly": str(
     def __init__(self) -> None:
         super().__init__()
         self._props.update(
-            figures=[], points={"revision": 0, "rows": []}, classes=[], paint=False, lesson="", start=False
+            drawn="[]", points={"revision": 0, "rows": "[]"}, classes=[], paint=False, lesson="", start=False
         )
 
-    def show(self, view: View, drawings: Sequence[Drawing], points: Points, revision: int) -> None:
+    def show(self, view: View, drawn: str, points: Points, revision: int) -> None:
         """Draw figures, and the points where their revision is not the one that is painted on."""
-        self._props["lesson"], self._props["start"] = view.name, view.from_start
-        self._props["figures"] = [_figure(one) for one in drawings]
+        self._props["lesson"], self._props["start"], self._props["drawn"] = view.name, view.from_start, drawn
         self._props["paint"] = points.paintable
         self._props["classes"] = [
             {"name": str(label), "colour": COLOURS[k % len(COLOURS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
@@ -64,10 +63,14 @@ class Board(ui.element, component="static/board.js", esm={"nicegui-plotly": str(
         self.update()
 
 
-def _rows(points: Points) -> list[list[float]]:
-    if not points.paintable:
-        return []
-    return [[int(i), *map(float, v), int(k)] for i, v, k in zip(points.ids, points.values, points.codes, strict=True)]
+def _rows(points: Points) -> str:
+    parts = zip(points.ids, points.values, points.codes, strict=True) if points.paintable else ()
+    return str(json.dumps([[int(i), *map(float, v), int(k)] for i, v, k in parts]))
+
+
+def _drawn(drawings: Sequence[Drawing]) -> str:
+    """Figures as the board reads them: of values, NiceGUI would watch every one, for a tenth of a class room's time."""
+    return str(json.dumps([_figure(one) for one in drawings]))
 
 
 def _figure(one: Drawing) -> dict[str, Any]:
@@ -152,11 +155,8 @@ class LearnPage:
             self.preset.on_value_change(lambda event: self._choose_points(event.value))
             self.painting = Work("Reading")
             FileChooser(self.visitors, self._open_table, self.painting).build("a table", KINDS)
-            with ui.element("div").classes("step") as self.table:
-                labels = ("Classes", "Across", "Up")
-                self.columns = [ui.select([], label=label).props("dense outlined") for label in labels]
-            for control in self.columns:
-                control.on_value_change(self._choose_columns)
+            self.table = ui.element("div").classes("step")
+            self.columns: list[Any] = []  # made when there is a table
             self.table.visible = False
             self.counted = text("", "remark")
             self.download = ui.button("points.csv", icon="download", on_click=self._download).props("outline dense")
@@ -232,6 +232,7 @@ class LearnPage:
         if found is None:
             return
         self._table = None  # while the lists change
+        self._column_controls()
         across, up = (*found.numbers, found.numbers[0])[:2]
         for control, names, name in zip(
             self.columns, (found.names, found.numbers, found.numbers), (found.target, across, up), strict=True
@@ -239,6 +240,15 @@ class LearnPage:
             control.set_options(list(names), value=name)
         self._table, self.table.visible = found, True
         await self._choose_columns()
+
+    def _column_controls(self) -> None:
+        if self.columns:
+            return
+        with self.table:
+            labels = ("Classes", "Across", "Up")
+            self.columns = [ui.select([], label=label).props("dense outlined") for label in labels]
+        for control in self.columns:
+            control.on_value_change(self._choose_columns)
 
     async def _choose_columns(self) -> None:
         found = self._table
@@ -320,12 +330,11 @@ class LearnPage:
         state, view = self.state, self.view_now
         points = state.points
         assert points is not None
-        shown: Shown | None = await self.work.run(_shown, view, points, view.settings(state.settings))
-        if shown is None:
-            shown = bare(points)
+        found = await self.work.run(_shown, view, points, view.settings(state.settings))
         if self.board.is_deleted:
             return
-        self.board.show(view, shown.drawings, points, state.revision)
+        shown, drawn = found or _with_figures(bare(points))
+        self.board.show(view, drawn, points, state.revision)
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
         if shown.python:
             self.copies.show(shown.python, shown.command)
@@ -403,5 +412,9 @@ def _written(value: Any) -> str:
     return ", ".join(map(_written, value)) if isinstance(value, list) else str(value)
 
 
-def _shown(view: View, points: Points, settings: Mapping[str, Any]) -> Shown:
-    return view.shown(points, settings)
+def _shown(view: View, points: Points, settings: Mapping[str, Any]) -> tuple[Shown, str]:
+    return _with_figures(view.shown(points, settings))
+
+
+def _with_figures(shown: Shown) -> tuple[Shown, str]:
+    return shown, _drawn(shown.drawings)

@@ -1,6 +1,5 @@
 // The board of the Learn page: figures, a plane to paint on, and steps to play.
 // Points are painted here, at once; what was painted goes to the server in batches, and new figures come back.
-import { toRaw } from "vue";
 
 const SEND_MS = 80; // strokes are sent this often
 const DAB = 14; // pixels between two dabs of a stroke
@@ -94,7 +93,7 @@ export default {
   </div>
   <p class="spoken" aria-live="polite">{{ spoken }}</p>
 </div>`,
-  props: { figures: Array, points: Object, classes: Array, paint: Boolean, lesson: String, start: Boolean },
+  props: { drawn: String, points: Object, classes: Array, paint: Boolean, lesson: String, start: Boolean },
   emits: ["edit"],
   data() {
     return {
@@ -109,6 +108,9 @@ export default {
     };
   },
   computed: {
+    figures() {
+      return JSON.parse(this.drawn);
+    },
     steps() {
       return Math.max(1, ...this.figures.map((one) => one.figure?.frames?.length ?? 1));
     },
@@ -162,13 +164,13 @@ export default {
       if (!this.Plotly) return;
       for (const [i, one] of this.figures.entries()) {
         const place = this.$refs.plots?.[i];
-        if (place && one.figure) await this.Plotly.react(place, this.now(one, i), toRaw(one.figure).layout, CONFIG);
+        if (place && one.figure) await this.Plotly.react(place, this.now(one, i), one.figure.layout, CONFIG);
       }
       this.sketch();
     },
     // What a figure shows at this step; rows that are drawn on the canvas are there to be pointed at alone.
     now(one, i) {
-      const figure = toRaw(one.figure), data = figure.data.map(grids);
+      const figure = one.figure, data = figure.data.map(grids);
       const frame = figure.frames?.[Math.min(this.step, figure.frames.length - 1)];
       frame?.traces.forEach((place, j) => (data[place] = merged(data[place], frame.data[j])));
       if (i || !this.paint) return data;
@@ -202,10 +204,10 @@ export default {
 
     // Points: a map from their numbers to [x, y, class]
     place() {
-      const given = toRaw(this.points);
+      const given = this.points;
       if (!given || given.revision === this.revision) return;
       this.revision = given.revision;
-      this.rows = new Map(given.rows.map(([id, x, y, k]) => [id, [x, y, k]]));
+      this.rows = new Map(JSON.parse(given.rows).map(([id, x, y, k]) => [id, [x, y, k]]));
       this.past = [];
       this.pending = [];
       this.chosen = Math.max(0, Math.min(this.chosen, this.classes.length - 1));
