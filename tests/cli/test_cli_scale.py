@@ -98,8 +98,9 @@ def test_other_executors_give_the_same_bits(run, folder):
 
 
 @pytest.mark.xdist_group("clusters")
-def test_spark_is_started_by_its_address_and_ends_with_the_command(run, folder):
-    pattern, by = str(folder / "files" / "*.parquet"), ["--spark", "local-cluster[2,1,1024]"]
+@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow)])
+def test_spark_is_started_by_its_address_and_ends_with_the_command(run, folder, master):
+    pattern, by = str(folder / "files" / "*.parquet"), ["--spark", master]
     words = ["fit", pattern, "-t", "ill", "--model", "lda", "--json", *by]
     here = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
     done = subprocess.run(

@@ -261,6 +261,7 @@ def spark_parts(frame):
     return [own.drop(columns="part") for _, own in rows.groupby("part")]
 
 
+@pytest.mark.slow
 def test_an_executor_that_dies_leaves_no_trace_in_the_bits_of_a_spark_frame(spark_frame, tmp_path, monkeypatch):
     flag, call = str(tmp_path / "killed"), frames._InArrow.__call__
     expected = learned(LOGISTIC.fit(dask_frame(spark_parts(spark_frame)), "y", "w"))

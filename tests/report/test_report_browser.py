@@ -11,6 +11,8 @@ from discriminant.report import write_report
 from discriminant.report.sections import thresholds_of
 from discriminant.report.table_report import SECTIONS, ReportData
 
+# One process writes the reports, each once.
+pytestmark = pytest.mark.xdist_group("reports")
 SET = "(control, value) => { control.value = value; control.dispatchEvent(new Event('input')); }"
 
 
