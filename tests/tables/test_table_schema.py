@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discriminant.errors import ColumnError, InputError, LabelError, ParameterError, WeightError
-from discriminant.tables import EncodingReport, Schema, open_table, read_training
+from discriminant.tables import EncodingReport, Schema, facts, open_table, read_training
+from discriminant.tables.facts import NumberColumns
 
 
 def passengers(n=200, seed=0):
@@ -598,3 +599,37 @@ def test_a_schema_with_one_column_twice_is_refused():
     described["columns"] = [*described["columns"], *described["columns"]]
     with pytest.raises(InputError, match="several columns of one name: 'a'"):
         Schema.from_dict(described)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_columns_of_a_short_table_are_read_once_and_looked_at_together(monkeypatch, gaps):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 300))).add_prefix("x")
+    if gaps:
+        frame[frame > 1.5] = np.nan
+    frame["y"] = np.tile(["a", "b"], 30)
+    read, sorted_ = [], []
+    plain_floats, sort = facts.plain_floats, np.sort
+    monkeypatch.setattr(facts, "plain_floats", lambda values: read.append(len(values)) or plain_floats(values))
+    monkeypatch.setattr(facts, "as_floats", lambda column, *_: pytest.fail(f"{column.name} is read by itself"))
+    monkeypatch.setattr(np, "sort", lambda values, axis: sorted_.append(values.shape) or sort(values, axis=axis))
+    assert sum(column.dropped is None for column in read_training(frame, "y").schema.columns) == 300
+    assert (read, sorted_) == ([60] * 300, [(300, 60)])
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([-0.0, 0.0, 1.5, 2.0, -7.0, 1e300, np.nan]), min_size=25, max_size=25), min_size=1
+    )
+)
+def test_columns_that_are_looked_at_together_are_what_each_is_alone(columns):
+    classes = np.arange(25, dtype=np.int32) % 3
+    together = NumberColumns(np.array(columns), classes)
+    for place, values in enumerate(np.array(columns)):
+        alone, present = NumberColumns(values[None], classes), values[~np.isnan(values)]
+        counts = np.unique(present, return_counts=True)[1]
+        assert together.different[place] == alone.different[0] == counts.size
+        assert together.differing[place] == alone.differing[0] == present.size - counts.max(initial=0)
+        assert together.tell_classes_apart[place] == alone.tell_classes_apart[0]
+        assert_array_equal(together.range_of(place, "x"), alone.range_of(0, "x"))
+        assert_array_equal([ends[place] for ends in together.ends], [ends[0] for ends in alone.ends])

@@ -6,6 +6,7 @@ that is read once, part by part. Who decides (`training.ColumnLearner`) cannot t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,21 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as compute
 
 from ..arrays import Array
 from .levels import MISSING_PLACE, LevelPlaces
-from .recognition import Notation, date_sentinels, sentinels
-from .schema import Column, as_floats, distinct_texts, level_index, read_numbers, refuse_infinite, total
+from .recognition import PLAIN, Notation, date_sentinels, sentinels
+from .schema import (
+    Column,
+    as_floats,
+    distinct_texts,
+    is_numeric,
+    level_index,
+    plain_floats,
+    read_numbers,
+    refuse_infinite,
+    total,
+)
 
 #: A column called an id with more different numbers than this tells rows, or who they belong to, apart.
 MOST_NAMED_CODES = 20
@@ -32,6 +42,8 @@ _SAMPLE_ROWS = 2000
 FIRST_DAY, LAST_DAY = 1800_01_01, 2200_01_01
 #: Whether a column of numbers varies enough shows in so many rows, as a rule.
 _VARYING_ROWS = 5000
+#: So many values of columns are looked at together: they stay in the cache.
+_BLOCK_VALUES = 1 << 17
 
 #: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
 Range = tuple[int, float, float, float]
@@ -110,19 +122,16 @@ class TableFacts:
         self.data, self.codes, self.classes = data, codes, classes
         # Sums of huge weights would overflow.
         self.weights = None if weights is None else weights / weights.max()
-        #: By column: how a short one was read, and its numbers. Reading for every question took as long as all answers.
-        self._kept: dict[str, tuple[tuple[str, Notation], Array]] = {}
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.data.num_rows)
+        self.n_rows = int(data.num_rows)
+        self._whole = _Part(data, codes, classes)
+        self._types = dict(zip(data.column_names, data.schema.types, strict=True))
 
     @property
     def names(self) -> list[str]:
-        return list(self.data.column_names)
+        return list(self._types)
 
     def type_of(self, name: str) -> Any:
-        return self.data[name].type
+        return self._types[name]
 
     def levels(self, name: str) -> Levels:
         texts, index = distinct_texts(self.data[name])
@@ -131,24 +140,26 @@ class TableFacts:
         return Levels(texts, rows[:-1].tolist(), weights, int(rows[-1]))
 
     def are_days(self, column: Column) -> bool:
-        for values in (self.data[column.name].slice(0, _VARYING_ROWS), self.data[column.name]):
-            ends = compute.min_max(values).as_py()
-            if not ends["min"] or not FIRST_DAY <= ends["min"] < ends["max"] <= LAST_DAY:
+        plain = Column(column.name, "number")
+        for part in dict.fromkeys((self._first, self._whole)):
+            numbers, place = part.numbers(plain)
+            lowest, highest = (ends[place] for ends in numbers.ends)
+            if not FIRST_DAY <= lowest < highest <= LAST_DAY:
                 return False
-            if read_numbers(column, values, ())[1]:
+            if read_numbers(column, part.data[column.name], ())[1]:
                 return False
         return True
 
     def few_values(self, column: Column) -> Array | None:
-        first = np.unique(self._first_values(column))
-        if first.size > MOST_NAMED_CODES + 1:  # NaN is one
+        numbers, place = self._first.numbers(column)
+        if numbers.different[place] > MOST_NAMED_CODES:
             return None
-        values = first if self._is_short else np.unique(self._values(column))
+        values = np.unique(self._values(column))
         return values[~np.isnan(values)]
 
     def range_of(self, column: Column, look: bool) -> tuple[tuple[float, ...], Range]:
-        values = self._values(column)
-        own = range_of_numbers(column.name, values)
+        numbers, place = self._whole.numbers(column)
+        own, values = numbers.range_of(place, column.name), numbers.values[place]
         found = seem_missing(column, values, own) if look else ()
         return found, range_of_numbers(column.name, without(values, found)) if found else own
 
@@ -165,16 +176,19 @@ class TableFacts:
         return bool(np.all(np.floor(values) == values)) and numbers_are_identifier(column.name, values)
 
     def differing(self, column: Column, least: int) -> int:
-        differing = _differing(self._first_values(column))
-        return differing if self._is_short or differing >= least else _differing(self._values(column))
+        for part in dict.fromkeys((self._first, self._whole)):
+            numbers, place = part.numbers(column)
+            differing = int(numbers.differing[place])
+            if differing >= least:
+                break
+        return differing
 
     def duplicates(self, columns: Iterable[Column]) -> dict[str, str]:
-        sample, found = self._sampled, dict[str, str]()
-        first_of: dict[tuple[bool, bytes, int], list[Column]] = {}
+        found, first_of = dict[str, str](), dict[tuple[bool, bytes, int], list[Column]]()
         for column in columns:
-            key = (column.kind == "category", self._comparable(column, sample).tobytes(), column.pooled)
+            key = (column.kind == "category", self._sampled.comparable(column).tobytes(), column.pooled)
             for other in (alike := first_of.setdefault(key, [])):
-                before, own = (self._comparable(each, self.data) for each in (other, column))
+                before, own = (self._whole.comparable(each) for each in (other, column))
                 if np.array_equal(before, own, equal_nan=True):
                     found[column.name] = other.name
                     break
@@ -183,59 +197,156 @@ class TableFacts:
         return found
 
     def missing_rows(self, column: Column) -> Hashable:
-        return np.packbits(np.isnan(self._comparable(column, self.data))).tobytes()
+        return np.packbits(np.isnan(self._whole.comparable(column))).tobytes()
 
     def tells_classes_apart(self, column: Column) -> bool:
         if self.classes is None:
             return False
-        parts, ordered = [(self.data, self.classes)], column.kind != "category"
-        if self._sampled is not self.data:
-            parts.insert(0, (self._sampled, self.classes[self._sample]))
-        return all(tells_classes_apart(self._comparable(column, data), classes, ordered) for data, classes in parts)
-
-    @property
-    def _is_short(self) -> bool:
-        return self.n_rows <= _VARYING_ROWS
+        return all(part.tells_classes_apart(column) for part in dict.fromkeys((self._sampled, self._whole)))
 
     def _values(self, column: Column) -> Array:
-        if not self._is_short:
-            return as_floats(column, self.data[column.name], self.codes)
-        wanted = column.kind, column.notation
-        if self._kept.get(column.name, (None,))[0] != wanted:
-            self._kept[column.name] = wanted, as_floats(column, self.data[column.name], self.codes)
-        return self._kept[column.name][1]
-
-    def _first_values(self, column: Column) -> Array:
-        """Enough of a column to tell whether it varies, as a rule."""
-        if self._is_short:
-            return self._values(column)
-        return as_floats(column, self.data[column.name].slice(0, _VARYING_ROWS), self.codes)
+        numbers, place = self._whole.numbers(column)
+        return numbers.values[place]
 
     @cached_property
-    def _sample(self) -> Array:
-        return np.unique(np.linspace(0, self.n_rows - 1, min(self.n_rows, _SAMPLE_ROWS)).astype(np.int64))
+    def _first(self) -> _Part:
+        """Enough of the table to tell whether a column varies, as a rule."""
+        return self._whole if self._whole.is_short else _Part(self.data.slice(0, _VARYING_ROWS), self.codes)
 
     @cached_property
-    def _sampled(self) -> Any:
-        """The rows of the sample: taken once, since taking costs as much as there are columns."""
-        return self.data.take(self._sample) if self.n_rows > _SAMPLE_ROWS else self.data
+    def _sampled(self) -> _Part:
+        """The rows of a sample: taken once, since taking costs as much as there are columns."""
+        if self.n_rows <= _SAMPLE_ROWS:
+            return self._whole
+        rows = np.unique(np.linspace(0, self.n_rows - 1, _SAMPLE_ROWS).astype(np.int64))
+        return _Part(self.data.take(rows), self.codes, None if self.classes is None else self.classes[rows])
 
-    def _comparable(self, column: Column, data: Any) -> Array:
+
+class _Part:
+    """Rows of a table. Columns of a short one are read once and kept, those of plain numbers many at a time."""
+
+    def __init__(self, data: Any, codes: Sequence[str], classes: Array | None = None) -> None:
+        self.data, self.codes, self.classes = data, codes, classes
+        self.is_short = data.num_rows <= _VARYING_ROWS
+        #: By column and how it was read: the columns that were read with it, and its place among them.
+        self._kept: dict[tuple[str, str, Notation], tuple[NumberColumns, int]] = {}
+
+    def numbers(self, column: Column) -> tuple[NumberColumns, int]:
+        """Columns of numbers of which this is one, and its place among them."""
+        key = column.name, column.kind, column.notation
+        if key in self._kept:
+            return self._kept[key]
+        if self.is_short and key[1:] == ("number", PLAIN) and column.name in self._blocks:
+            names = self._blocks[column.name]
+            values = np.array([plain_floats(each) for each in self.data.select(names).columns])
+        else:
+            names, values = [column.name], as_floats(column, self.data[column.name], self.codes)[None]
+        found = NumberColumns(values, self.classes)
+        if self.is_short:
+            self._kept |= {(name, *key[1:]): (found, place) for place, name in enumerate(names)}
+        return found, names.index(column.name)
+
+    @cached_property
+    def _blocks(self) -> dict[str, list[str]]:
+        """By column of numbers: those of its type that are read with it."""
+        alike: dict[int, list[str]] = {}
+        for name, kind in zip(self.data.column_names, self.data.schema.types, strict=True):
+            if is_numeric(kind):
+                alike.setdefault(kind.id, []).append(name)
+        step = max(_BLOCK_VALUES // max(self.data.num_rows, 1), 1)
+        blocks = [names[start : start + step] for names in alike.values() for start in range(0, len(names), step)]
+        return {name: block for block in blocks for name in block}
+
+    def comparable(self, column: Column) -> Array:
         """The column as numbers that are equal where its values are; missing ones are NaN."""
         if column.kind != "category":
-            return self._values(column) if data is self.data else as_floats(column, data[column.name], self.codes)
+            numbers, place = self.numbers(column)
+            return numbers.values[place]
         places = {level: place for place, level in enumerate(column.levels)}
-        index, _ = level_index(column.name, data[column.name], LevelPlaces(places), self.codes, "text")
+        index, _ = level_index(column.name, self.data[column.name], LevelPlaces(places), self.codes, "text")
         # Numbered in the order in which they appear: equal for columns that group the rows alike.
         groups = pa.array(index).dictionary_encode().indices.to_numpy().astype(np.float64)
         groups[index == MISSING_PLACE] = np.nan
         return groups
 
+    def tells_classes_apart(self, column: Column) -> bool:
+        """Whether the column alone gives every row its class."""
+        if column.kind == "category":
+            return bool(tell_classes_apart(self.comparable(column)[None], self.classes, False)[0])
+        numbers, place = self.numbers(column)
+        return bool(numbers.tell_classes_apart[place])
 
-def _differing(values: Array) -> int:
-    """In how many rows numbers differ from the most frequent one."""
-    counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-    return int(counts.sum() - counts.max(initial=0))
+
+class NumberColumns:
+    """Columns of numbers, one in each row of a matrix: what is asked of one is found for all of them at once.
+
+    NumPy takes longer to begin with a column than to look through some hundred values.
+    """
+
+    def __init__(self, values: Array, classes: Array | None = None) -> None:
+        self.values, self._classes = values, classes
+
+    @cached_property
+    def ends(self) -> tuple[Array, Array]:
+        """The lowest and the highest values; NaN where there is none."""
+        gaps = np.isnan(self._totals)
+        if gaps.all() or not self.values.size:
+            lowest, highest = np.full((2, len(self.values)), np.nan)
+        else:
+            lowest, highest = self.values.min(axis=1), self.values.max(axis=1)
+        for place in np.flatnonzero(gaps):
+            present = _present(self.values[place])
+            if present.size:
+                lowest[place], highest[place] = present.min(), present.max()
+        return lowest, highest
+
+    @cached_property
+    def _totals(self) -> Array:
+        return total(self.values)
+
+    def range_of(self, place: int, name: str, first_row: int = 0) -> Range:
+        """Missing values, lowest and highest value and mean of a column; infinity is refused."""
+        values, whole = self.values[place], float(self._totals[place])
+        if math.isfinite(whole) and values.size:
+            return (0, float(self.ends[0][place]), float(self.ends[1][place]), whole / values.size)
+        refuse_infinite(name, values, first_row)
+        present = _present(values)
+        if not present.size:
+            return (values.size, np.nan, np.nan, np.nan)
+        lowest, highest = float(present.min()), float(present.max())
+        largest = max(highest, -lowest)  # the sum may overflow where the mean does not
+        mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
+        return (values.size - present.size, lowest, highest, float(mean))
+
+    @cached_property
+    def _counts(self) -> tuple[Array, Array]:
+        """How many different numbers there are, and in how many rows a number is not the most frequent one."""
+        in_order = np.sort(self.values, axis=1)
+        begins = np.ones(in_order.shape, dtype=bool)
+        begins[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
+        runs, missing = begins.sum(axis=1), np.isnan(in_order).sum(axis=1)  # each NaN is a run of one row
+        rows = np.diff(np.flatnonzero(begins), append=begins.size)
+        most = np.maximum.reduceat(rows, np.cumsum(runs) - runs) if rows.size else runs
+        return runs - missing, np.maximum(in_order.shape[1] - missing - most, 0)
+
+    @property
+    def different(self) -> Array:
+        """How many different numbers there are."""
+        return self._counts[0]
+
+    @property
+    def differing(self) -> Array:
+        """In how many rows numbers differ from the most frequent one."""
+        return self._counts[1]
+
+    @cached_property
+    def tell_classes_apart(self) -> Array:
+        """Which columns alone give every row its class."""
+        return tell_classes_apart(self.values, self._classes, True)
+
+
+def _present(values: Array) -> Array:
+    return values[~np.isnan(values)]
 
 
 def is_named_id(name: str) -> bool:
@@ -247,7 +358,7 @@ def may_number_rows(name: str, own: Range, n_rows: int) -> bool:
     """Whether the numbers of a column may tell rows apart, by their range or by its name."""
     missing, lowest, highest, _ = own
     surplus = highest - lowest - (n_rows - missing - 1)
-    return abs(surplus) <= 2 * np.spacing(max(abs(lowest), abs(highest))) or is_named_id(name)
+    return abs(surplus) <= 2 * math.ulp(max(abs(lowest), abs(highest))) or is_named_id(name)
 
 
 def numbers_are_identifier(name: str, values: Array) -> bool:
@@ -260,22 +371,23 @@ def numbers_are_identifier(name: str, values: Array) -> bool:
     return bool(consecutive or (is_named_id(name) and n_different > min(MOST_NAMED_CODES, n - 1)))
 
 
-def tells_classes_apart(values: Array, codes: Array, ordered: bool) -> bool:
-    """Whether one column alone gives every row its class.
+def tell_classes_apart(columns: Array, codes: Array | None, ordered: bool) -> Array:
+    """Which columns, one in each row of a matrix, alone give every row of the table its class.
 
     Either each value goes with one class only, and values repeat; or, where their order means something, each class has
     an interval of its own. Missing values (NaN) count as one value more.
     """
-    if codes.size < FEWEST_ROWS:
-        return False
-    order = np.lexsort((codes, values))
-    values, codes = values[order], codes[order]
-    other_class = codes[1:] != codes[:-1]
-    other_value = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
-    if (other_class & ~other_value).any():
-        return False
-    runs, groups = 1 + np.count_nonzero(other_class), 1 + np.count_nonzero(other_value)
-    return bool((ordered and runs == np.unique(codes).size) or groups <= codes.size / 5)
+    if codes is None or codes.size < FEWEST_ROWS:
+        return np.zeros(len(columns), dtype=bool)
+    order = np.lexsort((np.broadcast_to(codes, columns.shape), columns))
+    values, classes = np.take_along_axis(columns, order, axis=1), codes[order]
+    other_class = classes[:, 1:] != classes[:, :-1]
+    other_value = (values[:, 1:] != values[:, :-1]) & ~(np.isnan(values[:, 1:]) & np.isnan(values[:, :-1]))
+    pure = ~(other_class & ~other_value).any(axis=1)
+    if not pure.any():
+        return pure
+    runs, groups = (1 + np.count_nonzero(other, axis=1) for other in (other_class, other_value))
+    return pure & ((ordered & (runs == np.unique(codes).size)) | (groups <= codes.size / 5))
 
 
 def seem_missing(column: Column, values: Array, own: Range) -> tuple[float, ...]:
@@ -290,14 +402,4 @@ def without(values: Array, numbers: Sequence[float]) -> Array:
 
 def range_of_numbers(name: str, values: Array, first_row: int = 0) -> Range:
     """Missing values, lowest and highest value and mean; infinity is refused."""
-    whole = total(values)
-    if np.isfinite(whole) and values.size:
-        return (0, float(values.min()), float(values.max()), whole / values.size)
-    refuse_infinite(name, values, first_row)
-    present = values[~np.isnan(values)]
-    if not present.size:
-        return (values.size, np.nan, np.nan, np.nan)
-    lowest, highest = float(present.min()), float(present.max())
-    largest = max(highest, -lowest)  # the sum may overflow where the mean does not
-    mean = largest * (present / largest).mean() if largest > 1e300 else present.mean()
-    return (values.size - present.size, lowest, highest, float(mean))
+    return NumberColumns(values[None]).range_of(0, name, first_row)

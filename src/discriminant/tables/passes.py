@@ -36,7 +36,7 @@ from .facts import (
     seem_missing,
 )
 from .levels import UNSEEN_PLACE, LevelPlaces
-from .recognition import Notation, may_be_sentinel
+from .recognition import DAY_NUMBERS, may_be_sentinel
 from .schema import Column, distinct_texts, is_numeric, read_numbers
 from .sources import is_text
 
@@ -50,7 +50,6 @@ _SMALLEST_HASHES = 1024
 _WORD = (1 << 64) - 1
 #: In the place of the class of rows of several classes, and of the key of texts that are not listed.
 _SEVERAL, _OTHERS = -1, None
-_DAYS = Notation(date="digits")
 
 
 @dataclass(frozen=True)
@@ -264,7 +263,7 @@ class Numbers:
             return False
         return (
             is_numeric(values.type)
-            and not read_numbers(replace(self.column, kind="date", notation=_DAYS), values, ())[1]
+            and not read_numbers(replace(self.column, kind="date", notation=DAY_NUMBERS), values, ())[1]
         )
 
     def _add_counts(self, different: Array, entries: list[Entry]) -> None:

@@ -149,6 +149,8 @@ class Notation:
 _HEXADECIMAL = r"^\s*0[xX][0-9a-fA-F]{1,15}\s*$"
 #: Plain numbers.
 PLAIN = Notation()
+#: Days written as whole numbers, such as 20201231.
+DAY_NUMBERS = Notation(date="digits")
 
 
 class _Parts:
@@ -498,8 +500,9 @@ def may_be_sentinel(value: float, is_day: bool) -> bool:
 def _is_sentinel(value: float) -> bool:
     if f"{value:.15g}" in _FILL_VALUES:
         return True
-    digits = np.format_float_positional(abs(value), trim="-").replace(".", "")
-    return set(digits) == {"9"} and (abs(value) >= 99 or value == -9)
+    if (abs(value) < 99 and value != -9) or not str(abs(value)).startswith("9"):
+        return False  # most are no such numbers, and all digits take longer
+    return set(np.format_float_positional(abs(value), trim="-").replace(".", "")) == {"9"}
 
 
 def _beside(value: float) -> set[float]:

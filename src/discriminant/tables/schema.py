@@ -790,6 +790,8 @@ def _wanted_columns(schema: Schema, data: Any, absent: str) -> tuple[Any, Encodi
         extra=tuple(name for name in data.column_names if name not in known),
         absent=tuple(lacking),
     )
+    if not lacking:
+        return data.select(names), report
     nothing = pa.nulls(data.num_rows)
     return pa.table({name: data[name] if name in there else nothing for name in names}), report
 
@@ -833,8 +835,7 @@ def _coded_batches(
         for batch in data.slice(start, _BATCH_ROWS).combine_chunks().to_batches():
             coded: list[_Coded] = []
             first = 0
-            for column in schema.used:
-                values = batch[column.name]
+            for column, values in zip(schema.used, batch.columns, strict=True):
                 if column.kind == "category":
                     position = _coded_category(column, values, schema.missing_codes, report)
                     coded.append(_Coded(first, position, len(column.outputs), column.shares))
@@ -894,10 +895,10 @@ def _coded_number(
     return np.where(missing, column.mean, numbers), missing  # type: ignore[arg-type]
 
 
-def total(numbers: Array) -> float:
-    """The sum: finite only where every number is, if it does not overflow."""
+def total(numbers: Array) -> Any:
+    """The sum of the last axis: finite only where every number is, if it does not overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(numbers.sum())
+        return numbers.sum(axis=-1)
 
 
 def refuse_infinite(name: str, numbers: Array, first_row: int = 0) -> None:
@@ -929,12 +930,18 @@ def read_numbers(column: Column, values: Any, codes: Sequence[str]) -> tuple[Arr
         return _numbers_of_text(column, whole.cast(pa.large_string()), codes)
     if not (is_numeric(kind) or pa.types.is_boolean(kind)) or column.kind == "date":
         raise _other_type(column, str(kind), [])
-    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    numbers = plain_floats(values)
     if column.kind == "boolean":
         wrong = ~((numbers == 0) | (numbers == 1) | np.isnan(numbers))
         if wrong.any():
             raise _other_type(column, "numbers other than 0 and 1", np.unique(numbers[wrong])[:3].tolist())
     return column.notation.without_sentinels(numbers), {}
+
+
+def plain_floats(values: Any) -> Array:
+    """Arrow numbers or truth values as floats, NaN where missing; a view where it can be one."""
+    floats = values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False)
+    return np.asarray(floats.to_numpy(zero_copy_only=False))
 
 
 def is_numeric(kind: Any) -> bool:

@@ -20,6 +20,7 @@ from .delimited import MISSING_CODES
 from .facts import Facts, Levels, Range, TableFacts
 from .levels import BOOLEANS
 from .recognition import (
+    DAY_NUMBERS,
     MOST_CODES,
     PLAIN,
     Notation,
@@ -123,6 +124,7 @@ class ColumnLearner:
         #: By column: how many levels have no coded column of their own, their rows, and of how many levels.
         self._rare_levels: dict[str, tuple[int, int, int]] = {}
         self._missing_numbers = missing_numbers(self.codes)
+        self._plainly = Notation(sentinels=self._missing_numbers)
         self._few_numbers: list[str] = []
 
     def _types_of_columns(self) -> dict[str, str]:
@@ -201,7 +203,7 @@ class ColumnLearner:
     def _declared(self, name: str, declared: str) -> Column:
         """A column as it is said to be; numbers and dates may still be written in many ways."""
         kind = "date" if declared in _DATE_KINDS else declared
-        column = Column(name, kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
+        column = Column(name, kind, notation=self._plainly)  # type: ignore[arg-type]
         stored = self.facts.type_of(name)
         if kind == "date" and not is_text(stored):
             return replace(column, notation=native_dates(stored))
@@ -217,8 +219,8 @@ class ColumnLearner:
         else:
             reading = best_reading(texts, rows, self.decimal, (kind,))
         if reading is None and declared == "date":
-            days = Notation(date="digits")
-            reading = reading_of(kind, days, days.read(pa.array(texts, pa.large_string())), texts, rows)
+            days = DAY_NUMBERS.read(pa.array(texts, pa.large_string()))
+            reading = reading_of(kind, DAY_NUMBERS, days, texts, rows)
         if reading is None and texts:
             wanted = {"boolean": "true and false", "date": "dates or times"}.get(kind, "numbers")
             raise ColumnError(f"Column {name!r} should hold {wanted}, but holds {quoted(texts, 3)}. Correct its type.")
@@ -226,7 +228,7 @@ class ColumnLearner:
 
     def _day_numbers(self, name: str) -> Column | None:
         """A column of days written as whole numbers, such as 20201231."""
-        column = Column(name, "date", notation=Notation(date="digits"))
+        column = Column(name, "date", notation=DAY_NUMBERS)
         # Numbers of 16 bits do not hold eight digits.
         if pa.types.is_float16(self.facts.type_of(name)) or not self.facts.are_days(column):
             return None
@@ -235,7 +237,7 @@ class ColumnLearner:
 
     def _few_or_many(self, name: str) -> Column:
         """A column of numbers, or of the codes of a category."""
-        column = Column(name, "number", notation=Notation(sentinels=self._missing_numbers))
+        column = Column(name, "number", notation=self._plainly)
         values = self.facts.few_values(column)
         if values is None:
             return column
@@ -258,7 +260,7 @@ class ColumnLearner:
         texts, rows = self._written(name)
         reading = read_texts(texts, rows, self.decimal, bool(self.codes))
         if reading is not None and not (self.options.by_type and reading.kind == "boolean"):
-            column = Column(name, reading.kind, notation=Notation(sentinels=self._missing_numbers))  # type: ignore[arg-type]
+            column = Column(name, reading.kind, notation=self._plainly)  # type: ignore[arg-type]
             return self._as_read(column, reading)
         return Column(name, "category")
 
@@ -340,13 +342,15 @@ class ColumnLearner:
     def _ranged(self, column: Column) -> tuple[Column, Range]:
         look = column.name not in self.types and column.kind in ("number", "date")
         found, own = self.facts.range_of(column, look)
-        notation = replace(column.notation, sentinels=column.notation.sentinels + found) if found else column.notation
+        if not found:
+            return column, own
+        notation = replace(column.notation, sentinels=column.notation.sentinels + found)
         return replace(column, notation=notation), own
 
     def _number(self, column: Column) -> Column:
         name = column.name
         missing, lowest, highest, mean = self._ranges[name]
-        column = replace(column, missing=missing)
+        column = replace(column, missing=missing) if missing else column
         beside = f" ({missing:,} are missing)" if missing else ""
         if missing == self.facts.n_rows:
             return self._dropped(column, "empty", "it holds no value at all")
@@ -554,7 +558,7 @@ def is_plain_number(text: str) -> bool:
 def native_dates(kind: Any) -> Notation:
     """How further values of a column of dates, times or numbers such as 20201231 are written where they are text."""
     if is_numeric(kind):
-        return Notation(date="digits")
+        return DAY_NUMBERS
     return Notation(date="time" if pa.types.is_time(kind) or pa.types.is_duration(kind) else "ymd")
 
 
