@@ -1,6 +1,7 @@
 """Regularised discriminant analysis against its definition written out, and against those it lies between."""
 
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalys
 from discriminant.data import labelled_rows
 from discriminant.decision.posteriors import TEMPERATURES, TemperedLosses
 from discriminant.errors import DegenerateDataError, DiscriminantWarning, ParameterError
+from discriminant.estimators import regularised
 from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.estimators.regularised import ALL, Grid, regularised_rule
 from discriminant.estimators.svm import support_vector_rule
@@ -83,6 +85,24 @@ def test_held_out_losses_are_those_of_the_fits_they_stand_for():
     best = min(losses, key=losses.get)
     assert tuned.loss <= losses[best] + 1e-12
     assert (tuned.settings["pooling"], tuned.settings["shrinkage"]) == best[:2]
+
+
+@pytest.mark.parametrize("temperature", [None, 0.5])
+@pytest.mark.parametrize("shape", [(60, 4), (40, 90)])
+def test_splits_together_are_splits_one_by_one(shape, temperature, monkeypatch):
+    """Of a small search log-densities are kept, and summed up at once; of a class that a split has not seen, too."""
+    rng = np.random.default_rng(0)
+    codes = np.append(rng.integers(0, 3, shape[0] - 2), [3, 3])
+    data = labelled_rows(rng.normal(size=shape) + codes[:, None], codes, rng.uniform(0, 2, shape[0]))
+    parts = np.arange(shape[0]) % 3
+    parts[-2:] = 0
+    held = HeldOut.by_splits([(np.flatnonzero(parts != f), np.flatnonzero(parts == f)) for f in range(3)], shape[0])
+    at_once = regularised_rule(data, held, replace(ALL, temperature=temperature))
+    monkeypatch.setattr(regularised, "_CACHED_DENSITIES", 500)
+    one_by_one = regularised_rule(data, held, replace(ALL, temperature=temperature))
+    assert at_once.settings == pytest.approx(one_by_one.settings, rel=1e-8)
+    assert at_once.loss == pytest.approx(one_by_one.loss, rel=1e-10)
+    assert_allclose(at_once.log_posteriors, one_by_one.log_posteriors, rtol=1e-8, atol=1e-10)
 
 
 def test_the_temperature_is_the_best_of_all():

@@ -84,6 +84,10 @@ class TemperedLosses:
     codes: Array
     weight: Array
 
+    def part(self, rows: Any) -> TemperedLosses:
+        """Those of some rows."""
+        return TemperedLosses(self.log_densities[rows], self.log_priors, self.codes[rows], self.weight[rows])
+
     def of_grid(self) -> Array:
         """The summed losses at all temperatures of the grid, (..., temperatures).
 

@@ -7,6 +7,7 @@ rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -30,7 +31,7 @@ _SHRINKAGES = np.array([0.0, 0.003, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0])
 _MOST_WORK = 2e9
 #: The settings are chosen on this many rows: more of them would hardly change the choice.
 ENOUGH_ROWS = 20_000
-#: Log-densities of so many rows, classes and shrinkages stay in a core's cache.
+#: Log-densities of so many rows, classes and settings stay in a core's cache.
 _CACHED_DENSITIES = 1 << 17
 
 
@@ -124,9 +125,21 @@ class Search:
 
     def losses(self, n_jobs: int | None) -> Array:
         """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular."""
+        return self.losses_and_densities(n_jobs)[0]
+
+    def losses_and_densities(self, n_jobs: int | None) -> tuple[Array, Array | None]:
+        """The same with the log-densities of all pairs, (n_pairs, poolings, shrinkages, K), where these are few.
+
+        They are then summed up at once, those of all splits together.
+        """
+        n_poolings, n_shrinkages, _ = self._shape
+        if len(self.held.rows) * n_poolings * n_shrinkages * len(self.log_priors) <= _CACHED_DENSITIES:
+            densities = self._densities(n_jobs)
+            summed, total = self._summed(densities, slice(None))
+            return summed / (total or np.nan), densities
         parts = side_by_side(self._losses_of, list(range(self.held.n_splits)), n_jobs)
         total, nothing = sum(weight for _, weight in parts), np.zeros(self._shape)
-        return np.asarray(sum((losses for losses, _ in parts), nothing) / (total or np.nan))
+        return np.asarray(sum((losses for losses, _ in parts), nothing) / (total or np.nan)), None
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -135,32 +148,42 @@ class Search:
 
     def log_densities(self) -> Array:
         """Of all pairs at the first pooling and shrinkage; minus infinity in a class of which no row was seen."""
-        found = np.full((len(self.held.rows), len(self.log_priors)), -np.inf)
-        for split in range(self.held.n_splits):
-            pairs = np.flatnonzero(self.held.fits == split)
-            moments, rows = self._moments(split), self.frame.rows(self.data.rows.take(self.held.rows[pairs]))
-            spectra = self.frame.spectra(moments.only_present(), float(self.grid.poolings[0]))
-            found[np.ix_(pairs, moments.present)] = spectra.log_densities(rows, self.grid.shrinkages[:1])[:, 0]
+        return self._densities(n_jobs=1)[:, 0, 0]
+
+    def _densities(self, n_jobs: int | None) -> Array:
+        found = np.empty((len(self.held.rows), *self._shape[:2], len(self.log_priors)))
+        splits = list(range(self.held.n_splits))
+        for split, own in enumerate(side_by_side(lambda k: list(self._densities_of(k)), splits, n_jobs)):
+            found[self.held.fits == split] = np.stack(own, axis=1)
         return found
 
-    def _moments(self, split: int) -> ClassMoments:
-        return class_moments(part_seen(self.data, self.held, split), self.grid, n_jobs=1)
+    def _densities_of(self, split: int) -> Iterator[Array]:
+        """The log-densities of the pairs of one split, (pairs, shrinkages, K), pooling after pooling."""
+        moments = class_moments(part_seen(self.data, self.held, split), self.grid, n_jobs=1)
+        rows = self.frame.rows(self.data.rows.take(self.held.rows[self.held.fits == split]))
+        for pooling in self.grid.poolings:
+            spectra = self.frame.spectra(moments.only_present(), float(pooling))
+            found = own = spectra.log_densities(rows, self.grid.shrinkages)
+            if own.shape[2] < len(self.log_priors):
+                found = np.full((*own.shape[:2], len(self.log_priors)), -np.inf)
+                found[:, :, moments.present] = own
+            yield found
 
     def _losses_of(self, split: int) -> tuple[Array, float]:
-        moments, rows = self._moments(split), self.held.rows[self.held.fits == split]
-        present, fixed = moments.present, self.grid.temperature
-        rows = rows[present[self.data.codes[rows]]]
-        codes, weight = (np.cumsum(present) - 1)[self.data.codes[rows]], self.data.weight_of(rows)
-        Z, priors = self.frame.rows(self.data.rows.take(rows)), self.log_priors[present]
-        losses, step = np.zeros(self._shape), max(1, _CACHED_DENSITIES // (self._shape[1] * len(priors)))
-        for place, pooling in enumerate(self.grid.poolings):
-            spectra = self.frame.spectra(moments.only_present(), float(pooling))
-            for start in range(0, len(rows), step):
-                part = slice(start, start + step)
-                densities = spectra.log_densities(Z[part], self.grid.shrinkages)
-                tempered = TemperedLosses(densities, priors, codes[part], weight[part])
-                losses[place] += tempered.of_grid() if fixed is None else tempered.at(fixed)[0][..., None]
-        return losses, float(weight.sum())
+        """The summed losses of one split, and the weight of its pairs."""
+        pairs = np.flatnonzero(self.held.fits == split)
+        parts = [self._summed(densities[:, None], pairs) for densities in self._densities_of(split)]
+        return np.concatenate([summed for summed, _ in parts]), parts[0][1]
+
+    def _summed(self, densities: Array, pairs: Any) -> tuple[Array, float]:
+        """The same of these pairs, by their log-densities."""
+        whole, fixed = held_out_losses(self.data, self.held, densities, self.log_priors, pairs), self.grid.temperature
+        summed = np.zeros((densities.shape[1], *self._shape[1:]))
+        step = max(1, _CACHED_DENSITIES // densities[0].size) if len(densities) else 1
+        for start in range(0, len(whole.codes), step):
+            part = whole.part(slice(start, start + step))
+            summed += part.of_grid() if fixed is None else part.at(fixed)[0][..., None]
+        return summed, float(whole.weight.sum())
 
 
 def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:
@@ -168,12 +191,16 @@ def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:
     return replace(data, weight=held.seen[:, split] * data.weight_of(slice(None)))
 
 
-def held_out_losses(data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array) -> TemperedLosses:
-    """The losses of all pairs whose class the split had seen; log-densities have the shape (n_pairs, ..., K)."""
-    codes = data.codes[held.rows]
+def held_out_losses(
+    data: LabelledRows, held: HeldOut, log_densities: Array, log_priors: Array, pairs: Any = slice(None)
+) -> TemperedLosses:
+    """The losses of all pairs (or some) whose class the split had seen; log-densities have shape (n_pairs, ..., K)."""
+    rows = held.rows[pairs]
+    codes = data.codes[rows]
     own = log_densities[np.arange(len(codes)), ..., codes]
-    known = np.isfinite(own).all(axis=tuple(range(1, own.ndim)))
-    return TemperedLosses(log_densities[known], log_priors, codes[known], data.weight_of(held.rows[known]))
+    known = ~np.isneginf(own).all(axis=tuple(range(1, own.ndim)))
+    whole = TemperedLosses(log_densities, log_priors, codes, data.weight_of(rows))
+    return whole if known.all() else whole.part(known)
 
 
 def tempered(
@@ -246,12 +273,13 @@ def _tuned(
     if not moments.column_scatter()[frame.kept].any():
         raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
     search = Search(data, held, frame, grid, log_priors)
-    losses = search.losses(n_jobs)
+    losses, kept = search.losses_and_densities(n_jobs)
     # Where no split has a covariance, that of all rows is shrunk as far as can be.
     found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)
     pooling, shrinkage = float(grid.poolings[found[0]]), float(grid.shrinkages[found[1]])
     chosen = replace(grid, poolings=np.array([pooling]), shrinkages=np.array([shrinkage]))
-    densities = np.nan_to_num(replace(search, grid=chosen).log_densities(), nan=0.0, neginf=-np.inf)
+    densities = replace(search, grid=chosen).log_densities() if kept is None else kept[:, *found[:2]]
+    densities = np.nan_to_num(densities, nan=0.0, neginf=-np.inf)
     temperature, loss, posteriors = tempered(data, held, densities, log_priors, grid.temperature)
     settings = {"pooling": pooling, "shrinkage": shrinkage, "temperature": temperature}
     return TunedRule(fitted_rule(frame, moments, settings), settings, loss, posteriors)

@@ -443,13 +443,13 @@ class ClassSpectra:
 
     def log_densities(self, rows: Array, shrinkages: Array) -> Array:
         """Of each row in each class, (rows, S, K), but for what all classes share; NaN where there is none."""
-        found = np.empty((len(rows), len(shrinkages), len(self.means)))
         variances, determinants = self.shrunk(shrinkages)
         if len(self.axes) == 1:
             along, centres = rows @ self.axes[0], self.means @ self.axes[0]
-            for s, own in enumerate(variances[0]):
-                found[:, s] = along @ (centres / own).T - 0.5 * (centres**2 / own).sum(axis=1)
-            return found
+            scaled = centres / variances[0][:, None]
+            found = (along @ scaled.reshape(-1, along.shape[1]).T).reshape(len(rows), *scaled.shape[:2])
+            return found - 0.5 * (scaled * centres).sum(axis=2)
+        found = np.empty((len(rows), len(shrinkages), len(self.means)))
         for k, (mean, axes, own) in enumerate(zip(self.means, self.axes, variances, strict=True)):
             squares = ((rows - mean) @ axes) ** 2
             found[:, :, k] = -0.5 * (squares @ (1 / own).T + determinants[k])
