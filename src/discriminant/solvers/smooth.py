@@ -82,6 +82,8 @@ _LEAST_ROWS = 4_000
 _ROWS_OF_A_CLASS = 3
 #: With more rows the decomposition of ``Z Z'`` costs more than passes over the columns.
 _MOST_WIDE_ROWS = 2_000
+#: A sparse matrix is made dense for that up to so many values, 400 MB.
+_MOST_DENSE = 5e7
 #: A weaker ridge, relative to the largest row, leaves too few digits of Newton's steps on the Gram matrix.
 _LEAST_RIDGE = 1e-7
 #: Steps of L-BFGS, a pass each, before Newton systems are solved: where more are needed, these are better.
@@ -655,8 +657,10 @@ class Rotation:
 
 def is_wide(objective: Objective) -> bool:
     """Whether a smooth problem is better solved in the span of its rows."""
-    n, p = objective.data.rows.shape
-    return n < p and n <= _MOST_WIDE_ROWS and objective.penalty.l1 == 0
+    rows = objective.data.rows
+    n, p = rows.shape
+    kept = not isinstance(rows, SparseRows) or n * p <= _MOST_DENSE
+    return n < p and n <= _MOST_WIDE_ROWS and kept and objective.penalty.l1 == 0
 
 
 def rotated(objective: Objective) -> Rotation:
@@ -685,7 +689,7 @@ def _penalised_rows(objective: Objective) -> tuple[Array, Array]:
 def minimise_in_row_span(
     objective: Objective, theta: Array, tol: float, max_iter: int, trace: bool = False
 ) -> Solution:
-    """Minimise a ridge problem with more columns than rows; the solution's derivatives are those in the rows' span."""
+    """Minimise a smooth problem with more columns than rows; the solution's derivatives are those in the rows' span."""
     if type(objective.loss) is Logistic and not trace and not theta.any():
         found = _minimise_by_gram_matrix(objective, tol, max_iter)
         if found is not None:
