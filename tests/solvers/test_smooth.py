@@ -15,6 +15,7 @@ from discriminant.solvers.smooth import (
     LBFGSMemory,
     conjugate_gradients,
     diagonal_preconditioner,
+    is_wide,
     line_search,
     minimise_in_row_span,
     moment_preconditioner,
@@ -252,3 +253,21 @@ def test_few_rows_of_many_columns_are_solved_on_their_gram_matrix_as_in_their_sp
         value, gradient = objective.value_and_gradient(found.theta)
         assert_allclose(found.objective, value, rtol=1e-9)
         assert np.abs(gradient).max() <= 1e-6 * max(np.abs(objective.value_and_gradient(start)[1]).max(), 1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_more_columns_than_rows_are_turned_to_their_span_without_a_penalty_too(K):
+    """Equal rows of every class keep the maximum finite; its value is that of steps in all columns."""
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.normal(size=(12, 300)), K + 1, axis=0)
+    y = np.column_stack((np.tile(np.arange(K), (12, 1)), rng.integers(0, K, 12))).ravel()
+    objective = Objective(labelled_rows(X, y), Logistic() if K == 2 else Softmax(), ElasticNet(0.0))
+    assert is_wide(objective)
+    found, slower = solve(objective, "auto", 1e-12), solve(objective, "newton-cg", 1e-12)
+    assert_allclose(found.objective, slower.objective, rtol=1e-9)
+
+
+def test_sparse_rows_of_very_many_columns_stay_sparse():
+    X = sp.random_array((100, 600_000), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    for rows, turned in ((X, False), (X[:, :1000], True)):
+        assert is_wide(Objective(labelled_rows(rows, np.arange(100) % 2), Logistic(), ElasticNet(0.1))) == turned
