@@ -313,11 +313,16 @@ def _axes_by_gram_matrix(root: Array) -> tuple[Array, Array] | None:
     return root.T @ (left[:, kept] / np.sqrt(squares[kept])), squares[kept]
 
 
-def row_span(rows: Array) -> tuple[Array, Array]:
+def row_span(rows: Array, exact: bool = False) -> tuple[Array, Array]:
     """Few rows of many columns in the coordinates of their own span, and ``back``.
 
     The directions of the span are ``rows.T @ back``: as large as the rows, where mostly a few products are wanted.
+    Those below 1e-8 of the largest are rounding, unless the span is to be ``exact``: without a penalty it would count.
     """
+    if exact:
+        axes, squares = _principal_axes(rows)
+        turned = rows @ axes
+        return turned, turned / squares
     squares, left = np.linalg.eigh(rows @ rows.T)
     kept = squares > _NO_DIRECTION**2 * max(squares[-1], np.finfo(float).tiny)
     values = np.sqrt(squares[kept])

@@ -666,7 +666,7 @@ def is_wide(objective: Objective) -> bool:
 def rotated(objective: Objective) -> Rotation:
     """The problem in the span of its rows."""
     Z, penalised = _penalised_rows(objective)
-    rows, back = row_span(Z)
+    rows, back = row_span(Z, exact=objective.penalty.l2 < _LEAST_RIDGE)
     r = rows.shape[1]
     own = replace(
         objective,
