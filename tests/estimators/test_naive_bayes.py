@@ -12,8 +12,11 @@ from scipy.stats import bernoulli, norm
 
 from discriminant import GaussianNB, NaiveBayes
 from discriminant.data import labelled_rows
+from discriminant.estimators import naive_bayes
+from discriminant.estimators.base import collected
 from discriminant.estimators.naive_bayes import naive_bayes_rule
 from discriminant.folds import HeldOut
+from discriminant.moments.statistic import ClassMoments
 from helpers import normal_classes
 
 PLAN = {"visits": "counts", "smokes": "bernoulli", "word": "multinomial", "other": "multinomial"}
@@ -183,3 +186,18 @@ def test_coded_rows_may_be_constant_rare_and_in_any_units():
     assert np.isfinite(tuned.loss)
     assert np.isfinite(tuned.rule.scores(X)).all()
     assert_allclose(other.log_posteriors, tuned.log_posteriors, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_scores_at_all_poolings_are_those_of_the_rules(kind, monkeypatch):
+    """Also of a class without weight, and where the rows are looked at in parts."""
+    monkeypatch.setattr(naive_bayes, "_CACHED_NUMBERS", 30)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 5)), np.arange(50) % 4
+    X[:, 2] = X[:, 2] > 0
+    data = labelled_rows(kind(X), y, np.where(y == 2, 0.0, rng.uniform(0.5, 2, 50)))
+    moments = collected(data, ClassMoments(4, 5, "diagonal"), 1)
+    columns = naive_bayes._Columns.of_rows(data.rows, moments)
+    found = columns.scores(data.rows.block(0, 50), moments)
+    for own, pooling in zip(found.swapaxes(0, 1), naive_bayes._POOLINGS, strict=True):
+        assert_allclose(own, columns.rule(moments, pooling).scores(X), rtol=1e-12)

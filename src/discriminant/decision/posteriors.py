@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class TemperedLosses:
             powers = np.exp(logs * (root * 0.5**_HALVINGS))
             for halving in range(_HALVINGS, -1, -1):
                 sums = np.log(powers @ priors) - root * 0.5**halving * own
-                losses[..., r, halving] = np.tensordot(self.weight, sums, axes=(0, 0))
+                losses[..., r, halving] = self._weighted(sums)
                 np.multiply(powers, powers, out=powers)
         constant = self.weight @ self.log_priors[self.codes]
         return losses.reshape(*own.shape[1:], -1) - constant
@@ -114,7 +115,7 @@ class TemperedLosses:
         mean = (shares * logs).sum(axis=-1) / sums
         spread = (shares * logs**2).sum(axis=-1) / sums - mean**2
         loss = np.log(sums) - temperature * own
-        value, slope, curvature = (np.tensordot(self.weight, part, axes=(0, 0)) for part in (loss, mean - own, spread))
+        value, slope, curvature = map(self._weighted, (loss, mean - own, spread))
         return value - self.weight @ self.log_priors[self.codes], slope, curvature
 
     def best(self) -> float:
@@ -125,12 +126,18 @@ class TemperedLosses:
         for _ in range(60):
             _, slope, curvature = self.at(found)
             low, high = (low, found) if slope > 0 else (found, high)
-            step = found - float(slope / curvature) if curvature > 0 else found
-            following = step if low < step < high else (low + high) / 2
+            step = found - float(slope / curvature) if curvature > 0 else np.inf
+            # Newton's last step may lead out of the interval, of which it has become an end.
+            arrived = abs(step - found) <= _TEMPERATURE_TOL * found
+            following = step if arrived or low < step < high else (low + high) / 2
             if abs(following - found) <= _TEMPERATURE_TOL * found:
                 break
             found = following
         return float(high if following > high * (1 - _TEMPERATURE_TOL) else following)
+
+    def _weighted(self, values: Array) -> Array:
+        """The sums over the rows."""
+        return (self.weight @ values.reshape(len(values), prod(values.shape[1:]))).reshape(values.shape[1:])
 
     def _own(self, logs: Array) -> Array:
         """What each row has for its own class."""

@@ -21,6 +21,7 @@ from ..data import (
     as_table,
     check_number,
     column_distributions,
+    dense_parts,
     require,
     two_valued,
 )
@@ -339,6 +340,8 @@ def _parameter(kind: str, rates: Array, weight: Array, alpha: float) -> Array:
 
 #: Classes are drawn towards what all rows are by so many of them, so that no variance and no share is 0.
 _ADDED_ROWS = 2.0
+#: So many numbers stay in a core's cache.
+_CACHED_NUMBERS = 1 << 15
 #: How much of the variance classes have in common, from one for all to one for each.
 _POOLINGS = np.array([1.0, 0.5, 0.1, 0.0])
 
@@ -362,19 +365,37 @@ class _Columns:
 
     def rule(self, moments: ClassMoments, pooling: float) -> DiagonalRule:
         """Normal columns, and columns of two values whose log-odds are the means of normals with one variance."""
-        n, scatter = moments.weight[:, None], moments.scatter
-        mixed = (1 - pooling) * scatter + pooling * scatter.sum(axis=0) + _ADDED_ROWS * self.variance
-        variances = mixed / ((1 - pooling) * n + pooling * moments.total_weight + _ADDED_ROWS)
+        present = moments.only_present()
+        means, variances, constants = self._parts(present, np.array([pooling]))
+        return DiagonalRule(means, variances[0], constants[0]).spread_over(moments.present)
+
+    def scores(self, block: Any, moments: ClassMoments) -> Array:
+        """Those of the rules at all poolings, (rows, poolings, K): means, and distances from them, are the same."""
+        means, variances, constants = self._parts(moments.only_present(), _POOLINGS)
+        out = np.full((block.shape[0], len(_POOLINGS), moments.n_classes), -np.inf)
+        halved_precisions, step = 0.5 / variances, max(1, _CACHED_NUMBERS // len(self.two))
+        parts = ((X[i : i + step], where.start + i) for X, where in dense_parts(block) for i in range(0, len(X), step))
+        for X, start in parts:
+            for own, k in enumerate(np.flatnonzero(moments.present)):
+                distances = (X - means[own]) ** 2 @ halved_precisions[:, own].T
+                out[start : start + len(X), :, k] = constants[:, own] - distances
+        return out
+
+    def _parts(self, moments: ClassMoments, poolings: Array) -> tuple[Array, Array, Array]:
+        """Means (K, p), variances (poolings, K, p) and constants (poolings, K)."""
+        n, scatter, own = moments.weight[:, None], moments.scatter, 1 - poolings[:, None, None]
+        mixed = own * scatter + (1 - own) * scatter.sum(axis=0) + _ADDED_ROWS * self.variance
+        variances = mixed / (own * n + (1 - own) * moments.total_weight + _ADDED_ROWS)
         variances = np.where(self.variance > 0, variances, 1.0)
-        means, constants, two = moments.mean.copy(), -0.5 * np.log(variances), self.two
+        means, constants, two = moments.mean, -0.5 * np.log(variances), self.two
         if two.any():
             low, step = self.low[two], self.step[two]
             shares = n * (moments.mean[:, two] - low) / step + _ADDED_ROWS * self.share[two]
             shares /= n + _ADDED_ROWS
-            odds = logit(shares)
-            means[:, two], variances[:, two] = low + step * odds, step**2
-            constants[:, two] = 0.5 * odds**2 + np.log1p(-shares)
-        return DiagonalRule(means, variances, constants.sum(axis=1))
+            odds, means = logit(shares), means.copy()
+            means[:, two], variances[..., two] = low + step * odds, step**2
+            constants[..., two] = 0.5 * odds**2 + np.log1p(-shares)
+        return means, variances, constants.sum(axis=2)
 
 
 def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = None) -> TunedRule:
@@ -400,9 +421,7 @@ def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = Non
 
     def densities_of(split: int) -> Array:
         moments = collected(part_seen(data, held, split), kind, 1)
-        rows, present = data.rows.take(held.rows[held.fits == split]), moments.only_present()
-        rules = [columns.rule(present, pooling).spread_over(moments.present) for pooling in _POOLINGS]
-        return np.stack([rule.scores(rows) for rule in rules], axis=1)
+        return columns.scores(data.rows.take(held.rows[held.fits == split]), moments)
 
     densities = np.empty((len(held.rows), len(_POOLINGS), len(log_priors)))
     for split, found in enumerate(side_by_side(densities_of, list(range(held.n_splits)), n_jobs)):
@@ -410,6 +429,6 @@ def naive_bayes_rule(data: LabelledRows, held: HeldOut, n_jobs: int | None = Non
     losses = held_out_losses(data, held, densities, log_priors).of_grid()
     best = int(np.argmin(losses.min(axis=1)))
     temperature, loss, posteriors = tempered(data, held, densities[:, best], log_priors)
-    rule = columns.rule(whole.only_present(), _POOLINGS[best]).spread_over(whole.present)
+    rule = columns.rule(whole, _POOLINGS[best])
     scaled = replace(rule, variances=rule.variances / temperature, constants=temperature * rule.constants + log_priors)
     return TunedRule(scaled, {"pooling": float(_POOLINGS[best]), "temperature": temperature}, loss, posteriors)

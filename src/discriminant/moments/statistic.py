@@ -288,6 +288,9 @@ class ClassMoments:
 
     def _absorb_means(self, counts: Array, weight: Array, mean: Array) -> None:
         """Combine the class means with those of other rows, and add the scatter between the two."""
+        if not self.weight.any():  # nothing to combine with
+            self.mean, self.weight, self.counts = mean, weight, self.counts + counts
+            return
         step, share = self._step_towards(weight, mean)
         factor = self.weight * share
         if self.grain == "diagonal":
