@@ -42,7 +42,7 @@ from scipy.special import log_expit, logsumexp
 
 from ..arrays import Array
 from ..data import Block, LabelledRows, SparseRows, as_rows, dense_rows
-from ..engine import one_blas_thread, reduce
+from ..engine import one_blas_thread, quiet_numbers, reduce
 from ..errors import ParameterError, Setting
 from ..folds import HeldOut
 from ..kernels import lbfgs
@@ -960,7 +960,8 @@ class _FitsAtHand(_FitsInPasses):
         data, standard, self.loss = objective.data, objective.standardised, objective.loss
         self.rows = np.ones((data.n_rows, objective.shape[1]))
         block = dense_rows(data.rows.block(0, data.n_rows))
-        self.rows[:, : objective.n_columns] = (block - standard.centre) / standard.scale
+        with quiet_numbers():
+            self.rows[:, : objective.n_columns] = (block - standard.centre) / standard.scale
         weight = np.ascontiguousarray((held.seen * data.weight_of(slice(None))[:, None]).T)
         self.weight, self.codes = weight / weight.sum(axis=1, keepdims=True), data.codes
         self.offset = np.zeros(data.n_rows) if data.offset is None else data.offset.ravel()
@@ -978,7 +979,7 @@ class _FitsAtHand(_FitsInPasses):
 
     def descend(self, objective: Objective, tol: float, max_iter: int) -> None:
         ridge, fits, rows = objective.ridge.ravel(), self.fits, (self.rows, self.codes, self.weight, self.offset)
-        with one_blas_thread():
+        with one_blas_thread(), quiet_numbers():
             problem = self.loss.code, self.loss.width, *rows, ridge, self._inverse_hessian(ridge), tol, max_iter
             objective.passes[0] += lbfgs.descend(*problem, fits, *fits.begin(ridge), self.scores)
 
