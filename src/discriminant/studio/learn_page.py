@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -35,6 +36,8 @@ _LAYOUT = {
         "orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "borderwidth": 0, "bgcolor": "rgba(0,0,0,0)",
     },
 }  # fmt: skip
+#: So many figures are made at once: more threads would take the interpreter from each other, and from answers.
+_DRAWING = asyncio.Semaphore(2)
 #: What an address has beside settings.
 _PLACES = ("view", "points", "drawn", "example")
 #: An address with more letters than this is not handed out: programs cut it.
@@ -330,7 +333,8 @@ class LearnPage:
         state, view = self.state, self.view_now
         points = state.points
         assert points is not None
-        found = await self.work.run(_shown, view, points, view.settings(state.settings))
+        async with _DRAWING:
+            found = await self.work.run(_shown, view, points, view.settings(state.settings))
         if self.board.is_deleted:
             return
         shown, drawn = found or _with_figures(bare(points))
@@ -413,7 +417,15 @@ def _written(value: Any) -> str:
 
 
 def _shown(view: View, points: Points, settings: Mapping[str, Any]) -> tuple[Shown, str]:
-    return _with_figures(view.shown(points, settings))
+    if points.edited or points.source not in PRESETS:
+        return _with_figures(view.shown(points, settings))
+    return _first_shown(view.name, points, tuple(settings.items()))
+
+
+@lru_cache(maxsize=64)
+def _first_shown(name: str, points: Points, settings: tuple[tuple[str, Any], ...]) -> tuple[Shown, str]:
+    """What a class sees that opens the same address at once."""
+    return _with_figures(VIEWS[name].shown(points, dict(settings)))
 
 
 def _with_figures(shown: Shown) -> tuple[Shown, str]:

@@ -132,6 +132,7 @@ class Points:
         return several(len(self.values), "point")
 
 
+@cache
 def preset(name: str) -> Points:
     """The points of a preset."""
     if name == "blank":
