@@ -98,7 +98,8 @@ def test_other_executors_give_the_same_bits(run, folder):
 
 
 @pytest.mark.xdist_group("clusters")
-@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_spark_is_started_by_its_address_and_ends_with_the_command(run, folder, master):
     pattern, by = str(folder / "files" / "*.parquet"), ["--spark", master]
     words = ["fit", pattern, "-t", "ill", "--model", "lda", "--json", *by]

@@ -34,7 +34,16 @@ def assert_fits(page, width):
     assert all(left >= 0 and right <= width + 1 for left, right in edges)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+#: Whose figures are drawn in ordinary tests; those of the others are of the same kinds.
+DRAWN = ("two_classes_with_costs", "three_classes", "margins", "many_classes", "hostile")
+
+
+def slow(*kinds):
+    """Kinds of reports that take part in slow tests alone."""
+    return [pytest.param(kind, marks=pytest.mark.slow) for kind in kinds]
+
+
+@pytest.mark.parametrize("kind", [*DRAWN, *slow(*(kind for kind in KINDS if kind not in DRAWN))])
 def test_every_figure_is_drawn_and_nothing_goes_wrong(report, open_page, kind):
     with open_page(report(kind)) as page:
         named = page.evaluate("Object.keys(JSON.parse(document.getElementById('figures').textContent))")
@@ -47,7 +56,7 @@ def test_every_figure_is_drawn_and_nothing_goes_wrong(report, open_page, kind):
         assert_fits(page, 1280)
 
 
-@pytest.mark.parametrize("kind", ["two_classes_with_costs", "many_classes", "hostile"])
+@pytest.mark.parametrize("kind", ["two_classes_with_costs", *slow("many_classes", "hostile")])
 def test_the_page_fits_a_telephone_and_what_it_is_turned_into(report, open_page, kind):
     with open_page(report(kind), 400) as page:
         assert_fits(page, 400)
@@ -57,7 +66,7 @@ def test_the_page_fits_a_telephone_and_what_it_is_turned_into(report, open_page,
             assert_fits(page, width)
 
 
-@pytest.mark.parametrize("kind", ["two_classes_with_costs", "margins", "hostile"])
+@pytest.mark.parametrize("kind", ["two_classes_with_costs", *slow("margins", "hostile")])
 def test_nothing_is_closed_to_assistive_technology(report, open_page, violations, kind):
     with open_page(report(kind)) as page:
         assert violations(page) == []

@@ -328,7 +328,7 @@ def assert_mutated_files_load_or_are_refused(folder, count, seed):
 
 
 def test_mutated_files_load_or_are_refused(originals):
-    assert_mutated_files_load_or_are_refused(originals, 300, seed=0)
+    assert_mutated_files_load_or_are_refused(originals, 150, seed=0)
 
 
 @pytest.mark.slow

@@ -286,6 +286,7 @@ def test_layers_and_opacity(drawn):
         expect(shown.last).to_have_css("opacity", opacity, timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(drawn, violations):
     shown = {"Areas": ".areas", "Signatures": "table", "Separability": "table", "Accuracy": "table", "Check": "button"}
     for name, part in shown.items():

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.xdist_group("pictures")
 DOCS = Path(__file__).parents[2] / "docs" / "_static"
 DOCUMENTED = ("studio-table", "studio-decide", "studio-learn", "studio-image")
 MEANS = np.array([[40, 60, 50, 20, 15, 10], [50, 80, 45, 150, 90, 60], [140, 130, 110, 160, 170, 150]])
+SHADES = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.slow)]
 AREAS = {
     "Water": ["20,20,120,120", "30,400,120,550"],
     "Wood": ["300,40,420,140", "450,50,560,120"],
@@ -57,7 +58,7 @@ def coast(studio):
     return path
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", SHADES)
 def test_the_table_page_fits_every_screen(visit, take, dark):
     shade = "-dark" if dark else ""
     with visit(dark=dark) as page:
@@ -81,7 +82,7 @@ def test_the_table_page_fits_every_screen(visit, take, dark):
         take(page, f"studio-what-if{shade}", (820, 1280))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", SHADES)
 def test_the_image_page_fits_every_screen(visit, take, coast, dark):
     shade = "-dark" if dark else ""
     with visit("/image", dark=dark) as page:
@@ -106,7 +107,7 @@ def test_the_image_page_fits_every_screen(visit, take, coast, dark):
         take(page, f"studio-image{shade}", (820, 1920, 1280))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", SHADES)
 def test_the_learn_page_fits_every_screen(visit, take, dark):
     with visit("/learn?view=many", dark=dark) as page:
         page.wait_for_function("document.querySelectorAll('.plot')[1]?._fullLayout?.xaxis?._length > 0")

@@ -112,6 +112,7 @@ def test_a_decision_can_be_turned_and_the_change_is_named(compared):
     assert row[4] in decided.inner_text()
 
 
+@pytest.mark.slow
 def test_nothing_is_closed_to_assistive_technology(compared, violations):
     for name in ("Data", "Comparison", "Decide", "Explain", "What if", "Predict"):
         compared.get_by_role("tab", name=name).click()

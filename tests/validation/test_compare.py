@@ -314,7 +314,9 @@ def test_models_by_name_are_those_of_fit_and_have_probabilities():
         assert hasattr(model, "predict_proba")
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "auc"])
+@pytest.mark.parametrize(
+    "metric", ["log_loss", *(pytest.param(m, marks=pytest.mark.slow) for m in ("accuracy", "auc"))]
+)
 def test_the_corrected_figure_of_the_best_of_equal_models_is_nearly_unbiased(metric):
     """Of ten models that are equally good on 60 rows the best seems better than it is."""
     rng, plain, corrected, covered, truth = np.random.default_rng(0), [], [], [], {}
