@@ -215,8 +215,15 @@ def test_a_chosen_area_is_deleted_by_key_and_comes_back(drawn, scene):
 
 def test_classes_are_named_coloured_and_deleted(drawn, scene):
     name_class(drawn, "ice")
-    drawn.get_by_label("Colour of ice").evaluate("e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }")
-    until(drawn, lambda: kept(scene)["classes"]["ice"] == "#123456")
+
+    def coloured():
+        """Choose the colour, again if the list of classes was made anew meanwhile."""
+        chosen = "e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }"
+        drawn.get_by_label("Colour of ice").evaluate(chosen)
+        drawn.wait_for_timeout(1000)
+        return kept(scene)["classes"]["ice"] == "#123456"
+
+    until(drawn, coloured)
     drawn.wait_for_timeout(1000)  # the list of classes is made anew
     drawn.get_by_role("button", name="Rename or delete ice").click()
     drawn.get_by_label("Name of the class").fill("snow")
