@@ -11,9 +11,9 @@ BIN := .venv/bin
 INPUTS := pyproject.toml scripts/environment.sh
 # Every process that a test starts loads what the first one has compiled.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests of one group run in one process: two sets of Spark and Dask would not fit beside each other. Two processes more
-# than there are cores work while others wait for browsers and clusters.
-SPREAD := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 2) --dist loadgroup
+# Tests of one group run in one process: two sets of Spark and Dask would not fit beside each other. A process more than
+# there are cores works while others wait for browsers and clusters.
+SPREAD := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --dist loadgroup
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
 # Old packages beside newer ones warn of each other.
 OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning

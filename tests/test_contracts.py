@@ -93,6 +93,28 @@ ESTIMATORS = [
     MinimumDistance(),
 ]
 
+#: Settings that share what they do with others of their class: their checks are slow tests.
+VARIANTS = set(map(repr, [
+    LinearDiscriminantAnalysis(shrinkage="oas"),
+    LinearDiscriminantAnalysis(shrinkage="ledoit-wolf"),
+    LinearDiscriminantAnalysis(n_jobs=2),
+    QuadraticDiscriminantAnalysis(shrinkage="oas"),
+    BayesianLinearDiscriminantAnalysis(kappa=1, nu=10),
+    LossClassifier("squared_sigmoid", max_iter=200),
+    RegularizedDiscriminantAnalysis(pooling=0.5, shrinkage=0.3, temperature=0.5),
+    FisherDiscriminant(threshold="prior-weighted"),
+    FisherDiscriminant(threshold="bayes"),
+    LeastSquaresClassifier(alpha=1.0),
+    NaiveBayes(distributions="gaussian"),
+    LogisticRegression(alpha=0.1, solver="newton-cg", tol=1e-18),
+    Perceptron(average=True),
+    Perceptron(shuffle=True, multiclass="one-vs-one", random_state=0),
+    SupportVectorClassifier(solver="dual", tol=1e-10, max_iter=100_000),
+    OneVsRest(LinearDiscriminantAnalysis(), vote=True),
+    OneVsOne(LinearDiscriminantAnalysis(), decision="confidence"),
+    OutputCode(LinearDiscriminantAnalysis(), code="sparse", decoding="loss", random_state=0),
+]))  # fmt: skip
+
 #: scikit-learn leaves it out by itself unless SCIPY_ARRAY_API is set before SciPy is imported.
 LEFT_OUT = {"check_array_api_input"}
 
@@ -136,7 +158,11 @@ def every_check():
     """The parameters of scikit-learn's own decorator without the checks it would skip."""
     mark = parametrize_with_checks(ESTIMATORS).mark
     names, cases = mark.args
-    kept = [(estimator, check) for estimator, check in cases if name_of(check) not in LEFT_OUT]
+    kept = [
+        pytest.param(estimator, check, marks=[pytest.mark.slow] if repr(estimator) in VARIANTS else [])
+        for estimator, check in cases
+        if name_of(check) not in LEFT_OUT
+    ]
     return pytest.mark.parametrize(names, kept, **mark.kwargs)
 
 

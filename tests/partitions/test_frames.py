@@ -291,6 +291,7 @@ def test_spark_frames_are_answered_by_frames(spark_frame, whole):
         model.predict(found)
 
 
+@pytest.mark.slow
 def test_an_error_in_an_executor_is_told_as_ours(spark_frame):
     gaps = spark_frame.selectExpr("a", "b", "case when a > 1 then null else y end as y")
     with pytest.raises(LabelError, match=r"Column 'y' has no value in row .* of a Spark frame"):

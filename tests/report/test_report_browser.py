@@ -73,6 +73,7 @@ def test_nothing_is_closed_to_assistive_technology(report, open_page, violations
         assert all(figure.get_attribute("aria-label") for figure in page.locator(".plot").all())
 
 
+@pytest.mark.slow
 def test_the_page_is_dark_where_the_system_is(report, open_page):
     with open_page(report("two_classes")) as page:
         paper = "getComputedStyle(document.body).backgroundColor"
@@ -81,6 +82,7 @@ def test_the_page_is_dark_where_the_system_is(report, open_page):
         assert page.evaluate(paper) != light == "rgb(255, 255, 255)"
 
 
+@pytest.mark.slow
 def test_columns_are_read_as_lines_on_a_telephone(report, open_page):
     """What is said about a column has the width of the screen, not one word a line."""
     with open_page(report("three_classes"), 400) as page:
@@ -215,6 +217,7 @@ def test_costs_that_were_given_are_where_the_sliders_start(report, open_page):
         assert page.locator("#ratio-shown").inner_text() == "8 : 1"
 
 
+@pytest.mark.slow
 def test_margins_start_where_they_change_sides(report, open_page):
     with open_page(report("margins_of_two")) as page:
         result, _, _ = compared("two")
@@ -223,6 +226,7 @@ def test_margins_start_where_they_change_sides(report, open_page):
         assert result.cross_validation.classes[1] == "malignant"
 
 
+@pytest.mark.slow
 def test_words_are_explained_on_focus(report, open_page):
     with open_page(report("two_classes")) as page:
         term = page.locator("#answer .term").first
@@ -231,6 +235,7 @@ def test_words_are_explained_on_focus(report, open_page):
         assert "share of rows" in term.evaluate("e => getComputedStyle(e, '::after').content")
 
 
+@pytest.mark.slow
 def test_it_prints_without_controls_and_with_every_part(report, open_page):
     with open_page(report("two_classes_with_costs")) as page:
         page.emulate_media(media="print")
@@ -245,6 +250,7 @@ def test_it_prints_without_controls_and_with_every_part(report, open_page):
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 3
 
 
+@pytest.mark.slow
 def test_figures_take_the_width_of_the_paper_and_go_back(report, open_page):
     with open_page(report("two_classes")) as page:
         wide = page.locator("#plot-roc svg.main-svg").first.bounding_box()["width"]
