@@ -140,3 +140,11 @@ def test_levels_of_a_dataset_that_were_not_seen_are_told(mixed, tmp_path):
         warnings.simplefilter("always")
         model.predict(open_dataset(tmp_path / "new.parquet", drop=["y"]))
     assert "3,000 rows with a level of column 'd' not seen in training (9.0)" in str(told[0].message)
+
+
+def test_more_columns_than_rows_are_fitted_from_files(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 120)), np.arange(40) % 2
+    pq.write_table(pa.table({**{f"x{j}": column for j, column in enumerate(X.T)}, "y": y}), tmp_path / "wide.parquet")
+    found = LogisticRegression(alpha=0.1).fit(open_dataset(tmp_path / "wide.parquet", target="y"))
+    assert_allclose(found.coef_, LogisticRegression(alpha=0.1).fit(X, y).coef_, atol=1e-6)

@@ -41,7 +41,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 from scipy.special import log_expit, logsumexp
 
 from ..arrays import Array
-from ..data import Block, LabelledRows, SparseRows, as_rows, dense_rows
+from ..data import Block, LabelledRows, Source, SparseRows, as_rows, dense_rows
 from ..engine import one_blas_thread, quiet_numbers, reduce
 from ..errors import ParameterError, Setting
 from ..folds import HeldOut
@@ -659,8 +659,8 @@ def is_wide(objective: Objective) -> bool:
     """Whether a smooth problem is better solved in the span of its rows."""
     rows = objective.data.rows
     n, p = rows.shape
-    kept = not isinstance(rows, SparseRows) or n * p <= _MOST_DENSE
-    return n < p and n <= _MOST_WIDE_ROWS and kept and objective.penalty.l1 == 0
+    at_hand = not isinstance(rows, Source) and (not isinstance(rows, SparseRows) or n * p <= _MOST_DENSE)
+    return n < p and n <= _MOST_WIDE_ROWS and at_hand and objective.penalty.l1 == 0
 
 
 def rotated(objective: Objective) -> Rotation:
