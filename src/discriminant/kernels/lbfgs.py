@@ -18,10 +18,10 @@ from .losses import derivatives
 
 #: Pairs of steps and gradient changes that are remembered.
 MEMORY = 12
-#: The share of the gain promised by the slope that a step must bring.
-_SUFFICIENT = 1e-4
-#: A value this share above another is as good.
-_ROUNDING = 1e-15
+#: The share of the gain promised by the slope that a step must bring (Armijo's condition).
+SUFFICIENT = 1e-4
+#: A value this many relative units above another is as good: rounding of the sums over the rows.
+ROUNDING = 4 * float(np.finfo(float).eps)
 #: What a step that does not descend enough is shortened by, and how often: then rounding has the last word.
 _SHORTER, _MOST_SHORTER = 0.4, 12
 
@@ -108,8 +108,8 @@ def accept(fits, ridge, going, aims, losses, slopes, q):  # type: ignore[no-unty
         g, value = going[i], losses[i]
         for j in range(ridge.size):
             value += 0.5 * ridge[j] * aims[i, j] * aims[i, j]
-        promised = _SUFFICIENT * fits.length[g] * fits.decrement[g]
-        if value <= fits.value[g] - promised + _ROUNDING * abs(fits.value[g]):
+        promised = SUFFICIENT * fits.length[g] * fits.decrement[g]
+        if value <= fits.value[g] - promised + ROUNDING * abs(fits.value[g]):
             _learn(fits, ridge, g, aims[i], slopes[i])
             for j in range(ridge.size):
                 fits.theta[g, j], fits.slope[g, j] = aims[i, j], slopes[i, j]

@@ -56,10 +56,6 @@ from ..results import Result, number, several
 Preconditioner = Callable[[Array], Array]
 Minimise = Callable[..., "Solution"]
 
-#: The share of the gain promised by the slope that a step must bring (Armijo's condition).
-_SUFFICIENT = 1e-4
-#: A value this many relative units above another is as good: rounding of the sums over the rows.
-_ROUNDING = 4 * float(np.finfo(float).eps)
 #: Up to this many columns a p x p matrix is worth its factorisation.
 _MOST_COLUMNS = 2_000
 #: Rows that the covariance of the preconditioner is taken from: more make it better than the preconditioner can be.
@@ -201,7 +197,7 @@ class TracePoint:
 
 def descends_enough(new: float, value: float, promised: float) -> bool:
     """Armijo's condition: whether ``new`` is below ``value`` by a share of what was promised, but for rounding."""
-    return bool(new <= value - _SUFFICIENT * promised + _ROUNDING * abs(value))
+    return bool(new <= value - lbfgs.SUFFICIENT * promised + lbfgs.ROUNDING * abs(value))
 
 
 def line_search(
@@ -232,7 +228,7 @@ def line_search(
         found = evaluate(new)
         if descends_enough(found[0], value, length * decrement):
             return new, found
-        if length * decrement < _ROUNDING * abs(value):
+        if length * decrement < lbfgs.ROUNDING * abs(value):
             return None
         # The minimum of the parabola through what is known, kept within bounds.
         rise = found[0] - value + length * decrement
