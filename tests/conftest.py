@@ -1,5 +1,6 @@
 """Settings that all tests share."""
 
+import gc
 import re
 import shutil
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ settings.register_profile(
 def pytest_make_parametrize_id(val, argname):
     """Bytes are named by their parameter: packed ones hold the time of day, and each worker would name another test."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_finish():
+    """What thousands of collected tests hold stays until the end: garbage need not be looked for there."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
