@@ -809,7 +809,7 @@ def csr_of_floats(X: Any) -> Any:
     if np.iscomplexobj(X):
         raise InputError("Complex data not supported: X has complex values. Use their real and imaginary parts.")
     try:
-        csr = _sound(_sound(X).tocsr())
+        csr = _sound(X) if X.format == "csr" else _sound(_sound(X).tocsr())
         if csr.dtype not in (np.float32, np.float64):
             csr = csr.astype(np.float64)
     except (TypeError, ValueError, IndexError, ArithmeticError) as error:
@@ -830,9 +830,22 @@ def _sound(X: Any) -> Any:
     """
     if X.format in ("csr", "csc", "bsr"):
         whole = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-        whole.check_format(full_check=True)
+        if not _fits(whole):
+            whole.check_format(full_check=True)  # which says what is wrong
         return whole
     return type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False) if X.format == "coo" else X
+
+
+def _fits(csr: Any) -> bool:
+    """Whether nothing is wrong with the indices of a CSR matrix; False also where that is not known.
+
+    The largest of them as unsigned numbers tells of negative ones, too: a pass less over all of them.
+    """
+    indices, indptr = csr.indices, csr.indptr
+    if csr.format != "csr" or indices.dtype != indptr.dtype or not csr.dtype.isnative or not indices.flags.c_contiguous:
+        return False
+    largest = indices.view(f"u{indices.itemsize}").max(initial=0)
+    return bool((indptr[:-1] <= indptr[1:]).all() and (indices.size == 0 or largest < csr.shape[1]))
 
 
 def _refuse_columns_that_are_not_numbers(frame: Any) -> None:

@@ -662,6 +662,14 @@ def test_threads_leave_no_trace_in_the_result(multiclass):
     assert_array_equal(alone.decision_function(X), together.decision_function(X))
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_mistakes_among_many_rows_are_counted_in_parts(container, n_jobs):
+    X, y = normal_classes(n=40_000, p=3, K=2)
+    model = fit(container(X), y, n_jobs=n_jobs, max_iter=2)
+    assert model.mistakes_ == np.count_nonzero(model.predict(X) != y) > 0
+
+
 def test_the_worst_of_many_problems_is_told():
     X, y = normal_classes(n=90, p=3, K=3)
     mistakes = fit(X, y, max_iter=5).mistakes_

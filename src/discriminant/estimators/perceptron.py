@@ -237,6 +237,7 @@ class Perceptron(StreamingMixin, BinaryLearner):
             average=bool(self.average),
             trace=bool(self.trace),
             seed=self._seed() if self.shuffle else 0,
+            n_jobs=self.n_jobs,
         )
 
     def _problem(self, data: LabelledRows, column: int) -> training.TwoSides:

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..data import DenseRows, Rows, SparseRows, check_shapes, dense_rows
+from ..data import DenseRows, Rows, SparseRows, check_shapes, consecutive_runs, dense_rows
+from ..engine import in_order
 from ..errors import InputError
 from ..kernels import perceptron as kernels
 from ..kernels.dual_coordinate import row_squares
@@ -29,6 +30,8 @@ Kernel = Callable[..., int]
 
 #: More updates than any pass makes.
 _ALL = 1 << 62
+#: Mistakes are counted in so many parts at most, on threads: a count is a count in any order, a walk is not.
+_MOST_PARTS = 16
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class PerceptronSettings:
     average: bool = False
     trace: bool = False
     seed: int = 0
+    n_jobs: int | None = None  #: threads that count mistakes
 
 
 @dataclass(frozen=True)
@@ -225,10 +229,18 @@ class PrimalPerceptron:
         """How many rows are on the wrong side of the weights in this state."""
         total = 0
         for _, count, places, where in self.pieces(self.task.chosen):
-            found = count(places, self.task.sides[where], self.rule, state, self.reach)
-            if found < 0:
-                self.table.refuse_row(int(self.task.chosen[where][-1 - found]))
-            total += found
+            numbers, sides = self.task.chosen[where], self.task.sides[where]
+            parts = consecutive_runs(range(0, len(numbers), self.table.rows.block_rows), _MOST_PARTS)
+
+            def in_part(part: range, count: Kernel = count, places: Array = places, sides: Array = sides) -> int:
+                some = slice(part.start, part.stop)
+                return count(places[some], sides[some], self.rule, state, self.reach)
+
+            counts = in_order(in_part, parts, self.settings.n_jobs) if len(parts) > 1 else map(in_part, parts)
+            for part, found in zip(parts, counts, strict=True):
+                if found < 0:
+                    self.table.refuse_row(int(numbers[part.start - 1 - found]))
+                total += found
         return total
 
 
