@@ -226,6 +226,26 @@ def test_rare_classes_are_in_the_sample():
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(30 / len(y), rel=0.1)
 
 
+@pytest.mark.parametrize("family", ["naive-bayes", "svm", "rda"])
+def test_a_class_that_is_rarer_than_the_sample_has_rows_keeps_its_share(family):
+    """20 of its 24 rows are among the sample's 20,000: one in 1,000, where it is one in 2,500 of all."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(59_976), np.ones(24)]
+    X = rng.normal(size=(len(y), 2)) + y[:, None]
+    model = AutoClassifier([family]).fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.3)
+    said = model.predict_proba(X)[np.arange(len(y)), y.astype(int)]
+    assert model.loss_ == pytest.approx(-np.log(said).mean(), rel=0.15)
+
+
+def test_the_baseline_is_judged_by_the_shares_of_the_classes():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(490), np.ones(10)]
+    [*_, last] = AutoClassifier(["ridge"]).fit(rng.normal(size=(500, 2)), y).members_
+    assert last.name == "baseline"
+    assert last.loss == pytest.approx(-0.98 * np.log(0.98) - 0.02 * np.log(0.02), rel=1e-12)
+
+
 def test_weights_count_like_repeated_rows_in_the_models():
     X, y = ring(120)
     doubled = AutoClassifier(["ridge"]).fit(X, y, np.full(120, 2.0))

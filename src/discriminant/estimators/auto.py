@@ -41,8 +41,8 @@ _PRIOR_ROWS = 1.0
 _MOST_POOL_STEPS, _POOL_TOL = 500, 1e-6
 #: A family that would weigh less than this is not asked: it would cost time, and files their size, for nothing.
 _LEAST_WEIGHT = 0.005
-#: The baseline's least weight, and how much of it is shared equally by the classes: none is ever ruled out.
-_LEAST_BASELINE, _EQUAL = 1e-4, 0.1
+#: The baseline's least weight: no class is ever ruled out.
+_LEAST_BASELINE = 1e-4
 #: A column with fewer values has no shape to find; one with more has so many knots, at quantiles.
 _FEWEST_VALUES, _KNOTS = 9, 6
 #: Columns are multiplied up to so many standard deviations from their mean, and only if there are no more than these.
@@ -249,9 +249,9 @@ _FOR_SPARSE = ("ridge", "svm")
 
 
 def baseline(training: Training) -> TunedRule:
-    """The shares of the classes, whatever the row."""
+    """The shares of the classes, whatever the row: as they are, for families are judged beside their loss."""
     weight = training.whole.class_weights
-    shares = (1 - _EQUAL) * weight / weight.sum() + _EQUAL / len(weight)
+    shares = weight / weight.sum()
     p = training.data.rows.n_columns
     posteriors = np.tile(np.log(shares), (len(training.codes), 1))
     rule = LinearRule(np.zeros(p), np.zeros((len(shares), p)), np.log(shares))
@@ -472,7 +472,11 @@ class AutoClassifier(PosteriorClassifier):
             self.coef_, self.intercept_ = by_class_or_difference(heaviest)
 
     def _training(self, data: LabelledRows) -> Training:
-        """The rows with splits; of many rows a sample in which every class has its share, and some rows at least."""
+        """The rows with splits; of many rows a sample in which every class has its share, and some rows at least.
+
+        Rows of a class that would have fewer weigh less than one, so that the class keeps its share: without that,
+        naive Bayes and support vectors gave a class of 90 in 300,000 rows three times its probability.
+        """
         sample = data
         if data.n_rows > _ENOUGH_ROWS:
             order, place = np.random.default_rng(0).permutation(data.n_rows), np.empty(data.n_rows)
@@ -480,6 +484,9 @@ class AutoClassifier(PosteriorClassifier):
                 own = order[data.codes[order] == code]
                 place[own] = np.where(np.arange(len(own)) < _FEWEST_ROWS, -1.0, np.arange(len(own)) / len(own))
             sample = data.take(np.sort(np.argsort(place, kind="stable")[:_ENOUGH_ROWS]))
+            if np.bincount(data.codes).min() * _ENOUGH_ROWS < _FEWEST_ROWS * data.n_rows:
+                shares = data.class_weights / data.total_weight
+                sample = sample.times(shares * sample.total_weight / sample.class_weights)
         return Training(sample, HeldOut.repeated(sample.codes, self.folds), data, self.n_jobs)
 
     def _tuned(self, training: Training) -> dict[str, TunedRule]:
