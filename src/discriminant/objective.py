@@ -265,12 +265,15 @@ def column_spread(data: LabelledRows, n_jobs: int | None = None) -> Array:
     return standard_deviations(moments.column_variances())
 
 
-def penalty_units(data: LabelledRows, penalty: ElasticNet, n_jobs: int | None = None) -> Array:
+def penalty_units(
+    data: LabelledRows, penalty: ElasticNet, n_jobs: int | None = None, spread: Array | None = None
+) -> Array:
     """What a penalty measures columns by: their standard deviation; under a ridge marks of levels as they are.
 
     A ridge then shrinks all levels of a category alike, however rare; an L1 penalty chooses columns by what they tell.
+    The standard deviations take a pass over the rows, unless they are known (``spread``).
     """
-    spread, marks = column_spread(data, n_jobs), data.rows.marks
+    spread, marks = column_spread(data, n_jobs) if spread is None else spread, data.rows.marks
     return spread if marks is None or penalty.l1_ratio > 0 else np.where(marks, 1.0, spread)
 
 

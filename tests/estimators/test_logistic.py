@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 import discriminant
-from discriminant import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath
+from discriminant import LogisticRegression, LogisticRegressionCV, LogisticRegressionPath, objective
 from discriminant.data import as_rows
 from discriminant.errors import (
     CollinearityWarning,
@@ -27,6 +27,7 @@ from discriminant.errors import (
     SeparationWarning,
     WeightError,
 )
+from discriminant.estimators import logistic
 
 SMOOTH = ("newton", "lbfgs", "newton-cg", "gradient", "sgd", "coordinate")
 
@@ -404,6 +405,21 @@ def test_cross_validation_chooses_by_held_out_loss():
     assert sparser.coef_[0, :2].all()
     again = LogisticRegressionCV(n_alphas=12, cv=5, rule="min", random_state=0, n_jobs=1).fit(X, y)
     assert again.losses_.tobytes() == least.losses_.tobytes()
+
+
+@pytest.mark.parametrize(("standardize", "passes"), [(True, 1), (False, 0)])
+def test_cross_validation_takes_the_units_of_columns_once(standardize, passes, monkeypatch):
+    X, y = rows(n=80, p=3)
+    taken, column_spread = [], objective.column_spread
+
+    def counted(*args):
+        taken.append(args)
+        return column_spread(*args)
+
+    for module in (objective, logistic):
+        monkeypatch.setattr(module, "column_spread", counted)
+    LogisticRegressionCV(n_alphas=3, cv=3, l1_ratio=[0.0, 1.0], standardize=standardize).fit(X, y)
+    assert len(taken) == passes
 
 
 def test_rows_too_few_to_tell_strengths_apart_leave_the_choice_to_a_prior():

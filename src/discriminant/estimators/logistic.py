@@ -21,7 +21,7 @@ from ..folds import HeldOut, repeated_folds
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
-from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, penalty_units
+from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, column_spread, penalty_units
 from ..rules import LinearRule
 from ..solvers import Solution
 from ..solvers.coordinate import Columns, alpha_grid, held_out_losses, regularisation_path
@@ -87,8 +87,11 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         return self._fit(X, y, sample_weight, offset)
 
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
-        objective = self._training = self._objective(with_offset(data, offset))
-        refuse_weightless(objective.class_weights, data.classes)
+        self._minimise(self._objective(with_offset(data, offset)))
+
+    def _minimise(self, objective: Objective) -> None:
+        self._training = objective
+        refuse_weightless(objective.class_weights, objective.data.classes)
         self.aliased_, self.separation_ = (), None
         if self.firth:
             self._keep_firth(objective)
@@ -117,15 +120,16 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     def _penalty(self) -> ElasticNet:
         return ElasticNet(self.alpha, self.l1_ratio)
 
-    def _objective(self, data: LabelledRows) -> Objective:
+    def _objective(self, data: LabelledRows, spread: Array | None = None) -> Objective:
+        """What is minimised; the standard deviations of the columns are looked for where they are not known."""
         loss, penalty = Logistic() if len(data.classes) == 2 else Softmax(), self._penalty()
-        spread = self._units(data, penalty) if self.alpha > 0 else None
+        spread = self._units(data, penalty, spread) if self.alpha > 0 else None
         # A solver as it is taught goes through the units of the data; all others through standardised columns.
         standard = None if getattr(self.solver, "standardised", True) else Standardisation.none(data.rows.n_columns)
         return Objective(data, loss, penalty, self.fit_intercept, standard, spread, self.n_jobs)
 
-    def _units(self, data: LabelledRows, penalty: ElasticNet) -> Array | None:
-        return penalty_units(data, penalty, self.n_jobs) if self.standardize else None
+    def _units(self, data: LabelledRows, penalty: ElasticNet, spread: Array | None) -> Array | None:
+        return penalty_units(data, penalty, self.n_jobs, spread) if self.standardize else None
 
     @property
     def _takes_passes(self) -> bool:
@@ -623,7 +627,9 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
     def _learn(self, data: LabelledRows, offset: Any = None) -> None:
         for name in ("alpha_", "l1_ratio_"):  # an earlier fit's
             self.__dict__.pop(name, None)
-        objective = self._objective(with_offset(data, offset))
+        data = with_offset(data, offset)
+        spread = column_spread(data, self.n_jobs) if self.standardize else None
+        objective = self._objective(data, spread)
         refuse_weightless(objective.class_weights, data.classes)
         objective = replace(objective, standard=objective.standardised)
         splits = self._splits(data)
@@ -632,7 +638,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
         n_folds = len(splits) * len(np.unique(held)) / len(held)  # of one deal: others see the same rows
         for ratio in np.ravel(self.l1_ratio).tolist():
             penalty = ElasticNet(1.0, ratio)
-            own = replace(objective, penalty=penalty, spread=self._units(data, penalty))
+            own = replace(objective, penalty=penalty, spread=self._units(data, penalty, spread))
             alphas, losses = self._held_out(own, splits)
             mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / math.sqrt(n_folds)
             check_finite(mean, data)
@@ -642,7 +648,7 @@ class LogisticRegressionCV(PathParameters, LogisticClassifier):
                 weak = self.alphas is None and ratio == 0  # who gives strengths wants the least loss
                 prior = strength_prior(own, alphas) if weak else np.zeros(len(alphas))
         self.alpha_ = float(self.alphas_[chosen_strength(self.losses_ + prior, self.loss_std_errors_, self.rule)])
-        super()._learn(data, offset)
+        self._minimise(self._objective(data, spread))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
