@@ -90,7 +90,10 @@ def test_held_out_losses_are_those_of_the_fits_they_stand_for():
 @pytest.mark.parametrize("temperature", [None, 0.5])
 @pytest.mark.parametrize("shape", [(60, 4), (40, 90)])
 def test_splits_together_are_splits_one_by_one(shape, temperature, monkeypatch):
-    """Of a small search log-densities are kept, and summed up at once; of a class that a split has not seen, too."""
+    """Of a small search log-densities are summed up at once; of a class that a split has not seen, too.
+
+    Those of a larger one are kept until the choice is made, those of a very large one are not.
+    """
     rng = np.random.default_rng(0)
     codes = np.append(rng.integers(0, 3, shape[0] - 2), [3, 3])
     data = labelled_rows(rng.normal(size=shape) + codes[:, None], codes, rng.uniform(0, 2, shape[0]))
@@ -98,11 +101,28 @@ def test_splits_together_are_splits_one_by_one(shape, temperature, monkeypatch):
     parts[-2:] = 0
     held = HeldOut.by_splits([(np.flatnonzero(parts != f), np.flatnonzero(parts == f)) for f in range(3)], shape[0])
     at_once = regularised_rule(data, held, replace(ALL, temperature=temperature))
+    for bound in ("_CACHED_DENSITIES", "_KEPT_DENSITIES"):
+        monkeypatch.setattr(regularised, bound, 500)
+        one_by_one = regularised_rule(data, held, replace(ALL, temperature=temperature))
+        assert at_once.settings == pytest.approx(one_by_one.settings, rel=1e-8)
+        assert at_once.loss == pytest.approx(one_by_one.loss, rel=1e-10)
+        assert_allclose(at_once.log_posteriors, one_by_one.log_posteriors, rtol=1e-8, atol=1e-10)
+
+
+def test_densities_that_were_kept_are_not_computed_again(monkeypatch):
+    X, y = normal_classes(n=400)
     monkeypatch.setattr(regularised, "_CACHED_DENSITIES", 500)
-    one_by_one = regularised_rule(data, held, replace(ALL, temperature=temperature))
-    assert at_once.settings == pytest.approx(one_by_one.settings, rel=1e-8)
-    assert at_once.loss == pytest.approx(one_by_one.loss, rel=1e-10)
-    assert_allclose(at_once.log_posteriors, one_by_one.log_posteriors, rtol=1e-8, atol=1e-10)
+    splits, of_split = [], regularised.Search._densities_of
+
+    def counted(search, split):
+        splits.append(split)
+        return of_split(search, split)
+
+    monkeypatch.setattr(regularised.Search, "_densities_of", counted)
+    for model in (RegularizedDiscriminantAnalysis(folds=3), QuadraticDiscriminantAnalysis(shrinkage="cv", folds=3)):
+        splits.clear()
+        model.fit(X, y)
+        assert len(splits) == len(set(splits))
 
 
 def test_the_temperature_is_the_best_of_all():

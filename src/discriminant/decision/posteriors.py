@@ -92,15 +92,18 @@ class TemperedLosses:
     def of_grid(self) -> Array:
         """The summed losses at all temperatures of the grid, (..., temperatures).
 
-        A half of a temperature is a square root: the exponential is taken twice, whatever their number.
+        A half of a temperature is a square root: the exponential is taken twice, whatever their number. Classes come
+        first: to add up ten numbers beside each other takes longer than to add up ten long rows.
         """
-        logs = self.log_densities - self.log_densities.max(axis=-1, keepdims=True)
-        own, priors = self._own(logs), np.exp(self.log_priors)
-        losses = np.empty((*own.shape[1:], len(_ROOTS), _HALVINGS + 1))
+        *shape, K = self.log_densities.shape
+        logs = np.moveaxis(self.log_densities, -1, 0).reshape(K, prod(shape))
+        logs = logs - logs.max(axis=0)
+        own, priors = logs.reshape(K, *shape)[self.codes, np.arange(shape[0])], np.exp(self.log_priors)
+        losses = np.empty((*shape[1:], len(_ROOTS), _HALVINGS + 1))
         for r, root in enumerate(_ROOTS):
             powers = np.exp(logs * (root * 0.5**_HALVINGS))
             for halving in range(_HALVINGS, -1, -1):
-                sums = np.log(powers @ priors) - root * 0.5**halving * own
+                sums = np.log(priors @ powers).reshape(shape) - root * 0.5**halving * own
                 losses[..., r, halving] = self._weighted(sums)
                 np.multiply(powers, powers, out=powers)
         constant = self.weight @ self.log_priors[self.codes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Literal
 
@@ -54,7 +54,7 @@ from .base import (
     whole_of,
     with_names,
 )
-from .regularised import ENOUGH_ROWS, Frame, Grid, Search, log_shares, tempered
+from .regularised import ENOUGH_ROWS, Frame, Grid, Search, held_out_losses, log_shares
 
 #: Principal axes with less than this share of the largest variance are known to few digits.
 _ROUNDING = 1e-10
@@ -677,12 +677,12 @@ def _held_out_choice(data: LabelledRows, folds: int, n_jobs: int | None) -> tupl
     if data.n_rows < p:
         data, frame, _ = frame.turned(data)
     search = Search(data, held, frame, Grid(np.zeros(1), SHRINKAGE_GRID, None), log_shares(moments))
-    losses = search.losses(n_jobs)[0].min(axis=1)
+    found, densities_at = search.searched(n_jobs)
+    losses = found[0].min(axis=1)
     if np.isnan(losses).all():
         return losses, 1.0
-    best = Grid(np.zeros(1), SHRINKAGE_GRID[[int(np.nanargmin(losses))]], None)
-    densities = replace(search, grid=best).log_densities()
-    return losses, tempered(data, held, densities, search.log_priors)[0]
+    densities = densities_at(0, int(np.nanargmin(losses)))
+    return losses, held_out_losses(data, held, densities, search.log_priors).best()
 
 
 def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:

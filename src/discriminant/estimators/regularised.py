@@ -7,7 +7,7 @@ rows a pooling costs ``K p^3`` for each split, and ``n K p^2``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -33,6 +33,8 @@ _MOST_WORK = 2e9
 ENOUGH_ROWS = 20_000
 #: Log-densities of so many rows, classes and settings stay in a core's cache.
 _CACHED_DENSITIES = 1 << 17
+#: So many are kept until the choice is made (64 MB); more are computed again at what was chosen.
+_KEPT_DENSITIES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -123,38 +125,48 @@ class Search:
     grid: Grid
     log_priors: Array
 
-    def losses(self, n_jobs: int | None) -> Array:
-        """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular."""
-        return self.losses_and_densities(n_jobs)[0]
+    def searched(self, n_jobs: int | None) -> tuple[Array, Callable[[int, int], Array]]:
+        """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular.
 
-    def losses_and_densities(self, n_jobs: int | None) -> tuple[Array, Array | None]:
-        """The same with the log-densities of all pairs, (n_pairs, poolings, shrinkages, K), where these are few.
-
-        They are then summed up at once, those of all splits together.
+        And what gives the log-densities (n_pairs, K) at the numbers of a pooling and a shrinkage, minus infinity in a
+        class of which no row was seen: they are kept from the search, unless they are too many. Where they are few they
+        are summed up at once, those of all splits together.
         """
         n_poolings, n_shrinkages, _ = self._shape
-        if len(self.held.rows) * n_poolings * n_shrinkages * len(self.log_priors) <= _CACHED_DENSITIES:
+        count = len(self.held.rows) * n_poolings * n_shrinkages * len(self.log_priors)
+        if count <= _CACHED_DENSITIES:
             densities = self._densities(n_jobs)
             summed, total = self._summed(densities, slice(None))
-            return summed / (total or np.nan), densities
-        parts = side_by_side(self._losses_of, list(range(self.held.n_splits)), n_jobs)
-        total, nothing = sum(weight for _, weight in parts), np.zeros(self._shape)
-        return np.asarray(sum((losses for losses, _ in parts), nothing) / (total or np.nan)), None
+            return summed / (total or np.nan), lambda pooling, shrinkage: densities[:, pooling, shrinkage]
+        keep = count <= _KEPT_DENSITIES
+        parts = side_by_side(lambda split: self._losses_of(split, keep), list(range(self.held.n_splits)), n_jobs)
+        total, nothing = sum(weight for _, weight, _ in parts), np.zeros(self._shape)
+        losses = np.asarray(sum((losses for losses, _, _ in parts), nothing) / (total or np.nan))
+        if keep:
+            kept = [densities for _, _, densities in parts]
+            return losses, lambda pooling, shrinkage: self._of_pairs([own[pooling][:, shrinkage] for own in kept])
+        return losses, lambda pooling, shrinkage: self._at(pooling, shrinkage)._densities(n_jobs)[:, 0, 0]
 
     @property
     def _shape(self) -> tuple[int, int, int]:
         n_temperatures = len(TEMPERATURES) if self.grid.temperature is None else 1
         return len(self.grid.poolings), len(self.grid.shrinkages), n_temperatures
 
-    def log_densities(self) -> Array:
-        """Of all pairs at the first pooling and shrinkage; minus infinity in a class of which no row was seen."""
-        return self._densities(n_jobs=1)[:, 0, 0]
+    def _at(self, pooling: int, shrinkage: int) -> Search:
+        """The same with one pooling and one shrinkage."""
+        poolings, shrinkages = self.grid.poolings[[pooling]], self.grid.shrinkages[[shrinkage]]
+        return replace(self, grid=replace(self.grid, poolings=poolings, shrinkages=shrinkages))
 
     def _densities(self, n_jobs: int | None) -> Array:
-        found = np.empty((len(self.held.rows), *self._shape[:2], len(self.log_priors)))
+        """The log-densities of all pairs, (n_pairs, poolings, shrinkages, K)."""
         splits = list(range(self.held.n_splits))
-        for split, own in enumerate(side_by_side(lambda k: list(self._densities_of(k)), splits, n_jobs)):
-            found[self.held.fits == split] = np.stack(own, axis=1)
+        return self._of_pairs(side_by_side(lambda k: np.stack(list(self._densities_of(k)), axis=1), splits, n_jobs))
+
+    def _of_pairs(self, parts: list[Array]) -> Array:
+        """What there is for the pairs of each split, in the order of the pairs."""
+        found = np.empty((len(self.held.rows), *parts[0].shape[1:]))
+        for split, own in enumerate(parts):
+            found[self.held.fits == split] = own
         return found
 
     def _densities_of(self, split: int) -> Iterator[Array]:
@@ -169,11 +181,15 @@ class Search:
                 found[:, :, moments.present] = own
             yield found
 
-    def _losses_of(self, split: int) -> tuple[Array, float]:
-        """The summed losses of one split, and the weight of its pairs."""
+    def _losses_of(self, split: int, keep: bool) -> tuple[Array, float, list[Array]]:
+        """The summed losses of one split, the weight of its pairs, and their log-densities, pooling by pooling."""
         pairs = np.flatnonzero(self.held.fits == split)
-        parts = [self._summed(densities[:, None], pairs) for densities in self._densities_of(split)]
-        return np.concatenate([summed for summed, _ in parts]), parts[0][1]
+        losses, kept, weight = [], list[Array](), 0.0
+        for densities in self._densities_of(split):
+            summed, weight = self._summed(densities[:, None], pairs)
+            losses.append(summed)
+            kept += [densities] if keep else []
+        return np.concatenate(losses), weight, kept
 
     def _summed(self, densities: Array, pairs: Any) -> tuple[Array, float]:
         """The same of these pairs, by their log-densities."""
@@ -273,13 +289,11 @@ def _tuned(
     if not moments.column_scatter()[frame.kept].any():
         raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
     search = Search(data, held, frame, grid, log_priors)
-    losses, kept = search.losses_and_densities(n_jobs)
+    losses, densities_at = search.searched(n_jobs)
     # Where no split has a covariance, that of all rows is shrunk as far as can be.
     found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)
     pooling, shrinkage = float(grid.poolings[found[0]]), float(grid.shrinkages[found[1]])
-    chosen = replace(grid, poolings=np.array([pooling]), shrinkages=np.array([shrinkage]))
-    densities = replace(search, grid=chosen).log_densities() if kept is None else kept[:, *found[:2]]
-    densities = np.nan_to_num(densities, nan=0.0, neginf=-np.inf)
+    densities = np.nan_to_num(densities_at(int(found[0]), int(found[1])), nan=0.0, neginf=-np.inf)
     temperature, loss, posteriors = tempered(data, held, densities, log_priors, grid.temperature)
     settings = {"pooling": pooling, "shrinkage": shrinkage, "temperature": temperature}
     return TunedRule(fitted_rule(frame, moments, settings), settings, loss, posteriors)

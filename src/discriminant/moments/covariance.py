@@ -454,11 +454,12 @@ class ClassSpectra:
             scaled = centres / variances[0][:, None]
             found = (along @ scaled.reshape(-1, along.shape[1]).T).reshape(len(rows), *scaled.shape[:2])
             return found - 0.5 * (scaled * centres).sum(axis=2)
-        found = np.empty((len(rows), len(shrinkages), len(self.means)))
+        found = np.empty((len(self.means), len(rows), len(shrinkages)))
         for k, (mean, axes, own) in enumerate(zip(self.means, self.axes, variances, strict=True)):
             squares = ((rows - mean) @ axes) ** 2
-            found[:, :, k] = -0.5 * (squares @ (1 / own).T + determinants[k])
-        return found
+            np.matmul(squares, (-0.5 / own).T, out=found[k])
+            found[k] -= 0.5 * determinants[k]
+        return found.transpose(1, 2, 0)
 
     def rule(self, shrinkage: float, temperature: float, log_priors: Array) -> LinearRule | QuadraticRule:
         """Of ``log prior + temperature * log density``."""
