@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array
+from ..results import Finding, percent, several
 from .levels import MISSING_PLACE, LevelPlaces
 from .recognition import PLAIN, Notation, date_sentinels, sentinels
 from .schema import (
@@ -44,6 +45,12 @@ FIRST_DAY, LAST_DAY = 1800_01_01, 2200_01_01
 _VARYING_ROWS = 5000
 #: So many values of columns are looked at together: they stay in the cache.
 _BLOCK_VALUES = 1 << 17
+#: Fewer rows than this that repeat others change no figure.
+_LEAST_SHARE = 0.05
+#: The part of the different rows that two columns tell apart, and of the rows equal in these that are equal in all.
+_TOLD_APART, _EQUAL_IN_ALL = 0.5, 0.5
+#: Longer tables are not looked through: it would take as long as reading them.
+_MOST_COMPARED = 100_000
 
 #: Missing values, the lowest and the highest value, and the mean of a column of numbers; NaN where there is none.
 Range = tuple[int, float, float, float]
@@ -403,3 +410,69 @@ def without(values: Array, numbers: Sequence[float]) -> Array:
 def range_of_numbers(name: str, values: Array, first_row: int = 0) -> Range:
     """Missing values, lowest and highest value and mean; infinity is refused."""
     return NumberColumns(values[None]).range_of(0, name, first_row)
+
+
+def hashed(values: Array) -> Array:
+    """A word of 64 bits for each number."""
+    word = (values + 0.0).view(np.uint64)  # -0.0 is 0.0
+    word = (word ^ (word >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return word ^ (word >> np.uint64(29))
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The coded rows of a table, with the numbers of the ``first`` of equal ones, where many are copies of others.
+
+    Where one is held out and another trained on, held-out figures are too good. Rows of a few categories, ages and the
+    like are equal by chance, and no fault. Copies show in columns of many values: the two that have most of them nearly
+    tell the different rows apart, and yet rows that are equal in these are mostly equal in all. Neither holds of rows
+    that repeat because there are few values, however strongly columns are related.
+    """
+
+    X: Array
+    codes: Array
+    first: Array
+
+    @classmethod
+    def of(cls, X: Array, codes: Array) -> Copies | None:
+        """None where rows are not copied, or no more often than a few values make them equal."""
+        n_rows = len(codes)
+        if not isinstance(X, np.ndarray) or not 2 <= n_rows <= _MOST_COMPARED:
+            return None
+        _, first, counts = np.unique(_words(X, codes), return_index=True, return_counts=True)
+        if n_rows - first.size < _LEAST_SHARE * n_rows:
+            return None
+        most = np.argsort([-np.unique(column).size for column in X.T], kind="stable")[: min(2, X.shape[1] - 1)]
+        partly = np.unique(_words(X[:, most]), return_counts=True)[1]
+        told = partly.size >= _TOLD_APART * first.size and _pairs(counts) >= _EQUAL_IN_ALL * _pairs(partly)
+        return cls(X, codes, np.sort(first)) if told else None
+
+    def finding(self) -> Finding:
+        """What is told of them."""
+        n_rows = len(self.codes)
+        copied = n_rows - self.first.size
+        said = (
+            f"{several(copied, 'row')} ({percent(copied / n_rows)}) repeat other rows in all columns, the class "
+            "included. If they are copies, rows that are held out have been seen in training, and what is measured on "
+            "them is too good: take the copies out of the table."
+        )
+        return Finding("warning", "copies", None, said)
+
+    def tell_apart(self, column: int) -> bool:
+        """Whether a coded column of numbers tells the classes apart without error, copies counting once."""
+        return bool(tell_classes_apart(self.X[None, self.first, column], self.codes[self.first], True)[0])
+
+
+def _words(X: Array, codes: Array | None = None) -> Array:
+    """A word of 64 bits for each row, with its class: the same for equal rows, and for others hardly ever."""
+    odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    words = np.zeros(len(X), dtype=np.uint64) if codes is None else hashed(codes.astype(np.float64))
+    step = max((1 << 20) // max(X.shape[1], 1), 1)
+    for start in range(0, len(words), step):
+        words[start : start + step] += hashed(np.ascontiguousarray(X[start : start + step])) @ odd
+    return words
+
+
+def _pairs(counts: Array) -> float:
+    """How many pairs there are within groups of these sizes."""
+    return 0.5 * float(counts @ (counts - 1.0))

@@ -30,6 +30,7 @@ from .facts import (
     MOST_NAMED_CODES,
     Levels,
     Range,
+    hashed,
     is_named_id,
     may_number_rows,
     range_of_numbers,
@@ -69,13 +70,6 @@ class RowPart:
         word ^= word >> np.uint64(27)
         word *= np.uint64(0x94D049BB133111EB)
         return word ^ (word >> np.uint64(31))
-
-
-def hashed(values: Array) -> Array:
-    """A word of 64 bits for each number."""
-    word = (values + 0.0).view(np.uint64)  # -0.0 is 0.0
-    word = (word ^ (word >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return word ^ (word >> np.uint64(29))
 
 
 def _sum(words: Array) -> int:

@@ -17,7 +17,7 @@ from ..data import Rows, check_choice, check_integer, check_weights, encode_labe
 from ..errors import ColumnError, InputError, LabelError, Message, ParameterError, Part, Setting, WeightError
 from ..results import Finding, Severity, listed, percent, quoted, several, shown
 from .delimited import MISSING_CODES
-from .facts import Facts, Levels, Range, TableFacts
+from .facts import Copies, Facts, Levels, Range, TableFacts
 from .levels import BOOLEANS
 from .recognition import (
     DAY_NUMBERS,
@@ -935,17 +935,31 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         findings.append(left)
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
     schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
+    X = schema.encode_batch(data)[0]
+    # copies that are in one group are held out together
+    copies = Copies.of(X, classes) if groups is None else None
+    findings += learner.findings if copies is None else _without_copies(learner.findings, copies, schema)
     return TrainingTable(
-        X=schema.encode_batch(data)[0],
+        X=X,
         y=exact_array(learned.classes)[classes],
         codes=classes,
         schema=schema,
-        findings=(*table.findings, *_numbers_as_text(table, data), *findings, *learner.findings),
+        findings=(*table.findings, *_numbers_as_text(table, data), *findings),
         weights=row_weights,
         groups=None if groups is None else _groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,
     )
+
+
+def _without_copies(findings: Sequence[Finding], copies: Copies, schema: Schema) -> list[Finding]:
+    """What is told of columns, after a word on copies: numbers that repeat as often as their rows do tell no class."""
+    numbers = {output: j for j, output in enumerate(schema.names)}
+
+    def holds(finding: Finding) -> bool:
+        return finding.kind != "leak" or finding.column not in numbers or copies.tell_apart(numbers[finding.column])
+
+    return [copies.finding(), *filter(holds, findings)]
 
 
 def _refuse_unusable(table: TableReader, options: LearningOptions) -> None:
