@@ -8,7 +8,18 @@ import pytest
 from scipy.stats import norm
 
 from discriminant import Decision, Posterior, bayes_error, estimate_priors, top_k
-from discriminant.results import Result, aligned, columns_of, frame_of, jsonable, listed, p_value, printed_columns
+from discriminant.results import (
+    Result,
+    aligned,
+    columns_of,
+    decimal,
+    frame_of,
+    jsonable,
+    listed,
+    p_value,
+    percent,
+    printed_columns,
+)
 from discriminant.theory import Gaussian, chernoff, class_distances, error_bounds
 
 POSTERIOR = Posterior([[0.9, 0.1], [0.4, 0.6]], classes=["healthy", "ill"], priors=[0.5, 0.5])
@@ -88,3 +99,23 @@ def test_records_become_columns():
 def test_p_values_are_never_zero():
     assert p_value(0.0) == "< 0.0001"
     assert p_value(float("nan")) == "-"
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.0, "0.0 %"),
+        (0.001, "0.1 %"),
+        (0.0005, "0.05 %"),
+        (2.5e-6, "0.0003 %"),
+        (0.9995, "99.95 %"),
+        (1 - 1e-6, "99.9999 %"),
+        (1 - 1e-16, "100.0 %"),
+    ],
+)
+def test_a_share_near_none_or_all_is_told_from_them(share, told):
+    assert percent(share) == told
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    assert decimal(-1e-9, 4) == "0.0000"

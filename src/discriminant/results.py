@@ -105,12 +105,27 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def decimal(value: float | None, places: int = 4) -> str:
     """A number with so many decimals; a dash where there is none."""
-    return NOTHING if value is None or math.isnan(value) else f"{value:.{places}f}"
+    return NOTHING if value is None or math.isnan(value) else f"{value:z.{places}f}"
+
+
+#: Shares closer to 0 or 1 than the second are told with more digits, unless they differ by rounding alone.
+_ROUNDING, _NEARLY = 1e-9, 0.00095
 
 
 def percent(value: float | None, places: int = 1) -> str:
-    """A share in percent; a dash where there is none."""
-    return NOTHING if value is None or math.isnan(value) else f"{100 * value:.{places}f} %"
+    """A share in percent; a dash where there is none.
+
+    A share near 0 or 1 has the digits that tell it from them: one fraud in 2,000 rows is not 0.1 % beside 100.0 %.
+
+    >>> percent(0.5), percent(0.0005), percent(0.9995), percent(1.0)
+    ('50.0 %', '0.05 %', '99.95 %', '100.0 %')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    rest = min(value, 1 - value)
+    if _ROUNDING < rest < _NEARLY:
+        places = max(places, -math.floor(math.log10(100 * rest)))
+    return f"{100 * value:.{places}f} %"
 
 
 def p_value(p: float | None, places: int = 4, name: str = "") -> str:

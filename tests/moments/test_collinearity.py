@@ -7,7 +7,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from discriminant import LogisticRegression
 from discriminant.data import as_rows
-from discriminant.errors import CollinearityWarning
+from discriminant.errors import CollinearityWarning, DiscriminantWarning
 from discriminant.estimators.coefficients import CoefficientTable, coefficient_table
 from discriminant.moments.covariance import collinearity, collinearity_findings
 
@@ -56,6 +56,15 @@ def test_findings_tell_what_is_collinear():
     assert not collinearity_findings(sp.csr_array(np.eye(3)), list("abc"))
     (thin,) = collinearity_findings(np.random.default_rng(0).normal(size=(5, 8)), list("abcdefgh"))
     assert "no more rows (5) than columns (8)" in str(thin.message)
+
+
+def test_a_summary_names_a_few_of_very_many_aliased_columns():
+    rng = np.random.default_rng(0)
+    with pytest.warns(DiscriminantWarning):
+        model = LogisticRegression().fit(rng.normal(size=(20, 60)), np.arange(20) % 2)
+    (aliased,) = [note for note in model.summary().notes if note.startswith("aliased")]
+    assert aliased.endswith("; and 36 more")
+    assert len(aliased) < 500
 
 
 def test_a_summary_names_aliased_columns_and_gives_them_no_interval():

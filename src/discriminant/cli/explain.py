@@ -300,7 +300,7 @@ def _coefficient_page(table: dict[str, Any]) -> Page:
         page += shortened(f"Coefficients: {kind} of {outcome}{against}", ["term", *columns], cells)
     if fit:
         page.append(
-            f"Log-likelihood {fit['log_likelihood']:.4f}, AIC {fit['aic']:.2f}, BIC {fit['bic']:.2f}, pseudo R2 "
+            f"Log-likelihood {fit['log_likelihood']:z.4f}, AIC {fit['aic']:.2f}, BIC {fit['bic']:.2f}, pseudo R2 "
             f"{fit['pseudo_r2']:.4f}."
         )
     notes = [*table["notes"], *([f"no standard errors: {table['reason']}"] if table["reason"] else [])]
