@@ -389,3 +389,15 @@ def test_a_class_of_a_cost_file_that_the_model_does_not_know_is_named(run, titan
         assert "transposed" not in refused.err
     path = write_rows(tmp_path / "costs.csv", [["", "0", "1", "call"], ["0", 0, 1, 1], ["1", 5, 0, 1]])
     assert "Decided beside the classes: 'call'." in run("predict", titanic_model, new_passengers, "--costs", path).err
+
+
+def test_a_column_of_which_nothing_can_be_read_is_warned_of(run, tmp_path):
+    days = pd.date_range("2021-01-01", periods=60)
+    rows = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "x": np.arange(60) * 7 % 60 / 4, "y": np.arange(60) % 2})
+    rows.to_csv(tmp_path / "training.csv", index=False)
+    run("fit", tmp_path / "training.csv", "-t", "y", "--model", "lda", "-o", tmp_path / "model.dsc")
+    rows.assign(day=days.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
+    told = run("predict", tmp_path / "model.dsc", tmp_path / "iso.csv").err
+    assert "Warning: Column 'day': no value can be read as in training, such as '2021-01-01'" in told
+    rows.assign(day=lambda own: own.day.where(own.index > 0, "?!")).to_csv(tmp_path / "one.csv", index=False)
+    assert "no value can be read" not in run("predict", tmp_path / "model.dsc", tmp_path / "one.csv").err

@@ -101,6 +101,7 @@ class StoredModel:
         report = self.report
         if any((report.filled, report.new_missing, report.extra, report.absent)):
             say(f"{report.summary()}.")
+        tell_findings(Finding("warning", "unread", name, told) for name, told in report.unreadable().items())
         self.tell_unseen()
         if self.left_out:
             say(several(self.left_out, "incomplete row has", "incomplete rows have") + " no answer.")

@@ -421,6 +421,15 @@ class EncodingReport:
             parts.append(f"{len(self.extra)} columns ignored: {quoted(self.extra)}")
         return "; ".join(parts)
 
+    def unreadable(self) -> dict[str, str]:
+        """Columns of which no value could be read, for they are written in another way, and what to say of them."""
+        return {
+            name: f"Column {name!r}: no value can be read as in training, such as {quoted(texts, 2)}. All count as "
+            "missing, and rows are answered without them: write them as in training."
+            for name, texts in self.unread.items()
+            if self.filled[name] == self.n_rows
+        }
+
     def unseen_notes(self) -> list[str]:
         """Of each column with levels that training had not: in how many rows, which, and how they were scored."""
         notes = []
