@@ -14,6 +14,7 @@ from . import kernel, summing_kernel
 from .dual_coordinate import shuffled_due, sweep_over
 from .interior_point import cholesky, solve_factored
 from .rows import add, dot
+from .vectors import copy_into, inner, summed
 
 #: Sweeps before the first face; one before each of the others.
 _FIRST_SWEEPS = 12
@@ -38,47 +39,79 @@ def _direction(rows, fixed, alpha, coef, face, proximal):  # type: ignore[no-unt
     definite where the rows of the face tell of no more than their differences. 0: without an intercept.
     """
     sign, _, diagonal, _ = fixed
-    m, own = face.size, rows[face]
-    system = np.dot(own, own.T) + proximal
-    short, change, bias = np.empty(m), np.empty(m), 0.0
+    m, q = face.size, rows.shape[1]
+    own, short, change, bias = np.empty((m, q)), np.empty(m), np.empty(m), 0.0
+    for k in range(m):
+        for j in range(q):
+            own[k, j] = rows[face[k], j]
+    system = np.dot(own, own.T)
     for k in range(m):
         i = face[k]
+        for other in range(k + 1):
+            system[k, other] += proximal
         system[k, k] += diagonal[i]
         short[k] = sign[i] * (1.0 - diagonal[i] * alpha[i]) - dot(rows, i, coef)
     cholesky(system, _ROUNDING)
     solve_factored(system, short, change)
     if proximal > 0.0:
-        pull, excess = np.empty(m), np.sum(sign * alpha)
+        pull, excess = np.empty(m), inner(sign, alpha)
         solve_factored(system, np.ones(m), pull)
-        bias = (np.sum(change) + excess) / np.sum(pull)
-        change -= bias * pull
+        bias = (summed(change) + excess) / summed(pull)
+        for k in range(m):
+            change[k] -= bias * pull[k]
         bias -= proximal * excess
-    return change * sign[face], bias
+    for k in range(m):
+        change[k] *= sign[face[k]]
+    return change, bias
 
 
 @summing_kernel
 def _gain(rows, fixed, alpha, coef, bias, face, new, moved):  # type: ignore[no-untyped-def]
     """What the dual gains by new values on a face, at a given intercept; writes their coefficients to ``moved``."""
     sign, _, diagonal, _ = fixed
-    moved[:] = coef
+    copy_into(moved, coef)
     gain = 0.0
     for k in range(face.size):
         i = face[k]
         change = new[k] - alpha[i]
         add(rows, i, change * sign[i], moved)
         gain += change * (1.0 - bias * sign[i] - 0.5 * diagonal[i] * (new[k] + alpha[i]))
-    return gain - 0.5 * np.sum((moved - coef) * (moved + coef))
+    for j in range(coef.size):
+        gain -= 0.5 * (moved[j] - coef[j]) * (moved[j] + coef[j])
+    return gain
 
 
 @kernel
-def _to_first_bound(alpha, upper, change):  # type: ignore[no-untyped-def]
-    """How much of a change leaves all multipliers within their bounds, 1 at most."""
+def _to_first_bound(alpha, upper, face, change):  # type: ignore[no-untyped-def]
+    """How much of a change leaves all multipliers of a face within their bounds, 1 at most."""
     length = 1.0
-    for k in range(alpha.size):
+    for k in range(face.size):
         if change[k] != 0.0:
-            room = alpha[k] if change[k] < 0.0 else upper[k] - alpha[k]
+            room = alpha[face[k]] if change[k] < 0.0 else upper[face[k]] - alpha[face[k]]
             length = min(length, room / abs(change[k]))
     return length
+
+
+@kernel
+def _move(alpha, upper, face, change, length, new):  # type: ignore[no-untyped-def]
+    """Write the multipliers of a face after a change of some length, held within their bounds; how many are held."""
+    held = 0
+    for k in range(face.size):
+        wanted = alpha[face[k]] + length * change[k]
+        new[k] = min(max(wanted, 0.0), upper[face[k]])
+        held += new[k] != wanted
+    return held
+
+
+@kernel
+def _between_bounds(alpha, upper):  # type: ignore[no-untyped-def]
+    """The face: which multipliers are between their bounds."""
+    face, size = np.empty(alpha.size, np.int64), 0
+    for i in range(alpha.size):
+        if 0.0 < alpha[i] < upper[i]:
+            face[size] = i
+            size += 1
+    return face[:size]
 
 
 @summing_kernel
@@ -94,32 +127,30 @@ def _with_all_at_bounds(rows, fixed, alpha, coef, proximal):  # type: ignore[no-
             high = min(high, kink)
         else:
             low = max(low, kink)
-    return 0.5 * (low + high), abs(pull) <= _BALANCED * np.sum(alpha)
+    return 0.5 * (low + high), abs(pull) <= _BALANCED * summed(alpha)
 
 
 @kernel
 def _solve_face(rows, fixed, alpha, coef, proximal):  # type: ignore[no-untyped-def]
     """Move to the solution of the face, or of a smaller one; the intercept there, and whether there is one."""
-    moved, bias = np.empty_like(coef), 0.0
+    moved, new, upper, bias = np.empty(coef.size), np.empty(alpha.size), fixed[1], 0.0
     for _ in range(_MOST_FACES):
-        face = np.flatnonzero((alpha > 0.0) & (alpha < fixed[1]))
+        face = _between_bounds(alpha, upper)
         if face.size > _ROWS_PER_UNKNOWN * (coef.size + 1):
             break
         if face.size == 0:
             return _with_all_at_bounds(rows, fixed, alpha, coef, proximal)
         change, bias = _direction(rows, fixed, alpha, coef, face, proximal)
-        if not np.isfinite(np.sum(change) + bias):
+        if not np.isfinite(summed(change) + bias):
             break
-        here, upper = alpha[face], fixed[1][face]
-        wanted = here + change
-        new = np.minimum(np.maximum(wanted, 0.0), upper)
-        inside = np.all(new == wanted)
+        inside = _move(alpha, upper, face, change, 1.0, new) == 0
         if not _gain(rows, fixed, alpha, coef, bias, face, new, moved) > 0.0 and not inside:
-            length = _to_first_bound(here, upper, change) * (1.0 + _BEYOND)
-            new = np.minimum(np.maximum(here + length * change, 0.0), upper)
+            length = _to_first_bound(alpha, upper, face, change) * (1.0 + _BEYOND)
+            _move(alpha, upper, face, change, length, new)
             _gain(rows, fixed, alpha, coef, bias, face, new, moved)
-        alpha[face] = new
-        coef[:] = moved
+        for k in range(face.size):
+            alpha[face[k]] = new[k]
+        copy_into(coef, moved)
         if inside:
             return bias, True
     return bias, False
@@ -148,7 +179,8 @@ def _refine(rows, fixed, alpha, coef, bias, proximal, violation):  # type: ignor
         left = _violation(rows, fixed, tried, moved, at)
         if not (found and left < 0.5 * violation):
             break
-        alpha[:], coef[:] = tried, moved
+        copy_into(alpha, tried)
+        copy_into(coef, moved)
         bias, violation = at, left
     return bias
 
@@ -162,17 +194,18 @@ def solve(rows, fixed, alpha, coef, proximal, weak, state):  # type: ignore[no-u
     """
     n = alpha.size
     rest, due, order = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    ascent, bias, sweep = (alpha, coef, rest, due), 0.0, 0
+    ascent, bias, begun = (alpha, coef, rest, due), 0.0, 0
     for taken in range(_MOST_ROUNDS):
-        for _ in range(_FIRST_SWEEPS if taken == 0 else 1):
+        for sweep in range(begun, _FIRST_SWEEPS + taken):
             count, state = shuffled_due(due, sweep, order, state)
             bias, _ = sweep_over(rows, order[:count], fixed, ascent, bias, weak, sweep)
-            bias += weak * np.sum(alpha * fixed[0])
-            sweep += 1
+            bias += weak * inner(alpha, fixed[0])
+        begun = _FIRST_SWEEPS + taken
         at, found = _solve_face(rows, fixed, alpha, coef, proximal)
         bias = at if found else bias
         violation = _violation(rows, fixed, alpha, coef, bias)
         if found and violation <= _HOLDS:
             return _refine(rows, fixed, alpha, coef, bias, proximal, violation), taken + 1
-        due[:] = sweep
+        for i in range(n):
+            due[i] = begun
     return bias, 0

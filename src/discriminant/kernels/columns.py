@@ -17,6 +17,7 @@ import numpy as np
 from . import kernel, summing_kernel
 from .interior_point import cholesky, solve_factored
 from .losses import logistic_derivatives
+from .vectors import copy_matrix_into, inner, places
 
 #: A model is minimised until sweeps promise less than this share of what they have gained, and than the square root of
 #: its share of the objective: far from the minimum the next model is better, near it errors are to square.
@@ -79,14 +80,6 @@ def weighted_losses(scores, codes, rows, slopes):  # type: ignore[no-untyped-def
 
 
 @summing_kernel
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@summing_kernel
 def add_scores(columns, members, before, theta, scores):  # type: ignore[no-untyped-def]
     """Change the scores as the coefficients of the members change from ``before`` to ``theta``."""
     for j in members:
@@ -102,7 +95,7 @@ def add_products(columns, slopes, out):  # type: ignore[no-untyped-def]
     """Write the gradient of the mean loss in all parameters."""
     for j in range(columns.shape[0]):
         for k in range(slopes.shape[0]):
-            out[k, j] = _dot(columns[j], slopes[k])
+            out[k, j] = inner(columns[j], slopes[k])
 
 
 @summing_kernel
@@ -128,7 +121,7 @@ def _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes): 
             x = theta[k, j]
             if not over_all and x == 0.0 and l1[j] > 0.0:
                 continue
-            slope = _dot(columns[j], slopes[k]) + ridge[j] * x
+            slope = inner(columns[j], slopes[k]) + ridge[j] * x
             if x == 0.0 and abs(slope) <= l1[j]:
                 continue
             if diagonal[k, a] < 0.0:
@@ -170,11 +163,13 @@ def _jump(columns, support, penalty, rows, theta, slopes):  # type: ignore[no-un
     room = np.empty(slopes.shape)
     for u in range(size):
         k, j = ks[u], js[u]
-        room[:] = 0.0
+        for m in range(room.shape[0]):
+            for i in range(room.shape[1]):
+                room[m, i] = 0.0
         _add_bend(columns[j], k, 1.0, rows, room)
-        slope[u] = _dot(columns[j], slopes[k]) + ridge[j] * theta[k, j] + l1[j] * np.sign(theta[k, j])
+        slope[u] = inner(columns[j], slopes[k]) + ridge[j] * theta[k, j] + l1[j] * np.sign(theta[k, j])
         for v in range(u + 1):
-            matrix[u, v] = _dot(columns[js[v]], room[ks[v]])
+            matrix[u, v] = inner(columns[js[v]], room[ks[v]])
         # Where columns are collinear the step is long, and ends where a coefficient becomes 0.
         matrix[u, u] = (matrix[u, u] + ridge[j]) * (1.0 + _COLLINEAR)
     cholesky(matrix, 0.01 * _COLLINEAR)
@@ -190,7 +185,7 @@ def _jump(columns, support, penalty, rows, theta, slopes):  # type: ignore[no-un
         crosses = l1[j] > 0.0 and step[u] * x > 0.0 and x / step[u] <= length
         theta[k, j] = 0.0 if crosses else x - length * step[u]
         _add_bend(columns[j], k, theta[k, j] - x, rows, slopes)
-    return length * (1.0 - 0.5 * length) * _dot(slope, step), length
+    return length * (1.0 - 0.5 * length) * inner(slope, step), length
 
 
 @kernel
@@ -202,13 +197,13 @@ def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enoug
     guess, and what is left is not known: infinity.
     """
     diagonal = np.full((theta.shape[0], members.size), -1.0)
-    gained, before, rate, sweeps, since_jump, jumps, over_all, length = 0.0, np.inf, 0.0, 0, 0, 0, True, 1.0
-    slowest = 0.0
+    gained, before, rate, slowest, sweeps, since_jump, jumps, length = 0.0, np.inf, 0.0, 0.0, 0, 0, 0, 1.0
     while True:
+        over_all = before == np.inf
         gain = _sweep(columns, members, over_all, penalty, rows, diagonal, theta, slopes)
         gained += gain
         sweeps, since_jump = sweeps + 1, since_jump + 1
-        if before < np.inf:  # else the set of columns is another one, and the last rate as good a guess as any
+        if not over_all:  # else the set of columns is another one, and the last rate as good a guess as any
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             slowest = max(slowest, rate)
         share = min(_SHARE, np.sqrt(max(gained, 0.0) / (value + 1e-300)))
@@ -217,14 +212,14 @@ def _minimise_model(columns, members, penalty, rows, theta, slopes, value, enoug
         # A jump that was cut short is followed by another, with the coefficients that are left.
         if (little and over_all and length == 1.0) or jumps == _MOST_JUMPS or not np.isfinite(gain):
             return gained, promised if slowest <= _CREEPING and jumps == 0 else np.inf, sweeps
-        before, over_all = (np.inf, True) if little else (gain, False)
-        if length < 1.0 or (since_jump >= _LEAST_SWEEPS and not over_all):
+        before = np.inf if little else gain
+        if length < 1.0 or (since_jump >= _LEAST_SWEEPS and not little):
             support = _support(members, penalty, theta)
             if length < 1.0 or since_jump >= _SWEEPS_PER_MEMBER * support[0].size:
                 more, length = _jump(columns, support, penalty, rows, theta, slopes)
                 gained += max(more, 0.0)
                 length = length if more > enough else 1.0
-                jumps, since_jump, before, over_all = jumps + 1, 0, np.inf, True
+                jumps, since_jump, before = jumps + 1, 0, np.inf
 
 
 @kernel
@@ -242,11 +237,11 @@ def _line_search(columns, codes, members, penalty, rows, start, theta, scores, s
     """Go from ``start`` towards ``theta`` as far as the objective falls enough; the loss or infinity, the length."""
     aim, changed, length = theta, np.empty(scores.shape), 1.0
     while length > 1e-4:
-        changed[:] = scores
+        copy_matrix_into(changed, scores)
         add_scores(columns, members, start, theta, changed)
         loss = weighted_losses(changed, codes, rows, slopes)
         if loss + _penalty_of(theta, members, penalty) <= value - 1e-4 * length * gain + 1e-15 * value:
-            scores[:] = changed
+            copy_matrix_into(scores, changed)
             return loss, length
         if length == 1.0:
             aim = theta.copy()
@@ -254,7 +249,7 @@ def _line_search(columns, codes, members, penalty, rows, start, theta, scores, s
         for j in members:
             for k in range(theta.shape[0]):
                 theta[k, j] = start[k, j] + length * (aim[k, j] - start[k, j])
-    theta[:] = start
+    copy_matrix_into(theta, start)
     weighted_losses(scores, codes, rows, slopes)
     return np.inf, 0.0
 
@@ -289,12 +284,12 @@ def _minimise_members(columns, codes, members, penalty, rows, theta, scores, slo
     precision = tol * min(0.1, 0.01 * tol / _LAST)
     while True:
         value, start = loss + _penalty_of(theta, members, penalty), theta.copy()
-        model[:] = slopes
+        copy_matrix_into(model, slopes)
         gain, left, more = _minimise_model(columns, members, penalty, rows, theta, model, value, precision * value)
         sweeps += more
         optimal = gain <= tol * value
         if not np.isfinite(gain + value) or (steps >= most and not optimal):
-            theta[:] = start
+            copy_matrix_into(theta, start)
             return loss, gain, steps, sweeps, STEPS_USED_UP if np.isfinite(gain + value) else NOT_FINITE
         new, length = _line_search(columns, codes, members, penalty, rows, start, theta, scores, slopes, value, gain)
         if new == np.inf:
@@ -336,7 +331,9 @@ def _join(is_member, penalty, bound, theta, gradient):  # type: ignore[no-untype
             wanted += ratio[j] > bound
     while wanted > size + _FIRST_MEMBERS:
         bound *= 1.1
-        wanted = int(np.count_nonzero(ratio > bound))
+        wanted = 0
+        for j in range(l1.size):
+            wanted += ratio[j] > bound
     for j in range(l1.size):
         is_member[j] |= ratio[j] > bound
     return wanted
@@ -353,7 +350,7 @@ def _minimise_penalised(columns, codes, penalty, bound, rows, theta, scores, slo
     steps, visits, passes = 0, 0, 0
     _join(is_member, penalty, bound, theta, gradient)
     while True:
-        members = np.flatnonzero(is_member)
+        members = places(is_member)
         loss, left, more, sweeps, reason = _minimise_members(
             columns, codes, members, penalty, rows, theta, scores, slopes, loss, tol, most - steps
         )
@@ -395,7 +392,8 @@ def _go_ahead(columns, codes, penalty, length, older, rows, offset, theta, score
     add_scores(columns, carrying, np.zeros(theta.shape), ahead, moved)
     loss = weighted_losses(moved, codes, rows, slopes)
     if loss + _penalty_of(ahead, carrying, penalty) < value:
-        theta[:], scores[:] = ahead, moved
+        copy_matrix_into(theta, ahead)
+        copy_matrix_into(scores, moved)
         return loss
     return weighted_losses(scores, codes, rows, slopes)
 
@@ -419,8 +417,9 @@ def minimise_path(columns, codes, weight, offset, units, strengths, tol, most, s
     loss = weighted_losses(scores, codes, rows, slopes)
     for s in range(found.shape[0]):
         oldest, stronger, strength = strengths[s], strengths[s + 1], strengths[s + 2]
-        penalty = (strength * units[0], strength * units[1])
-        last = theta.copy()
+        penalty, last = (np.empty(theta.shape[1]), np.empty(theta.shape[1])), theta.copy()
+        for j in range(theta.shape[1]):
+            penalty[0][j], penalty[1][j] = strength * units[0][j], strength * units[1][j]
         if oldest != stronger:
             length = (strength - stronger) / (stronger - oldest)
             loss = _go_ahead(columns, codes, penalty, length, older, rows, offset, theta, scores, slopes, loss)
@@ -430,5 +429,6 @@ def minimise_path(columns, codes, weight, offset, units, strengths, tol, most, s
         )
         found[s, 0], found[s, 1], found[s, 2] = loss, left, steps
         found[s, 3], found[s, 4], found[s, 5] = visits, passes, reason
-        older[:] = last
-        thetas[s], gradients[s] = theta, gradient
+        copy_matrix_into(older, last)
+        copy_matrix_into(thetas[s], theta)
+        copy_matrix_into(gradients[s], gradient)

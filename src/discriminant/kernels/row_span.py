@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import kernel
+from . import kernel, summing_kernel
+from .interior_point import solve_factored
 from .losses import logistic_derivatives
+from .vectors import inner, multiply, summed
 
 #: Steps are halved so often at most.
 _HALVINGS = 30
@@ -29,6 +31,28 @@ def _losses(scores, codes, weight, slopes, curves):  # type: ignore[no-untyped-d
     return total
 
 
+@summing_kernel
+def _direction(gram, u, rest, images, root, ridge, intercept, change):  # type: ignore[no-untyped-def]
+    """Write the change of u by Newton's step; that of the intercept. ``images`` are ``gram @ rest``."""
+    n = u.size
+    system, side, solved, shift = np.empty((n, n)), np.empty(n), np.empty(n), 0.0
+    for i in range(n):
+        for j in range(n):
+            system[i, j] = root[i] * root[j] * gram[i, j]
+        system[i, i] += ridge
+        side[i] = root[i] * images[i]
+    factor = np.linalg.cholesky(system)  # LAPACK's: n may be some hundreds
+    solve_factored(factor, side, solved)
+    for i in range(n):
+        change[i] = (root[i] * solved[i] - rest[i]) / ridge
+    if intercept:
+        solve_factored(factor, root, solved)
+        shift = (summed(u) + summed(change)) / inner(root, solved)
+        for i in range(n):
+            change[i] -= shift * root[i] * solved[i]
+    return shift
+
+
 @kernel
 def minimise_in_row_span(gram, codes, weight, offset, ridge, intercept, tol, most):  # type: ignore[no-untyped-def]
     """Minimise mean loss plus ``ridge / 2 |w|^2`` from 0; ``weight`` sums to 1.
@@ -37,40 +61,36 @@ def minimise_in_row_span(gram, codes, weight, offset, ridge, intercept, tol, mos
     the steps. Steps end when that half is a share ``tol`` of the objective, or no step descends.
     """
     n = codes.size
-    u, constant, product, scores = np.zeros(n), 0.0, np.zeros(n), offset.copy()
-    slopes, curves, system, sides = np.empty(n), np.empty(n), np.empty((n, n)), np.empty((n, 2))
+    u, constant, product, scores, ahead = np.zeros(n), 0.0, np.zeros(n), offset.copy(), np.empty(n)
+    slopes, curves, rest, images = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    root, change, moved = np.empty(n), np.empty(n), np.empty(n)
     loss, steps = _losses(scores, codes, weight, slopes, curves), 0
     while True:
-        value = loss + 0.5 * ridge * np.dot(u, product)
-        rest = slopes + ridge * u
-        images, root = np.dot(gram, rest), np.sqrt(curves)
-        squares, decrement = np.dot(rest, images) + intercept * slopes.sum() ** 2, 0.0
-        if squares == 0.0 or not np.isfinite(value + squares):
-            return u, constant, value, squares, decrement, steps
+        value = loss + 0.5 * ridge * inner(u, product)
         for i in range(n):
-            for j in range(n):
-                system[i, j] = root[i] * root[j] * gram[i, j]
-            system[i, i] += ridge
-            sides[i, 0], sides[i, 1] = root[i] * images[i], root[i]
-        solved = np.linalg.solve(system, sides)
-        change, shift = (root * solved[:, 0] - rest) / ridge, 0.0
-        if intercept:
-            follow = root * solved[:, 1]
-            shift = (u + change).sum() / follow.sum()
-            change = change - shift * follow
-        decrement = -(np.dot(images, change) + shift * slopes.sum())
+            rest[i], root[i] = slopes[i] + ridge * u[i], np.sqrt(curves[i])
+        multiply(gram, rest, images)
+        pull = summed(slopes)
+        squares = inner(rest, images) + intercept * pull * pull
+        if squares == 0.0 or not np.isfinite(value + squares):
+            return u, constant, value, squares, 0.0, steps
+        shift = _direction(gram, u, rest, images, root, ridge, intercept, change)
+        decrement = -(inner(images, change) + shift * pull)
         if not decrement > 0.0 or 0.5 * decrement <= tol * value or steps == most:
             return u, constant, value, squares, 0.5 * abs(decrement), steps
-        moved, length = np.dot(gram, change), 1.0
+        multiply(gram, change, moved)
+        length = 1.0
         for _ in range(_HALVINGS):
-            ahead = scores + length * (moved + shift)
+            norm = 0.0
+            for i in range(n):
+                ahead[i] = scores[i] + length * (moved[i] + shift)
+                norm += (u[i] + length * change[i]) * (product[i] + length * moved[i])
             loss = _losses(ahead, codes, weight, slopes, curves)
-            there = loss + 0.5 * ridge * np.dot(u + length * change, product + length * moved)
-            if there <= value - 1e-4 * length * decrement:
+            if loss + 0.5 * ridge * norm <= value - 1e-4 * length * decrement:
                 break
             length *= 0.5
         else:
-            _losses(scores, codes, weight, slopes, curves)
             return u, constant, value, squares, 0.5 * decrement, steps
-        u, product = u + length * change, product + length * moved
-        constant, scores, steps = constant + length * shift, ahead, steps + 1
+        for i in range(n):
+            u[i], product[i], scores[i] = u[i] + length * change[i], product[i] + length * moved[i], ahead[i]
+        constant, steps = constant + length * shift, steps + 1
