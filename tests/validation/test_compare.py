@@ -193,6 +193,15 @@ def test_the_test_of_balanced_accuracies_holds_its_level():
     assert 0.03 <= np.mean(np.array(found) < 0.05) <= 0.075
 
 
+def test_an_order_of_rows_is_told_where_the_measure_hardly_sees_a_rare_class():
+    models = {"LDA": LinearDiscriminantAnalysis(), "NB": GaussianNB()}
+    found = compare(models, *rare_class(1.0), metric="accuracy")
+    assert found.recommended is None
+    auc = found.cross_validation.estimate("LDA", "auc")
+    assert f"Yet LDA puts rows in order better than chance: its AUC is {auc.value:.3f} (95 % interval" in found.sentence
+    assert "better than chance" not in compare(models, *rare_class(), metric="accuracy").sentence
+
+
 def test_nothing_is_recommended_where_nothing_is_learned():
     found = compare({"LDA": LinearDiscriminantAnalysis(), "NB": GaussianNB()}, *rare_class())
     assert found.recommended is None
