@@ -6,6 +6,7 @@ import shlex
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import write_rows
 from scipy.stats import norm
@@ -431,3 +432,14 @@ def test_fit_tells_the_settings_it_found(run, iris, tmp_path):
     text = run("explain", tmp_path / "model.dsc").out
     assert f"Found: pooling {number(found['pooling'])}, shrinkage {number(found['shrinkage'])}, temperature" in text
     assert "Found" not in run("fit", iris, "-t", "species", "--model", "lda", "-o", tmp_path / "other.dsc").out
+
+
+def test_an_accuracy_that_the_most_frequent_class_has_too_is_not_said_to_flatter(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200), "y": np.arange(200) % 10 == 0})
+    rows.to_csv(tmp_path / "noise.csv", index=False)
+    said = run("fit", tmp_path / "noise.csv", "-t", "y", "--model", "lda").out
+    assert "Always naming the most frequent class would be right no less often, even on these rows" in said
+    assert "flatters" not in said
+    rows.assign(a=rows.a + 9 * rows.y).to_csv(tmp_path / "apart.csv", index=False)
+    assert "It flatters the model" in run("fit", tmp_path / "apart.csv", "-t", "y", "--model", "lda").out

@@ -167,10 +167,22 @@ def _training_metrics(model: Any, labelled: Labelled) -> dict[str, float]:
     }
 
 
+#: What the accuracy on the rows of the training is worth.
+_SEEN = (
+    "It flatters the model, which has seen them: discriminant compare and discriminant evaluate measure it on rows it "
+    "has not."
+)
+_NO_BETTER = (
+    "Always naming the most frequent class would be right no less often, even on these rows, which the model has seen: "
+    "discriminant compare tells whether its probabilities are better than the shares of the classes."
+)
+
+
 def _page(found: dict[str, Any]) -> Page:
     from .explain import learned_page
 
     metrics = found["training_metrics"]
+    better = metrics["accuracy"] > metrics["baseline_accuracy"]
     written = [f"Written to {found['file']}."] if found["file"] else ["Not kept: give -o model.dsc to use it later."]
     return [
         f"{found['model']} of {found['target'] or 'the labels'}, fitted to {found['rows']:,} rows and "
@@ -179,8 +191,7 @@ def _page(found: dict[str, Any]) -> Page:
         *found["shows"],
         f"Accuracy on these rows: {percent(metrics['accuracy'])} (the most frequent class alone: "
         f"{percent(metrics['baseline_accuracy'])}; all classes counting alike: "
-        f"{percent(metrics['balanced_accuracy'])}). It flatters the model, which has seen them: discriminant compare "
-        "and discriminant evaluate measure it on rows it has not.",
+        f"{percent(metrics['balanced_accuracy'])}). {_SEEN if better else _NO_BETTER}",
         *written,
     ]
 
