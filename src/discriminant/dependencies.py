@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -184,12 +185,46 @@ def optional_module(name: str, purpose: str) -> Any:
     3
     """
     need, fault = _need_of(_imported(name))
-    remedy = f"pip install '{_PACKAGE}[{need.extra}]'" if need.extra else f"pip install '{need.wanted}'"
     try:
         module = importlib.import_module(name)
     except Exception as error:
         reason = fault or f"{need.name} {need.found} cannot be loaded ({type(error).__name__}: {error})"
-        raise DependencyError(f"{purpose} need the package {need.wanted}: {reason}. {remedy}") from error
+        raise _needed(need, purpose, reason) from error
     if need.found is not None and fault:
-        raise DependencyError(f"{purpose} need the package {need.wanted}: {fault}. {remedy}")
+        raise _needed(need, purpose, fault)
     return module
+
+
+def check_installed(name: str, purpose: str) -> None:
+    """Raise what `optional_module` would of a module that is missing or too old, without loading it."""
+    need, fault = _need_of(_imported(name))
+    if fault:
+        raise _needed(need, purpose, fault)
+
+
+def _needed(need: Need, purpose: str, reason: str) -> DependencyError:
+    remedy = f"pip install '{_PACKAGE}[{need.extra}]'" if need.extra else f"pip install '{need.wanted}'"
+    return DependencyError(f"{purpose} need the package {need.wanted}: {reason}. {remedy}")
+
+
+class Absent:
+    """Keeps packages from being found, once it stands in ``sys.meta_path``: to others they are not installed."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002
+        """Refuse the packages; others are left to the finders that follow."""
+        if name in self._names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Load what uses packages only if they are there, without them."""
+    finder: Any = Absent(*names)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

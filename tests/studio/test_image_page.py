@@ -213,18 +213,35 @@ def test_a_chosen_area_is_deleted_by_key_and_comes_back(drawn, scene):
     drawn.get_by_role("radio", name="water 2 areas").wait_for()
 
 
+def test_what_changes_meanwhile_loses_neither_a_name_nor_a_colour(drawn, scene):
+    drawn.get_by_role("radio", name="water").click()
+    drawn.get_by_role("radio", name="water", checked=True).wait_for()
+    before, swatch = kept(scene)["classes"]["water"], drawn.get_by_label("Colour of water").element_handle()
+    swatch.evaluate("e => { e.value = '#0a0b0c'; e.dispatchEvent(new Event('input', {bubbles: true})); }")
+    draw_by_numbers(drawn, "water", "80,80,90,90", 3)
+    assert swatch.evaluate("e => [e.isConnected, e.value]") == [True, "#0a0b0c"]
+    swatch.evaluate("e => e.dispatchEvent(new Event('change', {bubbles: true}))")
+    until(drawn, lambda: kept(scene)["classes"]["water"] == "#0a0b0c")
+    drawn.get_by_role("button", name="Rename or delete water").click()
+    given = drawn.get_by_label("Name of the class")
+    given.fill("lake")
+    for _ in range(2):  # the colour and the area, beside the open dialog
+        drawn.locator(".tools button", has_text="Undo").dispatch_event("click")
+    drawn.locator(".class-row", has_text="water").filter(has_text="2 areas").wait_for()
+    expect(drawn.locator("input[type=color]").first).to_have_value(before, timeout=PATIENCE)
+    assert given.input_value() == "lake"
+    given.press("Enter")
+    drawn.get_by_role("radio", name="lake 2 areas", checked=True).wait_for()
+    assert list(kept(scene)["classes"]) == ["lake", HOSTILE]  # in its place
+    drawn.get_by_role("button", name="Undo").click()
+    drawn.get_by_role("radio", name="water 2 areas").wait_for()
+
+
 def test_classes_are_named_coloured_and_deleted(drawn, scene):
     name_class(drawn, "ice")
 
-    def coloured():
-        """Choose the colour, again if the list of classes was made anew meanwhile."""
-        chosen = "e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }"
-        drawn.get_by_label("Colour of ice").evaluate(chosen)
-        drawn.wait_for_timeout(1000)
-        return kept(scene)["classes"]["ice"] == "#123456"
-
-    until(drawn, coloured)
-    drawn.wait_for_timeout(1000)  # the list of classes is made anew
+    drawn.get_by_label("Colour of ice").evaluate("e => { e.value = '#123456'; e.dispatchEvent(new Event('change')); }")
+    until(drawn, lambda: kept(scene)["classes"]["ice"] == "#123456")
     drawn.get_by_role("button", name="Rename or delete ice").click()
     drawn.get_by_label("Name of the class").fill("snow")
     drawn.keyboard.press("Enter")

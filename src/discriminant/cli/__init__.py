@@ -11,11 +11,12 @@ import sys
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from .. import __version__, kernels
+from ..dependencies import Absent
 from ..files import abandon
 from .compare import compare
 from .console import Ended, end_on_signals, ignore_signals, leave_at_once, say, signal_exit_code
@@ -79,21 +80,10 @@ for command in (describe, compare, fit, predict, evaluate, explain, export, figu
 app.add_typer(raster, name="raster")
 
 
-#: Commands that make no frames. Formulas do, and so may what runs for longer.
+#: Commands that make no frames. Formulas do, and so may what runs for longer. Arrow and scikit-learn load pandas only
+#: to know its types if they see them, which takes a quarter of the time of a small fit, and as long as all else that a
+#: prediction takes.
 _WITHOUT_FRAMES = ("compare", "describe", "evaluate", "explain", "export", "fit", "predict")
-
-
-class _WithoutPandas:
-    """Keeps pandas from being found: to others it is as if it were not installed.
-
-    Arrow and scikit-learn load it only to know its types if they see them, which takes a quarter of the time of a
-    small fit, and as long as all else that a prediction takes.
-    """
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG004
-        if name == "pandas":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 class _LaterStats(ModuleType):
@@ -132,7 +122,7 @@ def main() -> None:
         words = "Compiling for this machine: needed once, up to a minute."
         kernels.when_compiling.append(lambda: say(words))
     if not _makes_frames(sys.argv[1:]):
-        sys.meta_path.insert(0, _WithoutPandas)
+        sys.meta_path.insert(0, cast("Any", Absent("pandas")))
         sys.modules.setdefault("scipy.stats", _LaterStats("scipy.stats"))
     try:
         app(prog_name="discriminant")

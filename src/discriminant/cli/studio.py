@@ -37,9 +37,9 @@ def studio(
       discriminant studio scene.tif --folder images
       discriminant studio --host 0.0.0.0 --port 9000
     """
-    from ..dependencies import optional_module
+    from ..dependencies import check_installed
 
-    optional_module("nicegui", "Pages of the studio")
+    check_installed("nicegui", "Pages of the studio")
     from ..studio import serve
 
     given = [Path(name) for name in (*([] if file is None else [file]), *(folder or []))]

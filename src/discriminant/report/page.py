@@ -179,15 +179,6 @@ def part(section: Section, words: Mapping[str, tuple[str, str]] | None = None) -
     return str(getattr(written, "blocks" if "blocks" in content else section.name)(content))
 
 
-def style() -> str:
-    """The style of a page: its colours on light and on dark paper, and its parts within the class ``report``."""
-    light, dark, parts, raster, figures = (
-        Path(__file__).with_name("templates").joinpath(f"{name}.css").read_text(encoding="utf-8")
-        for name in ("light", "dark", "style", "raster", "figures")
-    )
-    return f":root {{\n{light}}}\n.body--dark {{\n{dark}}}\n.report {{\n{parts}\n{raster}}}\n{figures}"
-
-
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -13,13 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nicegui import app, background_tasks, run, ui
 
 from ..errors import DiscriminantError, InputError
-from ..report.page import Drawing, Section, part
 from .visitors import Visitors
+
+if TYPE_CHECKING:
+    from ..report.page import Drawing
 
 _PAGES = {"/": "Table", "/learn": "Learn", "/image": "Image"}
 _SHADES: dict[bool | None, tuple[str, str]] = {
@@ -132,6 +134,11 @@ def text(words: str, *classes: str, tag: str = "p") -> Any:
     return ui.html(html.escape(words), tag=tag).classes(" ".join(classes))
 
 
+def set_text(shown: Any, words: str) -> None:
+    """Other words in the place of those of `text`."""
+    shown.set_content(html.escape(words))
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, numbers: int = 0) -> str:
     """A table as HTML; the last ``numbers`` columns are numbers, the first is the head of its row."""
     first = len(head) - numbers
@@ -162,6 +169,7 @@ def report_part(name: str, content: dict[str, Any]) -> None:
     if "absent" in content:
         text(content["absent"], "absent")
         return
+    from ..report.page import Section, part
     from ..report.sections import WORDS
 
     section = Section(name, "", content)
@@ -172,6 +180,8 @@ def report_part(name: str, content: dict[str, Any]) -> None:
 
 def report_blocks(blocks: Sequence[Any]) -> None:
     """Blocks of the report of an image, with their figures drawn live."""
+    from ..report.page import Drawing, Section, part
+
     for drawn, run_of in groupby(blocks, lambda block: isinstance(block, Drawing)):
         if not drawn:
             report_html(part(Section("blocks", "", {"blocks": list(run_of)})))
@@ -270,7 +280,7 @@ class Copies:
             with self.panel:
                 self._texts = {name: self._one(name) for name in self._values}
         for name, value in self._values.items():
-            self._texts[name].set_content(html.escape(value))
+            set_text(self._texts[name], value)
 
 
 class Slider:
@@ -347,7 +357,7 @@ class Work:
 
     def fail(self, error: Exception | str) -> None:
         """Tell an error here."""
-        self._error.set_content(html.escape(str(error)))
+        set_text(self._error, str(error))
         self._error.visible = bool(str(error))
 
     async def run(self, function: Callable[..., R], *arguments: Any, cancellable: bool = False) -> R | None:

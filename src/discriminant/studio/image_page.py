@@ -17,7 +17,7 @@ from nicegui import app, ui
 
 from ..errors import DiscriminantError, InputError
 from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, opened, step, text, visitor
-from .image_panels import AreaPanel, CheckPanel, SignaturePanel, accuracy_panel, separability_panel
+from .image_classes import ClassList
 from .visitors import Visitors
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class ImagePage:
             with ui.row().classes("adding"):
                 self.naming = ui.input("New class").props("dense outlined").on("keydown.enter", self._name)
                 ui.button("Add", on_click=self._name).props("outline dense")
-            self.classes = ui.element("div").classes("classes").props('role=radiogroup aria-label="Class to draw"')
+            self.classes = ClassList(self)
             self.corners = ui.input("Area by numbers").props("dense outlined")
             self.corners.props["hint"] = "Left, top, right, bottom; a point; or corners in turn"
             self.corners.on("keydown.enter", self._by_numbers)
@@ -317,56 +317,13 @@ class ImagePage:
         self.call("showAreas", areas, self.chosen)
 
     def _show_classes(self) -> None:
-        """The classes with their colours and counts of areas; one of them is drawn."""
-        work = self.work
-        self.classes.clear()
-        names = list(work.colours)
+        """The classes, of which one is drawn."""
+        names = list(self.work.colours)
         self.active = self.active if self.active in names else (names[0] if names else "")
-        with self.classes:
-            for number, name in enumerate(names, 1):
-                with ui.element("div").classes("class-row"):
-                    self._class_row(work, name, number)
+        self.classes.show()
 
-    def _class_row(self, work: ImageWork, name: str, number: int) -> None:
-        n_areas = sum(area.label == name for area in work.areas)
-        button = ui.element("button").classes("class").props("type=button role=radio")
-        button.props["aria-checked"] = "true" if name == self.active else "false"
-        button.on("click", lambda: self._choose_class(name))
-        with button:
-            text(name, tag="span")
-            text(f"{n_areas} area{'' if n_areas == 1 else 's'}", "remark", tag="span")
-            text(str(number), "remark", tag="kbd")
-        colour = ui.element("input").props("type=color")
-        colour.props["value"], colour.props["aria-label"] = work.colours[name], f"Colour of {name}"
-        colour.on(
-            "change",
-            lambda event: self._change(lambda: work.colour_class(name, event.args)),
-            js_handler="event => emit(event.target.value)",
-        )
-        edit = ui.button(icon="edit", on_click=lambda: self._edit_class(name)).props("flat dense round")
-        edit.props["aria-label"] = f"Rename or delete {name}"
-
-    def _edit_class(self, name: str) -> None:
-        with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
-            dialog.props["aria-label"] = f"Class {name}"
-            given = ui.input("Name of the class", value=name).props("dense outlined autofocus")
-
-            async def act(change: Callable[[], None]) -> None:
-                dialog.close()
-                await self._change(change)
-
-            def rename() -> Any:
-                return act(lambda: self.work.rename_class(name, given.value or ""))
-
-            given.on("keydown.enter", rename)
-            with ui.row():
-                ui.button("Rename", on_click=rename).props("unelevated dense")
-                ui.button("Delete with its areas", on_click=lambda: act(lambda: self.work.delete_class(name))).props(
-                    "outline dense"
-                )
-                ui.button("Cancel", on_click=dialog.close).props("flat dense")
-
-    def _choose_class(self, name: str) -> None:
+    def choose_class(self, name: str) -> None:
+        """Draw areas of this class."""
         self.active = name
         self._show_classes()
         if self.tool:
@@ -408,15 +365,15 @@ class ImagePage:
         if self.tab == "Check" and panel is not None and panel.is_asking:
             await panel.label(name)
         else:
-            self._choose_class(name)
+            self.choose_class(name)
 
     async def _name(self) -> None:
         name = (self.naming.value or "").strip()
-        if await self._change(lambda: self.work.name_class(name)):
-            self._choose_class(name)
+        if await self.change(lambda: self.work.name_class(name)):
+            self.choose_class(name)
             self.naming.set_value("")
 
-    async def _change(self, change: Callable[[], None]) -> bool:
+    async def change(self, change: Callable[[], None]) -> bool:
         """Make a change and learn from it; whether it could be made. Why not is told beside the controls."""
         self.drawing.fail("")
         try:
@@ -436,11 +393,11 @@ class ImagePage:
         layer = event.args["layer"]
         points = layer["_latlngs"][0] if "_latlngs" in layer else [layer["_latlng"]]
         corners = [self.work.pixel(point["lat"], point["lng"]) for point in points]
-        await self._change(lambda: self.work.draw(self.active, corners))
+        await self.change(lambda: self.work.draw(self.active, corners))
 
     async def _moved(self, event: Any) -> None:
         corners = [self.work.pixel(*place) for place in event.args["corners"]]
-        await self._change(lambda: self.work.move(event.args["place"], corners))
+        await self.change(lambda: self.work.move(event.args["place"], corners))
 
     async def _by_numbers(self) -> None:
         try:
@@ -448,18 +405,18 @@ class ImagePage:
         except InputError as error:
             self.drawing.fail(error)
             return
-        if await self._change(lambda: self.work.draw(self.active, corners)):
+        if await self.change(lambda: self.work.draw(self.active, corners)):
             self.corners.set_value("")
 
     async def move_by_numbers(self, place: int, given: str) -> None:
         """Give an area the corners that were typed."""
-        await self._change(lambda: self.work.move(place, corners_of(given)))
+        await self.change(lambda: self.work.move(place, corners_of(given)))
 
     async def _undo(self) -> None:
-        await self._change(lambda: self.work.undo())
+        await self.change(lambda: self.work.undo())
 
     async def _redo(self) -> None:
-        await self._change(lambda: self.work.redo())
+        await self.change(lambda: self.work.redo())
 
     async def _delete(self) -> None:
         if self.chosen is None:
@@ -470,7 +427,7 @@ class ImagePage:
     async def delete_area(self, place: int) -> None:
         """Take an area away."""
         self.chosen = None
-        await self._change(lambda: self.work.delete(place))
+        await self.change(lambda: self.work.delete(place))
 
     def choose(self, place: int | None) -> None:
         """Choose an area: its corners can be moved, its pixels stand out in the scatter."""
@@ -498,6 +455,8 @@ class ImagePage:
 
     def _build_tabs(self) -> None:
         """What is known of the areas."""
+        from .image_panels import AreaPanel, CheckPanel, SignaturePanel, accuracy_panel, separability_panel
+
         self.panels = {"Areas": AreaPanel(self), "Signatures": SignaturePanel(self), "Check": CheckPanel(self)}
         trained = {
             "Signatures": self.panels["Signatures"].build,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import learn_lessons as lessons
-from .learn_lessons import BINARY, LINES, MODELS
 from .learn_views import Choice, View, scale
 
 #: Points to begin with, by name: what they are called on the page.
@@ -24,7 +22,35 @@ PRESETS = {
     "two_normals": "Two normal classes, one column",
     "avocados": "Prices of avocados, one column",
 }
-_WITH_POSTERIORS = {name: MODELS[name] for name in ("lda", "qda", "logistic", "ridge", "gaussian-nb")}
+#: Models by their short names: what all views call them.
+_MODELS = {
+    "lda": "Linear discriminant analysis",
+    "qda": "Quadratic discriminant analysis",
+    "logistic": "Logistic regression, maximum likelihood",
+    "ridge": "Logistic regression, ridge",
+    "least-squares": "Least squares",
+    "fisher": "Fisher's discriminant (two classes)",
+    "minimum-distance": "Nearest class mean",
+    "gaussian-nb": "Naive Bayes, normal densities",
+    "rda": "Regularised discriminant analysis",
+    "svm": "Support vector machine",
+    "perceptron": "Perceptron",
+}
+
+
+def _models(*names: str) -> dict[str, str]:
+    return {name: _MODELS[name] for name in names}
+
+
+#: Models of two classes that are one line.
+_LINES = {
+    "svm": "Support vector machine, soft margin",
+    "hard": "Support vector machine, hard margin",
+    **_models("lda", "logistic", "least-squares", "perceptron"),
+}
+#: Models of two classes that are combined.
+_BINARY = _models("least-squares", "lda", "ridge", "svm", "perceptron")
+_WITH_POSTERIORS = _models("lda", "qda", "logistic", "ridge", "gaussian-nb")
 _SHARES = tuple(round(0.05 * i, 2) for i in range(1, 20))
 
 VIEWS = {
@@ -41,8 +67,7 @@ VIEWS = {
                     r"\hat{y}(x) = \underset{k}{\operatorname{argmax}}\; \delta_k(x)",
                 )
             ],
-            [Choice("model", "Model", MODELS)],
-            lessons.model_view,
+            [Choice("model", "Model", _MODELS)],
             "crossed_normals",
         ),
         View(
@@ -61,10 +86,9 @@ VIEWS = {
                 ),
             ],
             [
-                Choice("model", "Model", LINES),
+                Choice("model", "Model", _LINES),
                 scale("C", "C of the soft margin", (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0), 1.0),
             ],
-            lessons.line_view,
             "crossed_normals",
         ),
         View(
@@ -84,7 +108,6 @@ VIEWS = {
                 Choice("rule", "An update where", {"sign": "y sign(w'x + b) < 0", "nonpositive": "y (w'x + b) ≤ 0"}),
                 scale("passes", "Passes at most", (1, 2, 5, 10, 20, 50, 100), 50),
             ],
-            lessons.perceptron_view,
             "and",
             from_start=True,
         ),
@@ -108,7 +131,6 @@ VIEWS = {
                 scale("batch", "Rows of a mini-batch", (1, 2, 5, 10, 20, 50), 5),
                 scale("steps", "Steps", (10, 20, 50, 100, 200), 50),
             ],
-            lessons.likelihood_view,
             "six_rows",
         ),
         View(
@@ -121,7 +143,6 @@ VIEWS = {
                 ("There", r"\delta_k = -\tfrac12 \lVert x^* - \mu_k^* \rVert^2 + \log \pi_k"),
             ],
             [],
-            lessons.sphering_view,
             "crossed_normals",
             from_start=True,
         ),
@@ -146,7 +167,6 @@ VIEWS = {
                     },
                 )
             ],
-            lessons.fisher_view,
             "crossed_normals",
         ),
         View(
@@ -159,7 +179,6 @@ VIEWS = {
                 ("It decides by", r"\hat{y} = \underset{k}{\operatorname{argmax}}\; x^\top \hat{B}_k"),
             ],
             [],
-            lessons.masking_view,
             "three_in_a_row",
         ),
         View(
@@ -172,7 +191,6 @@ VIEWS = {
                 ("Logistic regression", r"\min_{w, b}\; \sum_i \log\left(1 + e^{-y_i (w^\top x_i + b)}\right)"),
             ],
             [],
-            lessons.outliers_view,
             "far_rows",
         ),
         View(
@@ -187,8 +205,7 @@ VIEWS = {
                     r"\hat{y} = \underset{k}{\operatorname{argmax}}\; \sum_{j \ne k} \mathbb{1}[g_{kj}(x) > 0]",
                 ),
             ],
-            [Choice("model", "Of each two", BINARY)],
-            lessons.many_view,
+            [Choice("model", "Of each two", _BINARY)],
             "triangle",
         ),
         View(
@@ -214,7 +231,6 @@ VIEWS = {
                 ),
                 scale("reject", "No answer costs (0: always answer)", (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4), 0.0),
             ],
-            lessons.decision_view,
             "crossed_normals",
         ),
         View(
@@ -226,7 +242,6 @@ VIEWS = {
                 ("The posterior", r"p(k \mid x) = \frac{\pi_k\, p(x \mid k)}{\sum_j \pi_j\, p(x \mid j)}"),
             ],
             [scale("prior", "Share of the first class", _SHARES, 0.5)],
-            lessons.bayes_view,
             "two_normals",
         ),
         View(
@@ -239,7 +254,6 @@ VIEWS = {
                 ("Firth's", r"\ell(\theta) + \tfrac12 \log \det I(\theta)"),
             ],
             [scale("steps", "Newton's steps", (2, 5, 10, 15, 20), 15)],
-            lessons.separable_view,
             "far_rows",
         ),
         View(
@@ -251,7 +265,6 @@ VIEWS = {
                 ("A point of the curve", r"\left(\frac{FP}{N^-},\; \frac{TP}{N^+}\right)"),
             ],
             [Choice("model", "Model", _WITH_POSTERIORS), scale("threshold", "Threshold t", _SHARES, 0.5)],
-            lessons.roc_view,
             "crossed_normals",
         ),
     )

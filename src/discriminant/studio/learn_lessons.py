@@ -5,7 +5,7 @@ A view calls the library; nothing is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,22 +50,6 @@ def _errors(points: Points, model: Any) -> str:
     return f"{int((model.predict(points.X) != points.y).sum()):,} of {len(points.y):,}"
 
 
-#: Models by their short names.
-MODELS = {
-    "lda": "Linear discriminant analysis",
-    "qda": "Quadratic discriminant analysis",
-    "logistic": "Logistic regression, maximum likelihood",
-    "ridge": "Logistic regression, ridge",
-    "least-squares": "Least squares",
-    "fisher": "Fisher's discriminant (two classes)",
-    "minimum-distance": "Nearest class mean",
-    "gaussian-nb": "Naive Bayes, normal densities",
-    "rda": "Regularised discriminant analysis",
-    "svm": "Support vector machine",
-    "perceptron": "Perceptron",
-}
-
-
 def model_view(points: Points, given: Given) -> Shown:
     """Regions of any model."""
     from ..estimators.registry import MODELS as CLASSES
@@ -84,17 +68,6 @@ def model_view(points: Points, given: Given) -> Shown:
         ),
         _command(points, "decision-regions", model=name),
     )
-
-
-#: Models of two classes that are one line.
-LINES = {
-    "svm": "Support vector machine, soft margin",
-    "hard": "Support vector machine, hard margin",
-    "lda": "Linear discriminant analysis",
-    "logistic": "Logistic regression",
-    "least-squares": "Least squares",
-    "perceptron": "Perceptron",
-}
 
 
 def line_view(points: Points, given: Given) -> Shown:
@@ -257,30 +230,31 @@ def fisher_view(points: Points, given: Given) -> Shown:
     )
 
 
-_BESIDE = {
-    "least squares": "LeastSquaresClassifier()",
-    "LDA": "LinearDiscriminantAnalysis()",
-    "logistic regression": "LogisticRegression(alpha=0.001)",
-}
-
-
-def _beside(points: Points) -> dict[str, Any]:
+def _beside() -> dict[str, Any]:
     """Three models; a breath of a penalty lets logistic regression end where a line separates."""
     from .. import LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression
 
-    models: tuple[Any, ...] = LeastSquaresClassifier(), LinearDiscriminantAnalysis(), LogisticRegression(alpha=0.001)
-    return {name: model.fit(points.X, points.y) for name, model in zip(_BESIDE, models, strict=True)}
+    return {
+        "least squares": LeastSquaresClassifier(),
+        "LDA": LinearDiscriminantAnalysis(),
+        "logistic regression": LogisticRegression(alpha=0.001),
+    }
+
+
+def _beside_fitted(points: Points) -> dict[str, Any]:
+    return {name: model.fit(points.X, points.y) for name, model in _beside().items()}
 
 
 def _beside_python(points: Points, *lines: str) -> str:
-    models = ",\n".join(f"    {name!r}: {made}.fit(X, y)" for name, made in _BESIDE.items())
-    imports = "LeastSquaresClassifier, LinearDiscriminantAnalysis, LogisticRegression, figures"
-    return _python(points, imports, f"models = {{\n{models},\n}}", *lines)
+    models = _beside()
+    fitted = ",\n".join(f"    {name!r}: {model!r}.fit(X, y)" for name, model in models.items())
+    imports = ", ".join(type(model).__name__ for model in models.values())
+    return _python(points, f"{imports}, figures", f"models = {{\n{fitted},\n}}", *lines)
 
 
 def masking_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
     """Regions of three models, of which one hides a class."""
-    models = _beside(points)
+    models = _beside_fitted(points)
     return Shown(
         [_regions(points, model, name) for name, model in models.items()],
         {f"Misclassified by {name}": _errors(points, model) for name, model in models.items()},
@@ -293,7 +267,7 @@ def outliers_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
     """Lines of three models, of which one is pulled."""
     from .. import figures
 
-    models = _beside(points)
+    models = _beside_fitted(points)
     lines = drawing(
         "plane", figures.boundaries, models, points.X, points.y, resolution=RESOLUTION, limits=_limits(points)
     )
@@ -303,16 +277,6 @@ def outliers_view(points: Points, given: Given) -> Shown:  # noqa: ARG001
         _beside_python(points, "figures.boundaries(models, X, y).show()"),
         _command(points, "boundaries"),
     )
-
-
-#: Models of two classes that are combined.
-BINARY = {
-    "least-squares": "Least squares",
-    "lda": "Linear discriminant analysis",
-    "ridge": "Logistic regression, ridge",
-    "svm": "Support vector machine",
-    "perceptron": "Perceptron",
-}
 
 
 def many_view(points: Points, given: Given) -> Shown:
@@ -491,3 +455,21 @@ def _here(x: float, y: float) -> dict[str, Any]:
         "type": "scatter", "x": [x], "y": [y], "mode": "markers", "name": "the threshold", "hoverinfo": "skip",
         "marker": {"color": "#D55E00", "size": 13, "line": {"color": "white", "width": 2}},
     }  # fmt: skip
+
+
+#: What draws each view, by its name in addresses.
+LESSONS: dict[str, Callable[[Points, Given], Shown]] = {
+    "model": model_view,
+    "line": line_view,
+    "perceptron": perceptron_view,
+    "likelihood": likelihood_view,
+    "sphering": sphering_view,
+    "fisher": fisher_view,
+    "masking": masking_view,
+    "outliers": outliers_view,
+    "many": many_view,
+    "decision": decision_view,
+    "bayes": bayes_view,
+    "separable": separable_view,
+    "roc": roc_view,
+}

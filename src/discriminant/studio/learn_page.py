@@ -15,12 +15,10 @@ import nicegui
 from nicegui import json, run, ui
 
 from ..errors import DiscriminantError
-from ..figures.theme import COLOURS, SYMBOLS, as_text
-from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, step, table, text
+from .frame import Copies, FileChooser, Latest, Slider, Work, opened, report_html, set_text, step, table, text
 from .learn_catalogue import EXAMPLES, PRESETS, VIEWS
 from .learn_views import bare
 from .table_page import KINDS
-from .table_panels import keys
 from .visitors import Visitors
 
 if TYPE_CHECKING:
@@ -55,6 +53,8 @@ class Board(ui.element, component="static/board.js", esm={"nicegui-plotly": str(
 
     def show(self, view: View, drawn: str, points: Points, revision: int) -> None:
         """Draw figures, and the points where their revision is not the one that is painted on."""
+        from ..figures.theme import COLOURS, SYMBOLS
+
         self._props["lesson"], self._props["start"], self._props["drawn"] = view.name, view.from_start, drawn
         self._props["paint"] = points.paintable
         self._props["classes"] = [
@@ -77,6 +77,8 @@ def _drawn(drawings: Sequence[Drawing]) -> str:
 
 
 def _figure(one: Drawing) -> dict[str, Any]:
+    from ..figures.theme import as_text
+
     made = one.figure or {"data": [], "layout": {}}
     subtitles = [frame["layout"]["title"]["subtitle"]["text"] for frame in made.get("frames", ())]
     return {
@@ -272,6 +274,7 @@ class LearnPage:
         """The view's words, formulas and controls."""
         view, settings = self.view_now, self.view_now.settings(self.state.settings)
         self.announce(view)
+        self._show_formulas(view)
         self.controls.clear()
         with self.controls:
             for control in view.controls:
@@ -282,8 +285,11 @@ class LearnPage:
 
     def announce(self, view: View) -> None:
         """What a view is about; it can be read before anything is drawn."""
-        self.title.set_content(html.escape(view.title))
-        self.lead.set_content(html.escape(view.lead))
+        set_text(self.title, view.title)
+        set_text(self.lead, view.lead)
+
+    def _show_formulas(self, view: View) -> None:
+        """Its formulas; what writes them takes 0.1 s to load, which the first paint does not wait for."""
         self.formulas.clear()
         with self.formulas:
             for caption, tex in view.formulas:
@@ -330,6 +336,8 @@ class LearnPage:
 
     async def _draw(self) -> None:
         """Draw what is asked for now."""
+        from .table_panels import keys
+
         state, view = self.state, self.view_now
         points = state.points
         assert points is not None
@@ -342,7 +350,7 @@ class LearnPage:
         self.facts.set_content(keys(shown.facts) if shown.facts else "")
         if shown.python:
             self.copies.show(shown.python, shown.command)
-        self.counted.set_content(html.escape(str(points)))
+        set_text(self.counted, str(points))
         self.preset.set_value(points.source if points.source in PRESETS else None)
 
     def _link(self) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..figures.theme import sketches
-from ..report.page import Drawing, drawing
-
 if TYPE_CHECKING:
+    from ..report.page import Drawing
     from .learn_points import Points
 
 #: Points of the grid along each axis: what a plane of a few hundred pixels needs, and what a class room can be sent.
@@ -65,7 +63,6 @@ class View:
     lead: str
     formulas: Sequence[tuple[str, str]]
     controls: Sequence[Choice]
-    show: Callable[[Points, Mapping[str, Any]], Shown]
     points: str  #: the preset that it begins with
     from_start: bool = False  #: whether its steps are shown from the first on, else as they ended
 
@@ -75,15 +72,20 @@ class View:
 
     def shown(self, points: Points, settings: Mapping[str, Any]) -> Shown:
         """Draw it."""
+        from ..figures.theme import sketches
+        from .learn_lessons import LESSONS
+
         if len(points.present) < 2:
             return bare(points)
         with sketches(points.present):
-            return self.show(points, settings)
+            return LESSONS[self.name](points, settings)
 
 
 def bare(points: Points) -> Shown:
     """The points alone, where there is nothing yet to learn from them."""
     from ..figures import scatter
+    from ..figures.theme import sketches
+    from ..report.page import drawing
 
     with sketches(points.present):
         made = drawing("plane", scatter, points.values, points.y, points.limits, points.columns)

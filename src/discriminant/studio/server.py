@@ -1,46 +1,24 @@
-"""The studio's server: pages on NiceGUI, behind the guard, on a port of this machine."""
+"""The studio's server: a port of this machine that is open at once, and the pages behind it, behind the guard."""
 
 from __future__ import annotations
 
 import gc
-import json
-import logging
 import secrets
 import socket
 import threading
 import warnings
 import webbrowser
-from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
-import uvicorn
-from fastapi import FastAPI, Request, Response
-from nicegui import app, ui
-
-from ..errors import InputError, ParameterError
-from ..report.page import style
-from . import image_page, learn_page, table_page
+from ..dependencies import without
+from ..errors import ParameterError
 from .guard import Guard, is_loopback
 from .visitors import Visitors, state_folder
 
-#: A tab that is silent is connected again within this many seconds, or forgotten but for its state: networks of class
-#: rooms sleep for some.
-_ABSENT = 20.0
-#: A tab that is closed keeps its table and models this long, in seconds: a reload or a lost connection loses nothing.
-_KEPT = 3600.0
-#: A page that is opened at once is painted before this, in seconds; if none is, libraries are loaded meanwhile.
-_PAINTED = 3.0
-#: Pages of clients that have gone are full of cycles: garbage is looked for this often, in seconds.
-_TIDY = 20.0
-_ICON = (
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#0072b2'/>"
-    "<circle cx='10' cy='11' r='4' fill='#fff'/><rect x='18' y='17' width='8' height='8' fill='#e69f00'/>"
-    "<path d='M5 27 27 5' stroke='#fff' stroke-width='2.5'/></svg>"
-)
+#: What python-socketio loads in case it is a client: a quarter of all that the first page waits for (0.4 of 1.5 s).
+_OF_CLIENTS = ("aiohttp", "requests", "tornado", "websocket")
 
 
 def serve(
@@ -84,10 +62,39 @@ def serve(
     if token is not None:
         address += f"?token={token}"
     reach = "This machine alone can reach it." if token is None else "Whoever has this address can use it."
-    made = application(visitors, file, lambda: _announce(address, reach, tell, open_browser))
+    _announce(address, reach, tell, open_browser)  # it may connect: it is answered when the pages are loaded
+    _run(visitors, file, token, listening)
+
+
+def _run(visitors: Visitors, file: Path | None, token: str | None, listening: socket.socket) -> None:
+    """Load the pages, while a browser is started, and answer."""
+    import uvicorn
+
+    with without(*_OF_CLIENTS), _finished_when_used():
+        from .application import application
+
+    made = application(visitors, file)
+    # NiceGUI looks for its server among all objects that can be garbage (0.06 s), and what is loaded is none.
+    gc.freeze()
     # No access log: it would hold the token. Messages of pages are small; images are not sent through them.
     settings = uvicorn.Config(Guard(made, token), log_level="warning", access_log=False, ws_max_size=4 << 20)
     uvicorn.Server(settings).run(sockets=[listening])
+
+
+@contextmanager
+def _finished_when_used() -> Iterator[None]:
+    """Models of pydantic that are made within are finished when they are used.
+
+    FastAPI makes those of OpenAPI, which the studio does not speak: a third of its loading (0.14 s).
+    """
+    from pydantic import BaseModel
+
+    usual = BaseModel.model_config
+    BaseModel.model_config = {"defer_build": True}
+    try:
+        yield
+    finally:
+        BaseModel.model_config = usual
 
 
 def _announce(address: str, reach: str, tell: Callable[[str], None], open_browser: bool) -> None:
@@ -103,73 +110,3 @@ def _socket(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise ParameterError(f"Cannot listen at {host}, port {port}: {error.strerror}. Choose another.") from None
-
-
-def application(visitors: Visitors, file: Path | None, started: Callable[[], None]) -> FastAPI:
-    """The pages and what they fetch, without the guard."""
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> Any:
-        visitors.delete_old()
-        waiting = threading.Timer(_PAINTED, _load_aside)
-        waiting.daemon = True
-        waiting.start()
-        started()
-        yield
-
-    made = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    css = style() + Path(__file__).with_name("static").joinpath("studio.css").read_text(encoding="utf-8")
-    app.add_api_route("/studio.css", lambda: Response(css, media_type="text/css"))
-    app.add_api_route("/upload", _upload_route(visitors), methods=["POST"])
-    for page in (table_page, learn_page, image_page):
-        page.install(visitors, file)
-    app.storage.max_tab_storage_age = _KEPT
-    app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name; work shows its own
-    app.on_connect(_load_aside)
-    app.timer(_TIDY, gc.collect)
-    app.on_exception(lambda error: logging.getLogger("discriminant.studio").error("unexpected", exc_info=error))
-    ui.run_with(
-        made,
-        title="discriminant studio",
-        favicon=_ICON,
-        dark=None,
-        language="en-US",
-        tailwind=False,
-        storage_secret=visitors.secret(),
-        session_middleware_kwargs={"same_site": "lax", "max_age": 30 * 24 * 3600},
-        show_welcome_message=False,
-        reconnect_timeout=_ABSENT,
-    )
-    return made
-
-
-def _upload_route(visitors: Visitors) -> Any:
-    async def upload(request: Request) -> Response:
-        name = unquote(request.headers.get("x-file-name", "file"))
-        try:
-            if int(request.headers.get("content-length") or 0) > visitors.most_bytes:
-                raise visitors.too_large()
-            path = await visitors.received(request.session["id"], name, request.stream())
-        except (InputError, OSError, ValueError) as error:
-            return Response(json.dumps({"error": str(error)}), status_code=413, media_type="application/json")
-        answer = {"file": f"{path.parent.name}/{path.name}"}
-        return Response(json.dumps(answer), media_type="application/json")
-
-    return upload
-
-
-@cache
-def _load_aside() -> None:
-    """Load what the pages call, once, while the first page is looked at: before, it would be painted 0.4 s later."""
-    threading.Thread(target=_load, daemon=True).start()
-
-
-def _load() -> None:
-    from .. import report, validation  # noqa: F401
-    from ..estimators.registry import MODELS, new_model
-
-    for name in MODELS:
-        new_model(name)
-    # Looking for garbage goes through all objects there are, unless they are told to stay: 0.3 s in the way of answers.
-    gc.collect()
-    gc.freeze()

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from . import table_panels
 from .bundled import BUNDLED, write_bundled
 from .frame import Copies, FileChooser, Latest, Tabs, Work, opened, report_html, step, text, visitor
 from .frame import table as table_html
 from .visitors import Visitors
-from .what_if import WhatIf
 
 if TYPE_CHECKING:
     from .table_work import Compared, StoredTableModel, Table, TableFile
@@ -245,6 +243,8 @@ class TablePage:
 
     def _show_stored(self, stored: StoredTableModel) -> None:
         """A model of a file: what it is, and answers to tables."""
+        from . import table_panels
+
         self.opened.set_content(f"<b>{html.escape(stored.path.name)}</b>, a model file")
         self.copies.show(*stored.code())
         self.stage.clear()
@@ -276,6 +276,9 @@ class TablePage:
 
     def _show(self, first: str = "Data") -> None:
         """The results, in tabs; each is built when it is looked at."""
+        from . import table_panels
+        from .what_if import WhatIf
+
         table, compared = self.state.table, self.state.compared
         if table is None:
             return

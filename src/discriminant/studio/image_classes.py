@@ -1,0 +1,109 @@
+"""The list of classes on the Image page: rows that are changed and stay.
+
+A list that is made anew after every change loses what a person does meanwhile: what comes from a row that is gone has
+nobody to hear it, and a name that is being typed goes with its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from ..results import several
+from .frame import set_text, text
+
+if TYPE_CHECKING:
+    from .image_page import ImagePage
+
+
+class Colour(ui.element, component="static/colour.js"):
+    """A colour to choose; see the component."""
+
+    def __init__(self, chosen: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.on("change", lambda event: chosen(event.args))
+
+
+class ClassRow:
+    """A class to draw: its name, how many areas it has, its colour, and a way to call it otherwise."""
+
+    def __init__(self, classes: ClassList, name: str) -> None:
+        self.classes, self.page, self.name = classes, classes.page, name
+        with ui.element("div").classes("class-row") as self.place:
+            self._button = ui.element("button").classes("class").props("type=button role=radio")
+            self._button.on("click", lambda: self.page.choose_class(self.name))
+            with self._button:
+                self._name = text("", tag="span")
+                self._count, self._number = text("", "remark", tag="span"), text("", "remark", tag="kbd")
+            self._colour = Colour(self._coloured)
+            self._edit = ui.button(icon="edit", on_click=self._ask).props("flat dense round")
+
+    def show(self, number: int, n_areas: int) -> None:
+        """What is known of the class now; ``number`` is its key."""
+        set_text(self._name, self.name)
+        set_text(self._count, several(n_areas, "area"))
+        set_text(self._number, str(number))
+        self._button.props["aria-checked"] = "true" if self.name == self.page.active else "false"
+        self._colour.props["value"] = self.page.work.colours[self.name]
+        self._colour.props["aria-label"] = f"Colour of {self.name}"
+        self._edit.props["aria-label"] = f"Rename or delete {self.name}"
+
+    async def _coloured(self, colour: str) -> None:
+        await self.page.change(lambda: self.page.work.colour_class(self.name, colour))
+
+    def _ask(self) -> None:
+        """Ask for another name, or whether it is to go."""
+        with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
+            dialog.props["aria-label"] = f"Class {self.name}"
+            dialog.on("hide", dialog.delete)
+            given = ui.input("Name of the class", value=self.name).props("dense outlined autofocus")
+
+            async def act(change: Callable[[], None]) -> None:
+                dialog.close()
+                await self.page.change(change)
+
+            def rename() -> Any:
+                return act(lambda: self.classes.rename(self, given.value or ""))
+
+            given.on("keydown.enter", rename)
+            with ui.row():
+                ui.button("Rename", on_click=rename).props("unelevated dense")
+                delete = ui.button("Delete with its areas").props("outline dense")
+                delete.on_click(lambda: act(lambda: self.page.work.delete_class(self.name)))
+                ui.button("Cancel", on_click=dialog.close).props("flat dense")
+
+
+class ClassList:
+    """The rows of all classes, in their order."""
+
+    def __init__(self, page: ImagePage) -> None:
+        self.page, self._rows = page, dict[str, ClassRow]()
+        self._place = ui.element("div").classes("classes").props('role=radiogroup aria-label="Class to draw"')
+
+    def show(self) -> None:
+        """Rows as the classes are now: those that are there still stay, and so does what is done to them."""
+        work = self.page.work
+        for name in self._rows.keys() - work.colours.keys():
+            self._rows.pop(name).place.delete()
+        shown = self._place.default_slot.children
+        for number, name in enumerate(work.colours):
+            if name not in self._rows:
+                with self._place:
+                    self._rows[name] = ClassRow(self, name)
+            row = self._rows[name]
+            if shown[number] is not row.place:
+                row.place.move(target_index=number)
+            row.show(number + 1, sum(area.label == name for area in work.areas))
+
+    def rename(self, row: ClassRow, name: str) -> None:
+        """Call the class of a row otherwise."""
+        work = self.page.work
+        number = list(work.colours).index(row.name)
+        work.rename_class(row.name, name)
+        new = list(work.colours)[number]  # as it is written
+        if self.page.active == row.name:
+            self.page.active = new
+        self._rows[new] = self._rows.pop(row.name)
+        row.name = new
