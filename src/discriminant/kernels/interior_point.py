@@ -11,6 +11,7 @@ import numpy as np
 
 from . import kernel, summing_kernel
 from .losses import smoothed_hinge_derivatives
+from .vectors import summed
 
 _DUAL, _ROOM, _SLACK, _SURPLUS = range(4)
 #: Steps go this part of the way to the point where something positive would become 0 (Mehrotra's usual 0.995).
@@ -72,9 +73,11 @@ def begin(problem, theta, width, state):  # type: ignore[no-untyped-def]
 @kernel
 def weights(problem, state):  # type: ignore[no-untyped-def]
     """The weight of each row in the Hessian of the unknowns, without its share."""
-    if problem[4]:
-        return 1.0 / (0.5 + state[_SURPLUS] / state[_DUAL])
-    return 1.0 / (state[_SLACK] / state[_ROOM] + state[_SURPLUS] / state[_DUAL])
+    weight = np.empty(state.shape[1])
+    for i in range(weight.size):
+        own = 0.5 if problem[4] else state[_SLACK, i] / state[_ROOM, i]
+        weight[i] = 1.0 / (own + state[_SURPLUS, i] / state[_DUAL, i])
+    return weight
 
 
 @kernel
@@ -143,7 +146,9 @@ def step(problem, state, theta, weight, factor):  # type: ignore[no-untyped-def]
     """
     rows, share, linear, ridge, squared = problem
     m, q = rows.shape
-    short, descent, d_theta = np.empty(m), -linear - ridge * theta, np.empty(q)
+    short, descent, d_theta = np.empty(m), np.empty(q), np.empty(q)
+    for j in range(q):
+        descent[j] = -linear[j] - ridge[j] * theta[j]
     for i in range(m):
         margin = 0.0
         amount = share[i] * state[_DUAL, i]
@@ -155,13 +160,16 @@ def step(problem, state, theta, weight, factor):  # type: ignore[no-untyped-def]
     gap = gap_after(problem, state, change, 0.0)
     _direction(problem, state, weight, factor, residuals, 0.0, cross, change, d_theta)
     then = gap_after(problem, state, change, min(1.0, _longest(squared, state, change)))
-    target = (then / max(gap, 1e-300)) ** 3 * gap / share.sum() / (1.0 if squared else 2.0)
-    cross[0] = change[_DUAL] * change[_SURPLUS]
-    cross[1] = change[_DUAL] * change[_SLACK]
+    target = (then / max(gap, 1e-300)) ** 3 * gap / summed(share) / (1.0 if squared else 2.0)
+    for i in range(m):
+        cross[0, i], cross[1, i] = change[_DUAL, i] * change[_SURPLUS, i], change[_DUAL, i] * change[_SLACK, i]
     _direction(problem, state, weight, factor, residuals, target, cross, change, d_theta)
     length = min(1.0, _SHORT_OF_ZERO * _longest(squared, state, change))
-    if length < 1e-6 or not np.isfinite(d_theta.sum()):
+    if length < 1e-6 or not np.isfinite(summed(d_theta)):
         return 0.0
-    theta += length * d_theta
-    state += length * change
+    for j in range(q):
+        theta[j] += length * d_theta[j]
+    for k in range(4):
+        for i in range(m):
+            state[k, i] += length * change[k, i]
     return length
