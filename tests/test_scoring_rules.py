@@ -80,3 +80,15 @@ def test_a_mixed_rule_is_a_sum(form):
     present = np.array([True, True, False, True])
     assert_allclose(rule.spread_over(present).scores(block)[:, present], expected, rtol=1e-12, atol=1e-12)
     assert_array_equal(rule.spread_over(present).scores(block)[:, 2], -np.inf)
+
+
+@pytest.mark.parametrize("p", [5, 33, 50])
+@pytest.mark.parametrize("triangular", [True, False])
+def test_quadratic_scores_are_those_of_the_definition_however_they_are_cut(p, triangular):
+    rng = np.random.default_rng(p)
+    X, centre, offsets, constants = (rng.normal(size=shape) for shape in ((2_500, p), p, (3, p), 3))
+    spheres = rng.normal(size=(3, p, p))
+    spheres = np.triu(spheres) if triangular else spheres
+    sphered = np.einsum("ikj,kjr->ikr", X[:, None] - centre - offsets, spheres)
+    rule = QuadraticRule(centre, offsets, spheres, constants)
+    assert_allclose(rule.scores(X), constants - 0.5 * (sphered**2).sum(axis=2), rtol=1e-11)

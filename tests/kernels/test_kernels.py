@@ -85,9 +85,9 @@ class TestScores:
         out, precisions, constants = np.empty((N, K)), RNG.uniform(0.1, 1, (K, P)), RNG.normal(size=K)
         scores.diagonal_scores(X, MEANS, precisions, constants, out)
         assert_allclose(out, constants - ((X[:, None] - MEANS) ** 2 * precisions).sum(axis=2), rtol=1e-12)
-        sphered = RNG.normal(size=(N, K * P))
-        scores.squared_length_scores(sphered, MEANS, constants, out)
-        assert_allclose(out, constants - 0.5 * ((sphered.reshape(N, K, P) - MEANS) ** 2).sum(axis=2), rtol=1e-12)
+        sphered, before = RNG.normal(size=(N, K * P)), out.copy()
+        scores.subtract_squared_lengths(sphered, MEANS, out)
+        assert_allclose(out, before - 0.5 * ((sphered.reshape(N, K, P) - MEANS) ** 2).sum(axis=2), rtol=1e-12)
 
     @pytest.mark.parametrize(("spoilt", "sound"), [(0.0, True), (np.nan, False), (np.inf, False)])
     def test_best_classes_and_softmax(self, spoilt, sound):
@@ -233,3 +233,13 @@ for loop in (lbfgs.first_loop, lbfgs.second_loop):
     for told in ("compiling", ""):  # the second process finds the kernels on disk
         run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=setting)
         assert run.stdout.strip() == told
+
+
+def test_exponentials_and_logarithms_are_those_of_the_library():
+    x = np.append(-np.geomspace(1e-20, 708, 2_000), [0.0, np.log(0.5), -0.5])
+    assert_allclose([scores.exponential(value) for value in x], np.exp(x), rtol=5e-16)
+    assert scores.exponential(-np.inf) == scores.exponential(-1e9) == scores.exponential(-708.0)
+    y = np.append(np.geomspace(1e-300, 1e300, 2_000), [1.0, 1 + 1e-15, 1 - 1e-15, np.sqrt(2), np.sqrt(0.5), 0.0])
+    with np.errstate(divide="ignore"):
+        assert_allclose([scores.logarithm(value) for value in y], np.log(y), rtol=1e-15)
+    assert np.isnan([scores.exponential(np.nan), scores.logarithm(np.nan), scores.logarithm(-1.0)]).all()

@@ -677,12 +677,13 @@ def _held_out_choice(data: LabelledRows, folds: int, n_jobs: int | None) -> tupl
     if data.n_rows < p:
         data, frame, _ = frame.turned(data)
     search = Search(data, held, frame, Grid(np.zeros(1), SHRINKAGE_GRID, None), log_shares(moments))
-    found, densities_at = search.searched(n_jobs)
-    losses = found[0].min(axis=1)
+    (found,), densities_at = search.searched(n_jobs)
+    losses = found.min(axis=1)
     if np.isnan(losses).all():
         return losses, 1.0
-    densities = densities_at(0, int(np.nanargmin(losses)))
-    return losses, held_out_losses(data, held, densities, search.log_priors).best()
+    best = int(np.nanargmin(losses))
+    tempered = held_out_losses(data, held, densities_at(0, best), search.log_priors)
+    return losses, tempered.best(int(np.argmin(found[best])))
 
 
 def check_shrinkage(shrinkage: Any, names: tuple[str, ...], folds: int) -> None:

@@ -194,12 +194,14 @@ class Search:
     def _summed(self, densities: Array, pairs: Any) -> tuple[Array, float]:
         """The same of these pairs, by their log-densities."""
         whole, fixed = held_out_losses(self.data, self.held, densities, self.log_priors, pairs), self.grid.temperature
+        total = float(whole.weight.sum())
+        if fixed is None:
+            return whole.of_grid(), total
         summed = np.zeros((densities.shape[1], *self._shape[1:]))
         step = max(1, _CACHED_DENSITIES // densities[0].size) if len(densities) else 1
         for start in range(0, len(whole.codes), step):
-            part = whole.part(slice(start, start + step))
-            summed += part.of_grid() if fixed is None else part.at(fixed)[0][..., None]
-        return summed, float(whole.weight.sum())
+            summed += whole.part(slice(start, start + step)).at(fixed)[0][..., None]
+        return summed, total
 
 
 def part_seen(data: LabelledRows, held: HeldOut, split: int) -> LabelledRows:

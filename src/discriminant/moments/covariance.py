@@ -456,8 +456,8 @@ class ClassSpectra:
             return found - 0.5 * (scaled * centres).sum(axis=2)
         found = np.empty((len(self.means), len(rows), len(shrinkages)))
         for k, (mean, axes, own) in enumerate(zip(self.means, self.axes, variances, strict=True)):
-            squares = ((rows - mean) @ axes) ** 2
-            np.matmul(squares, (-0.5 / own).T, out=found[k])
+            along = (rows - mean) @ axes
+            np.matmul(np.square(along, out=along), (-0.5 / own).T, out=found[k])
             found[k] -= 0.5 * determinants[k]
         return found.transpose(1, 2, 0)
 
