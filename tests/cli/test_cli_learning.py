@@ -443,3 +443,12 @@ def test_an_accuracy_that_the_most_frequent_class_has_too_is_not_said_to_flatter
     assert "flatters" not in said
     rows.assign(a=rows.a + 9 * rows.y).to_csv(tmp_path / "apart.csv", index=False)
     assert "It flatters the model" in run("fit", tmp_path / "apart.csv", "-t", "y", "--model", "lda").out
+
+
+def test_a_table_with_values_too_large_to_square_is_described_all_the_same(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=60), "h": rng.normal(size=60) * 1e300, "y": np.arange(60) % 3})
+    rows.to_csv(tmp_path / "huge.csv", index=False)
+    said = run("describe", tmp_path / "huge.csv", "-t", "y").out
+    assert "Distances between classes were not measured: Values of column 'h' are too large" in said
+    assert "Separability was not decided: Values of column 'h' are of size" in said

@@ -126,7 +126,10 @@ def _separability(labelled: Labelled) -> dict[str, Any]:
     n_pairs = n_classes * (n_classes - 1) // 2
     if labelled.by_passes or n * p > _MOST_VALUES or n_pairs > _MOST_PAIRS:
         return {"skipped": f"{n:,} rows, {p:,} columns and {n_pairs:,} pairs would take long"}
-    found = linear_separability(labelled.training.X, labelled.training.y).pairs
+    try:
+        found = linear_separability(labelled.rows, labelled.training.y).pairs
+    except DiscriminantError as error:
+        return {"skipped": told(error).removesuffix(".")}
     margins = {pair: one.margin if isinstance(one, Hyperplane) else None for pair, one in found.items()}
     return {"pairs": [{"classes": pair, "separable": m is not None, "margin": m} for pair, m in margins.items()]}
 

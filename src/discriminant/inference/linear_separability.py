@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..data import LabelledRows, Rows, as_rows, labelled_rows
+from ..data import LabelledRows, Rows, labelled_rows
 from ..errors import DegenerateDataError, NotSeparableError
 from ..margins.convex_hulls import CommonPoint, Hyperplane, centred, separator
 from ..margins.hard_margin import maximum_margin
@@ -136,7 +136,7 @@ def linear_separability(X: Any, y: Any) -> LinearSeparability:
 def _between(data: LabelledRows, first: int, second: int) -> Hyperplane | CommonPoint:
     """The witness for two classes, in terms of all rows."""
     chosen = np.flatnonzero((data.codes == first) | (data.codes == second))
-    rows = data.rows if len(chosen) == data.n_rows else as_rows(data.rows.take(chosen))
+    rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
     found = _witness(rows, np.where(data.codes[chosen] == second, 1.0, -1.0))
     classes = plain(data.classes[first]), plain(data.classes[second])
     if isinstance(found, Hyperplane):

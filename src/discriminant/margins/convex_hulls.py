@@ -263,7 +263,8 @@ def centred(rows: Rows, movable: bool) -> CentredRows:
     size = float(as_they_are._over_rows(largest_of_rows).max())
     if size != 0 and not 1 / _LARGEST < size < _LARGEST:
         rows.refuse_nonfinite()
-        raise InputError(f"X has values of size {size:.1g}, whose squares cannot be computed with. Use other units.")
+        label = rows.number_label(int(np.argmax(rows.largest_values())))
+        raise InputError(f"Values of {label} are of size {size:.1g}: they cannot be squared. Use other units.")
     return replace(as_they_are, scale=float(np.exp2(np.round(np.log2(size)))) if size > 0 else 1.0)
 
 
