@@ -170,10 +170,11 @@ class Columns:
     def opened(cls, path: Path, label: str, target: str | None = None) -> Columns:
         """A file with its columns; the last one has the classes unless another is named."""
         from ..tables import open_table, read_training
+        from ..tables.sources import open_source
 
-        names = tuple(open_table(path).columns)
+        names = tuple(open_table(open_source(path, label)).columns)
         target = names[-1] if target is None else target
-        schema = read_training(open_table(path), target, rare=1).schema
+        schema = read_training(open_table(open_source(path, label)), target, rare=1).schema
         numbers = tuple(column.name for column in schema.used if column.kind == "number")
         if not numbers:
             raise InputError(f"{label} has no column of numbers beside {target!r}, and a plane needs two.")
@@ -182,10 +183,12 @@ class Columns:
     def points(self, across: str, up: str) -> Points:
         """Two columns as points; of many rows a sample, the same each time."""
         from ..tables import open_table, read_training
+        from ..tables.sources import open_source
 
         others = [name for name in self.names if name not in (across, up, self.target)]
         types = {across: "number", up: "number"}
-        found = read_training(open_table(self.path), self.target, drop=others, types=types, missing="drop", rare=1)
+        table = open_table(open_source(self.path, self.label))
+        found = read_training(table, self.target, drop=others, types=types, missing="drop", rare=1)
         places = [found.schema.names.index(name) for name in (across, up) if name in found.schema.names]
         if across == up or len(places) != 2:
             raise InputError("Choose two different columns that vary.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from ..results import several
 from .bundled import BUNDLED, write_bundled
 from .frame import Copies, FileChooser, Latest, Tabs, Work, opened, report_html, step, text, visitor
 from .frame import table as table_html
@@ -165,7 +166,7 @@ class TablePage:
         await self._asked()
 
     def _show_file(self, file: TableFile, target: str, drop: tuple[str, ...]) -> None:
-        self.opened.set_content(f"<b>{html.escape(file.path.name)}</b>, {len(file.columns):,} columns")
+        self.opened.set_content(f"<b>{html.escape(file.path.name)}</b>, {several(len(file.columns), 'column')}")
         self.target.set_options(list(file.columns), value=target)
         self.drop.set_options([name for name in file.columns if name != target], value=list(drop))
         self._enable()

@@ -32,6 +32,7 @@ from ..results import listed
 from ..storage import read_model_file, save
 from ..tables import Schema, open_table, read_training
 from ..tables.csv_injection import without_formulas
+from ..tables.sources import open_source
 from ..validation.comparison import Comparison, compare, default_models
 
 
@@ -46,7 +47,7 @@ class TableFile:
     @classmethod
     def opened(cls, path: Path, label: str) -> TableFile:
         """A file with its columns; an error of the library where it cannot be read."""
-        columns = tuple(open_table(path).columns)
+        columns = tuple(open_table(open_source(path, label)).columns)
         if not columns:
             raise InputError(f"{label} has labels but no named columns (SVMlight). The command line takes it as it is.")
         return cls(path, label, columns)
@@ -71,7 +72,7 @@ class Table:
     def read(cls, file: TableFile, target: str, drop: Sequence[str], models: Sequence[str] | None) -> Table:
         """The table with its rows coded for these models; None for those that suit it."""
         coding = common_coding(None if models is None else list(models))
-        training = read_training(open_table(file.path), target, drop=list(drop), coding=coding)
+        training = read_training(open_table(open_source(file.path, file.label)), target, drop=list(drop), coding=coding)
         if models is None:
             models = list(default_models(training.X, len(np.unique(training.codes)))[0])
         return cls(file, target, tuple(drop), tuple(models), training)
@@ -321,7 +322,7 @@ class StoredTableModel:
 
 def write_predictions(model: Any, schema: Schema, source: Path, target: Path) -> dict[str, int]:
     """Write the answers to the rows of a file as a CSV, and return how often each was given."""
-    table = open_table(source, types=schema.types)
+    table = open_table(open_source(source, source.name), types=schema.types)
     found: Counter[str] = Counter()
     with whole_file(target) as part:
         writer: Any = None

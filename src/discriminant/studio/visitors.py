@@ -23,7 +23,7 @@ from ..results import listed, visible
 _DAY = 24 * 3600.0
 _MEGABYTE = 1 << 20
 #: Letters of a file's name that stay as they are; an ending says what a file is taken for.
-_ODD = re.compile(r"[^\w.\- ]+")
+_ODD = re.compile(r"[^\w.\- '(),+&=@]+")
 _LONGEST_NAME = 120
 
 
@@ -127,8 +127,8 @@ class Visitors:
 def safe_name(name: str) -> str:
     """The name of a file without folders or odd characters; its ending stays.
 
-    >>> safe_name("../../etc/pass<wd>.csv"), safe_name("...")
-    ('pass_wd_.csv', 'file')
+    >>> safe_name("../../etc/pass<wd>.csv"), safe_name("rows (1).csv"), safe_name("...")
+    ('pass_wd_.csv', 'rows (1).csv', 'file')
     """
     last = _ODD.sub("_", name.replace("\\\\", "/").rsplit("/", 1)[-1]).strip(". ")
     stem, dot, ending = last.rpartition(".")

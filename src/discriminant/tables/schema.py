@@ -255,20 +255,30 @@ class Column:
         return own + ((f"{self.name}={MISSING}",) if self.missing_column else ())
 
     def code(self, value: Any) -> Array:
-        """The coded columns of a number, or of a level.
+        """The coded columns of a number, or of a level; None is a missing value.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").code("blue")
         array([1.])
+        >>> Column("size", "number", mean=4.5, missing_column=True).code(None)
+        array([4.5, 1. ])
         """
-        own = [float(level == value) for level in self.coded_levels] if self.kind == "category" else [float(value)]
-        return np.array(own + [0.0] * self.missing_column)
+        missing = value is None
+        if self.kind == "category":
+            own = [float(level == value) for level in self.coded_levels]
+        else:
+            own = [float((self.mean or 0.0) if missing else value)]
+        return np.array(own + [float(missing)] * self.missing_column)
 
     def value(self, coded: Array) -> Any:
-        """The number or level that coded columns stand for; a level not told apart is the reference.
+        """The number or level that coded columns stand for; a level not told apart is the reference, None is missing.
 
         >>> Column("colour", "category", levels=("blue", "red"), reference="red").value([0.0])
         'red'
+        >>> Column("size", "number", mean=4.5, missing_column=True).value([4.5, 1.0]) is None
+        True
         """
+        if self.missing_column and coded[-1] == 1:
+            return None
         if self.kind != "category":
             return int(coded[0]) if self.kind == "boolean" else float(coded[0])
         marked = [level for level, mark in zip(self.coded_levels, coded, strict=False) if mark == 1]

@@ -246,8 +246,8 @@ class InputFile:
         self.label = f"{self.label} ({found})"
 
 
-def open_source(source: Any) -> InputFile:
-    """The file of this name, standard input for ``-``, or what a binary stream holds."""
+def open_source(source: Any, label: str | None = None) -> InputFile:
+    """The file of this name, which messages call ``label``, standard input for ``-``, or what a binary stream holds."""
     if isinstance(source, InputFile):
         return source
     if hasattr(source, "read"):
@@ -268,7 +268,7 @@ def open_source(source: Any) -> InputFile:
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a directory, not a file. Give the file of the table.")
     if stat.S_ISREG(mode):
-        return _unpacked(InputFile(path, str(path)))
+        return _unpacked(InputFile(path, label or str(path)))
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _is_terminal(path)):
         raise InputError(f"{path} is a device, not a file. Give the file of the table.")
     try:

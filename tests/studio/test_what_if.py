@@ -1,0 +1,31 @@
+"""What if begins with the row as the model saw it, missing values and days included."""
+
+import numpy as np
+
+from discriminant.studio.table_work import Table, TableFile
+
+ROWS = """when,where,size,sure,kind
+2024-02-29,north,1.5,true,a
+2024-03-01,,2.5,false,b
+2024-03-02,south,,true,a
+,north,4.5,true,b
+2024-03-04,south,5.5,false,a
+2024-03-05,,6.5,true,b
+2024-03-06,north,,false,a
+2024-03-07,south,8.5,true,b
+"""
+
+
+def test_every_coded_row_is_what_its_values_are_coded_as(tmp_path):
+    path = tmp_path / "rows.csv"
+    head, rows = ROWS.split("\n", 1)
+    path.write_text(f"{head}\n{3 * rows}")
+    training = Table.read(TableFile.opened(path, "rows.csv"), "kind", (), ["ridge"]).training
+    columns = training.schema.used
+    assert [column.name for column in columns if column.missing_column] == ["when", "where", "size"]
+    for row in training.X:
+        coded, first = [], 0
+        for column in columns:
+            coded += [*column.code(column.value(row[first : first + len(column.outputs)]))]
+            first += len(column.outputs)
+        np.testing.assert_array_equal(coded, row)
