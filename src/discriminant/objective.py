@@ -243,15 +243,25 @@ class Standardisation:
         return bool((np.abs(self.centre) > _FAR * self.scale).any())
 
 
-def standardisation(data: LabelledRows, most: int = 5_000) -> Standardisation:
+#: A variance that is this share of the mean square is rounding: the column does not vary.
+_ROUNDING = 1e-12
+#: Rows of a sample that columns are standardised by.
+_STANDARD_ROWS = 5_000
+
+
+def _sample(data: LabelledRows) -> Any:
+    rows = data.every(max(1, data.n_rows // _STANDARD_ROWS)).rows
+    return rows.block(0, rows.n_rows)
+
+
+def standardisation(data: LabelledRows) -> Standardisation:
     """Centre and scale of the columns, from a sample of the rows: the optimum does not depend on them."""
-    rows = data.every(max(1, data.n_rows // most)).rows
-    sample = rows.block(0, rows.n_rows)
+    sample = _sample(data)
     if sp.issparse(sample):
         mean_square = np.asarray(sample.multiply(sample).mean(axis=0), dtype=np.float64).ravel()
-        centre, spread = np.zeros(rows.n_columns), np.sqrt(mean_square)
+        centre, spread = np.zeros(sample.shape[1]), np.sqrt(mean_square)
     else:
-        found = np.empty((2, rows.n_columns))
+        found = np.empty((2, sample.shape[1]))
         moments.centre_and_spread(sample, *found)
         centre, spread = np.where(np.isfinite(found), found, 0.0)
     return Standardisation(centre, np.where(spread > 0, spread, 1.0))
@@ -303,6 +313,20 @@ class Objective:
             return found
         # Without an intercept the origin has a meaning: it must not be moved.
         return Standardisation(np.zeros_like(found.centre), np.hypot(found.centre, found.scale))
+
+    @cached_property
+    def penalised_deviations(self) -> Array:
+        """Standard deviations of the columns, from a sample, in the units that the penalty measures them by.
+
+        Sparse rows are scaled by their distance from 0; what is read off here must not depend on how rows are stored.
+        """
+        deviations = self.standardised.scale
+        sample: Any = _sample(self.data) if self.fit_intercept else None
+        if sp.issparse(sample):
+            variances = deviations**2 - np.asarray(sample.mean(axis=0), dtype=np.float64).ravel() ** 2
+            varies = variances > _ROUNDING * deviations**2
+            deviations = np.sqrt(np.where(varies, variances, 1.0))
+        return deviations / (1.0 if self.spread is None else self.spread)
 
     @cached_property
     def form(self) -> Form:

@@ -582,3 +582,15 @@ class TestShortOfTheOptimum:
         reached = model._training.value_and_gradient(model.solution_.theta)[0]
         loss = -model.predict_log_proba(X)[np.arange(len(y)), y].mean()
         assert reached == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_strengths_that_are_tried_do_not_depend_on_how_rows_are_stored(standardize):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 120)
+    X = np.round(rng.normal(size=(120, 4)) + np.outer(y, [3.0, 0.0, -0.7, 0.2]), 3)
+    dense, sparse = (
+        LogisticRegressionCV(l1_ratio=0.0, standardize=standardize).fit(rows, y) for rows in (X, sp.csr_matrix(X))
+    )
+    assert_allclose(sparse.alphas_, dense.alphas_, rtol=1e-10)
+    assert_allclose(sparse.coef_, dense.coef_, rtol=1e-6)

@@ -401,8 +401,7 @@ def strengths(objective: Objective, n: int | None, ratio: float | None) -> Array
         least = ratio or (1e-4 if n_rows > p else 1e-2)
         return alpha_grid(objective, n or 50, least)
     shares = objective.class_weights / objective.total_weight
-    units = objective.standardised.scale / (1.0 if objective.spread is None else objective.spread)
-    largest = float((shares * (1 - shares)).max() * (units**2).sum())
+    largest = float((shares * (1 - shares)).max() * (objective.penalised_deviations**2).sum())
     least = ratio or _WEAKEST_RIDGE / objective.total_weight / largest
     return largest * np.geomspace(1.0, least, n or 1 + math.ceil(-_RIDGES_PER_DECADE * math.log10(least)))
 

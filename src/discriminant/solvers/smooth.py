@@ -853,8 +853,7 @@ def strength_prior(objective: Objective, alphas: Any) -> Any:
     which has the least held-out loss. The prior is log-normal with the median root p / n in columns of unit variance,
     between 1 / n, which suits columns that tell different things, and p / n, which suits those that tell the same.
     """
-    units = objective.standardised.scale / (1.0 if objective.spread is None else objective.spread)
-    median = np.sqrt((units**2).sum()) / objective.total_weight
+    median = np.sqrt((objective.penalised_deviations**2).sum()) / objective.total_weight
     return (np.log(alphas / median) / _STRENGTH_DEVIATION) ** 2 / 2 / objective.total_weight
 
 
