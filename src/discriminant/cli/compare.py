@@ -27,7 +27,7 @@ def compare(
     ] = None,
     folds: Annotated[
         int | None,
-        option("N", "Parts that are held out in turn: 10, of 5,000 rows or more 5, where classes are large enough."),
+        option("N", "Folds of the cross-validation: 10, of 5,000 rows or more 5, where classes are large enough."),
     ] = None,
     repeats: Annotated[int, option("N", "How often rows are dealt anew.")] = 1,
     metric: Annotated[
@@ -170,9 +170,9 @@ def comparison_page(found: dict[str, Any]) -> Page:
         left_out.setdefault(reason, []).append(name)
     told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
     told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
-    repeats = f", {found['repeats']} times" if found["repeats"] > 1 else ""
+    repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
     return [
-        grid(f"{found['rows']:,} rows held out in {found['folds']} parts{repeats}{_shares(found)}", head, rows),
+        grid(f"{found['rows']:,} rows, {found['folds']}-fold cross-validation{repeats}{_shares(found)}", head, rows),
         found["sentence"],
         *(["\n".join(told)] if told else []),
         *([f"Report: {found['report']}"] if found["report"] else []),
