@@ -118,6 +118,32 @@ def test_everything_on_the_plane_is_done_by_keys(plane):
     fact(plane, "Misclassified").wait_for(state="detached")
 
 
+def is_painted(page, x, y):
+    """Whether the canvas over the plane has a mark at a point of it."""
+    left, top = place(page, x, y)
+    return page.evaluate(
+        """([left, top]) => {
+          const canvas = document.querySelector('.board canvas'), box = canvas.getBoundingClientRect();
+          const scale = canvas.width / box.width;
+          return canvas.getContext('2d').getImageData((left - box.left) * scale, (top - box.top) * scale, 1, 1).data[3] > 0;
+        }""",
+        [left, top],
+    )  # fmt: skip
+
+
+def test_points_stay_where_they_are_in_a_window_of_another_width(plane):
+    plane.mouse.click(*place(plane, 8, 8))
+    before = plane.locator(".plot").first.bounding_box()["width"]
+    plane.set_viewport_size({"width": 700, "height": 900})
+    plane.wait_for_function(
+        "before => { const plot = document.querySelector('.plot');"
+        " return plot.offsetWidth < before - 50 && Math.abs(plot._fullLayout.width - plot.offsetWidth) < 2 }",
+        arg=before,
+    )
+    plane.wait_for_timeout(500)
+    assert is_painted(plane, 8, 8)
+
+
 def test_jitter_and_dabs_spread_points(plane):
     for name, presses in (("Points a dab", 4), ("Jitter", 40)):
         plane.get_by_role("slider", name=name).focus()

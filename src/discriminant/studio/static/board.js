@@ -178,8 +178,10 @@ export default {
       this.covered = !moved;
       return data.map((trace) => (trace.meta === "rows" && !moved ? { ...trace, opacity: 0, showlegend: false } : trace));
     },
-    resize() {
-      for (const place of this.$refs.plots ?? []) if (place.data && place.offsetWidth) this.Plotly.Plots.resize(place);
+    async resize() {
+      // A figure has its new scale only when it is drawn: points sketched before would stand beside it.
+      const drawn = (this.$refs.plots ?? []).filter((place) => place.data && place.offsetWidth);
+      await Promise.allSettled(drawn.map((place) => this.Plotly.Plots.resize(place)));
       this.sketch();
     },
     async go(step) {
