@@ -124,11 +124,11 @@ def is_painted(page, x, y):
     return page.evaluate(
         """([left, top]) => {
           const canvas = document.querySelector('.board canvas'), box = canvas.getBoundingClientRect();
-          const scale = canvas.width / box.width;
-          return canvas.getContext('2d').getImageData((left - box.left) * scale, (top - box.top) * scale, 1, 1).data[3] > 0;
+          const scale = canvas.width / box.width, at = [(left - box.left) * scale, (top - box.top) * scale];
+          return canvas.getContext('2d').getImageData(...at, 1, 1).data[3] > 0;
         }""",
         [left, top],
-    )  # fmt: skip
+    )
 
 
 def test_points_stay_where_they_are_in_a_window_of_another_width(plane):
