@@ -62,6 +62,14 @@ def test_rows_of_few_values_are_alike_without_being_copies(n_rows):
     assert "copies" not in kinds(people.assign(y=RNG.random(n_rows) < 0.3))
 
 
+def test_a_table_of_one_or_two_columns_repeats_without_being_copied():
+    sex, age = RNG.choice(["f", "m"], 500), RNG.integers(18, 80, 500)
+    y = RNG.random(500) < np.where(sex == "f", 0.7, 0.1)
+    assert "copies" not in kinds(pd.DataFrame({"sex": sex, "y": y}), coding="full")
+    assert "copies" not in kinds(pd.DataFrame({"sex": sex, "age": age, "y": y}).head(100), coding="full")
+    assert "copies" not in kinds(pd.DataFrame({"age": age, "decade": age // 10, "y": y}))
+
+
 def test_copies_of_one_group_are_held_out_together():
     frame = table(30).assign(who=[f"p{i:02d}" for i in range(30)])
     assert "copies" not in kinds(pd.concat([frame] * 10), groups="who")

@@ -222,7 +222,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         if sample_weight is not None and weights is None:
             whole = check_weights(sample_weight, len(training.y) + training.n_dropped)
             training = replace(training, weights=None if whole is None else whole[training.row_numbers])
-        told = [text for severity, text in notes(training.findings) if severity == "warning"]
+        found = [finding for finding in training.findings if finding.kind != "copies"]  # no row is held out here
+        told = [text for severity, text in notes(found) if severity == "warning"]
         if told:
             warn(" ".join(told), DiscriminantWarning)
         model = fit_formula(cls(**parameters), read, training, first_levels(frame))

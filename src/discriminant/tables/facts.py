@@ -47,8 +47,8 @@ _VARYING_ROWS = 5000
 _BLOCK_VALUES = 1 << 17
 #: Fewer rows than this that repeat others change no figure.
 _LEAST_SHARE = 0.05
-#: The part of the different rows that two columns tell apart, and of the rows equal in these that are equal in all.
-_TOLD_APART, _EQUAL_IN_ALL = 0.5, 0.5
+#: The part of the different rows that two columns tell apart, and of the copies that are none in columns shuffled apart.
+_TOLD_APART, _UNLIKE = 0.8, 0.5
 #: Longer tables are not looked through: it would take as long as reading them.
 _MOST_COMPARED = 100_000
 
@@ -425,8 +425,8 @@ class Copies:
 
     Where one is held out and another trained on, held-out figures are too good. Rows of a few categories, ages and the
     like are equal by chance, and no fault. Copies show in columns of many values: the two that have most of them nearly
-    tell the different rows apart, and yet rows that are equal in these are mostly equal in all. Neither holds of rows
-    that repeat because there are few values, however strongly columns are related.
+    tell the different rows apart, and if one of the two is shuffled, most of what was equal is so no longer. Where there
+    are few values they stay as equal as they were, and where one column follows from another the rest differs.
     """
 
     X: Array
@@ -439,12 +439,14 @@ class Copies:
         n_rows = len(codes)
         if not isinstance(X, np.ndarray) or not 2 <= n_rows <= _MOST_COMPARED:
             return None
-        _, first, counts = np.unique(_words(X, codes), return_index=True, return_counts=True)
-        if n_rows - first.size < _LEAST_SHARE * n_rows:
+        first = np.unique(_words(X, codes), return_index=True)[1]
+        copied = n_rows - first.size
+        if copied < _LEAST_SHARE * n_rows:
             return None
-        most = np.argsort([-np.unique(column).size for column in X.T], kind="stable")[: min(2, X.shape[1] - 1)]
-        partly = np.unique(_words(X[:, most]), return_counts=True)[1]
-        told = partly.size >= _TOLD_APART * first.size and _pairs(counts) >= _EQUAL_IN_ALL * _pairs(partly)
+        pair = X[:, np.argsort([-np.unique(column).size for column in X.T], kind="stable")[:2]]
+        apart = np.unique(_words(pair)).size
+        pair[:, 0] = np.random.default_rng(0).permutation(pair[:, 0])
+        told = apart >= _TOLD_APART * first.size and np.unique(_words(pair)).size - apart >= _UNLIKE * copied
         return cls(X, codes, np.sort(first)) if told else None
 
     def finding(self) -> Finding:
@@ -471,8 +473,3 @@ def _words(X: Array, codes: Array | None = None) -> Array:
     for start in range(0, len(words), step):
         words[start : start + step] += hashed(np.ascontiguousarray(X[start : start + step])) @ odd
     return words
-
-
-def _pairs(counts: Array) -> float:
-    """How many pairs there are within groups of these sizes."""
-    return 0.5 * float(counts @ (counts - 1.0))
