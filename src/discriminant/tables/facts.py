@@ -47,7 +47,7 @@ _VARYING_ROWS = 5000
 _BLOCK_VALUES = 1 << 17
 #: Fewer rows than this that repeat others change no figure.
 _LEAST_SHARE = 0.05
-#: The part of the different rows that two columns tell apart, and of the copies that are none in columns shuffled apart.
+#: The part of the different rows that two columns tell apart, and of the copies that are none once one is shuffled.
 _TOLD_APART, _UNLIKE = 0.8, 0.5
 #: Longer tables are not looked through: it would take as long as reading them.
 _MOST_COMPARED = 100_000
@@ -425,8 +425,8 @@ class Copies:
 
     Where one is held out and another trained on, held-out figures are too good. Rows of a few categories, ages and the
     like are equal by chance, and no fault. Copies show in columns of many values: the two that have most of them nearly
-    tell the different rows apart, and if one of the two is shuffled, most of what was equal is so no longer. Where there
-    are few values they stay as equal as they were, and where one column follows from another the rest differs.
+    tell the different rows apart, and if one of the two is shuffled, most of what was equal is so no longer. Of few
+    values, as many stay equal as were, and where one column follows from another the rest differs.
     """
 
     X: Array
