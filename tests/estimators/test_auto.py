@@ -246,6 +246,13 @@ def test_the_baseline_is_judged_by_the_shares_of_the_classes():
     assert last.loss == pytest.approx(-0.98 * np.log(0.98) - 0.02 * np.log(0.02), rel=1e-12)
 
 
+def test_no_class_is_ruled_out_however_rare():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(1990), np.ones(10)]
+    X = rng.normal(size=(2000, 1)) + 20 * y[:, None]
+    assert AutoClassifier(["ridge"]).fit(X, y).predict_proba([[-1e6], [1e6]]).min() > 4e-6
+
+
 def test_weights_count_like_repeated_rows_in_the_models():
     X, y = ring(120)
     doubled = AutoClassifier(["ridge"]).fit(X, y, np.full(120, 2.0))

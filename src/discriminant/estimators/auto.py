@@ -41,8 +41,9 @@ _PRIOR_ROWS = 1.0
 _MOST_POOL_STEPS, _POOL_TOL = 500, 1e-6
 #: A family that would weigh less than this is not asked: it would cost time, and files their size, for nothing.
 _LEAST_WEIGHT = 0.005
-#: The baseline's least weight: no class is ever ruled out.
-_LEAST_BASELINE = 1e-4
+#: The baseline's least weight, and the part of the pool that it shares equally among the classes: none is ever ruled
+#: out, however rare, and the probabilities of a rare one stay its own where the baseline weighs much.
+_LEAST_BASELINE, _SHARED_EQUALLY = 1e-4, 1e-5
 #: A column with fewer values has no shape to find; one with more has so many knots, at quantiles.
 _FEWEST_VALUES, _KNOTS = 9, 6
 #: Columns are multiplied up to so many standard deviations from their mean, and only if there are no more than these.
@@ -251,11 +252,20 @@ _FOR_SPARSE = ("ridge", "svm")
 def baseline(training: Training) -> TunedRule:
     """The shares of the classes, whatever the row: as they are, for families are judged beside their loss."""
     weight = training.whole.class_weights
-    shares = weight / weight.sum()
+    return _constant(training, weight / weight.sum())
+
+
+def _constant(training: Training, shares: Array) -> TunedRule:
     p = training.data.rows.n_columns
     posteriors = np.tile(np.log(shares), (len(training.codes), 1))
     rule = LinearRule(np.zeros(p), np.zeros((len(shares), p)), np.log(shares))
     return TunedRule(rule, {}, training.loss(posteriors), posteriors)
+
+
+def pooled_baseline(training: Training, own: TunedRule, weight: float) -> TunedRule:
+    """The baseline as it stands in a pool, in which it has this weight."""
+    equal = _SHARED_EQUALLY / weight
+    return _constant(training, (1 - equal) * np.exp(own.rule.intercept) + equal / len(own.rule.intercept))
 
 
 def pool_weights(training: Training, members: Iterable[TunedRule]) -> Array:
@@ -464,6 +474,7 @@ class AutoClassifier(PosteriorClassifier):
         weights = self._weights(training, list(members.values()))
         pairs = zip(members.items(), weights.tolist(), strict=True)
         self.members_ = [Member(name, weight, own.loss, own.settings) for (name, own), weight in pairs]
+        members["baseline"] = pooled_baseline(training, members["baseline"], weights[-1])
         pooled = np.einsum("m,mik->ik", weights, np.exp([own.log_posteriors for own in members.values()]))
         self.loss_ = training.loss(np.log(pooled))
         self.rule_ = PoolRule([own.rule for own in members.values()], weights)
