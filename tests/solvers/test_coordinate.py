@@ -359,3 +359,14 @@ def test_running_out_of_iterations_is_said():
     solution = minimise(objective, np.zeros(objective.shape), TIGHT, 1)
     assert not solution.converged
     assert solution.reason == "max_iter"
+
+
+@pytest.mark.parametrize("right", [-2.0, 0.0, 0.5])
+@pytest.mark.parametrize("sides", [[1.0, -2.0, 3.0], [-1.0, -1.5], [0.0, 0.25]])
+def test_one_equation_is_solved_as_several_are(sides, right):
+    from scipy.optimize import nnls
+
+    found, left = coordinate._nonnegative_least_squares(np.array([sides]), np.array([right]))
+    expected, distance = nnls(np.array([sides]), np.array([right]))
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert left == pytest.approx(distance, abs=1e-15)

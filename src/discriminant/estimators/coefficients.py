@@ -16,7 +16,6 @@ from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -820,6 +819,8 @@ def _profile_end(
     objective: Objective, theta: Array, term: Array, towards: float, level: float, infinite: float
 ) -> float:
     """Where the deviance, minimised over all else, has risen by the chi-square quantile."""
+    from scipy.optimize import brentq  # slow to load
+
     if infinite and np.sign(towards) == infinite:
         return float(infinite * np.inf)
     centre, least = float(term @ theta.ravel()), objective.value_and_gradient(theta)[0]

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -319,6 +318,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         array of shape (n_classes, n_classes)
             In standard deviations within classes.
         """
+        from scipy.spatial.distance import pdist, squareform  # slow to load
+
         sphered = self.sphere(with_names(self, self.means_))
         distances = squareform(pdist(sphered))
         if not unbiased:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from ..arrays import Array
@@ -340,6 +339,8 @@ def normal_interval(
 
 def newcombe_interval(auc: float, n_positive: float, n_negative: float, level: float) -> Interval:
     """Newcombe's score interval of an AUC (his method 5), which has a width also where no pair is misordered."""
+    from scipy.optimize import brentq  # slow to load
+
     z = quantile(level)
     extra = (n_positive + n_negative) / 2 - 1
 

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
-from scipy.optimize import linprog
 
 from ..arrays import Array
 from ..data import Rows, SparseRows, dense_parts, dense_rows, labelled_rows
@@ -341,6 +340,8 @@ def widest(matrix: Array) -> tuple[Array, Array]:
 
 def _solved(weights: sp.csc_array, right: Array, d: int) -> tuple[Array, Array]:
     """Minus d multipliers of ``min |e|_1``, e of length d, over w >= 0 with ``weights @ w + (e, 0) = right``; and w."""
+    from scipy.optimize import linprog  # slow to load
+
     k, m = weights.shape
     cost = np.repeat((0.0, 1.0), (m, 2 * d))
     sums = sp.hstack((weights, sp.eye_array(k, d), -sp.eye_array(k, d)), format="csc")

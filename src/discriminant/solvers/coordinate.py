@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import nnls
 
 from ..arrays import Array
 from ..data import Block, LabelledRows, dense_rows
@@ -491,9 +490,22 @@ def _dual_shares(objective: Objective, points: LossPoint, anchors: list[LossPoin
         return shares, ~known
     sides = np.array([anchor.slope[:, -1] for anchor in anchors]).T
     for k, slope in enumerate(points.slope[:, :, -1]):
-        shares[k, 1:], left = nnls(sides, -slope)
+        shares[k, 1:], left = _nonnegative_least_squares(sides, -slope)
         known[k] = left <= 1e-14
     return shares / shares.sum(axis=1, keepdims=True), known
+
+
+def _nonnegative_least_squares(sides: Array, right: Array) -> tuple[Array, float]:
+    """The x >= 0 of least ``|sides @ x - right|``, and that distance; of one equation as an active set finds it."""
+    if len(right) > 1:
+        from scipy.optimize import nnls  # slow to load
+
+        return nnls(sides, right)
+    found, best = np.zeros(sides.shape[1]), int(np.argmax(sides[0] * right[0]))
+    if sides[0, best] * right[0] <= 0:
+        return found, abs(float(right[0]))
+    found[best] = right[0] / sides[0, best]
+    return found, 0.0
 
 
 def alpha_max(objective: Objective) -> float:
