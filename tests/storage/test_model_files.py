@@ -27,17 +27,20 @@ from discriminant import (
     LogisticRegressionPath,
     NaiveBayes,
     estimators,
+    open_table,
 )
-from discriminant.errors import InputError, ModelFileError, NotReadyError, SeparationWarning
+from discriminant.errors import ColumnError, InputError, ModelFileError, NotReadyError, SeparationWarning
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.estimators.multiclass import OneVsRest
 from discriminant.estimators.perceptron import Perceptron
+from discriminant.estimators.registry import new_model
 from discriminant.estimators.svm import SupportVectorClassifier
 from discriminant.storage import archive
 from discriminant.storage.archive import NUMBERS
 from discriminant.storage.encoding import Decoder, Encoder
 from discriminant.storage.model_file import load, read_model_file, save
 from discriminant.storage.registry import FORMS
+from discriminant.tables import read_training
 from helpers import collinearity_allowed, fitted_state
 
 #: Differ from the original by design: what refers to training rows is left out or replaced, and scikit-learn's
@@ -360,6 +363,39 @@ def test_what_is_kept_with_a_model(tmp_path):
     assert file.metadata["version"] == 1
     age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(file.metadata["saved"])
     assert datetime.timedelta(0) <= age < datetime.timedelta(minutes=1)
+
+
+def survey(n=120):
+    """Numbers, levels, a truth value and gaps, and what they tell."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": random.normal(50, 10, n).round(1), "sex": random.choice(["m", "f"], n)})
+    frame["smokes"] = random.choice([True, False], n)
+    answer = np.where(frame["age"] + 9 * (frame["sex"] == "m") + random.normal(0, 8, n) > 54, "ill", "well")
+    frame.loc[::9, "age"] = np.nan
+    return frame, answer
+
+
+@pytest.mark.parametrize("name", ["lda", "ridge", "svm", "naive-bayes", "auto"])
+def test_a_model_with_the_schema_of_a_table_takes_its_rows(name, tmp_path):
+    frame, answer = survey()
+    training = read_training(open_table(frame.assign(answer=answer)), "answer")
+    model = new_model(name, training.schema).fit(training.schema.rows(training.X), training.y)
+    expected = model.predict(training.schema.rows(training.X))
+    again = through_a_file(model, tmp_path, schema=training.schema)
+    for rows in (frame, pl.from_pandas(frame), frame[["smokes", "sex", "age"]], frame.assign(more=1)):
+        np.testing.assert_array_equal(again.predict(rows), expected)
+    np.testing.assert_array_equal(through_a_file(again, tmp_path).predict(frame), expected)
+    with pytest.raises(ColumnError, match="sex"):
+        again.predict(frame.drop(columns="sex"))
+
+
+def test_a_schema_that_makes_other_columns_changes_nothing(tmp_path):
+    frame, answer = survey()
+    schema = read_training(open_table(frame.assign(answer=answer)), "answer").schema
+    for kept in (schema, {"columns": 3}, {"version": 1, "columns": []}):
+        again = through_a_file(fitted("lda"), tmp_path, schema=kept)
+        assert not hasattr(again, "encoder_")
+        np.testing.assert_array_equal(again.predict(training("lda")[0]), fitted("lda").predict(training("lda")[0]))
 
 
 @pytest.mark.parametrize(

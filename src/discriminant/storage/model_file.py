@@ -150,17 +150,34 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, as it was saved.
+        Fitted, as it was saved. If the file has the schema of a table, it takes rows as they are in that table, and
+        codes them by ``encoder_``.
 
     See Also
     --------
-    read_model_file : With the schema and what else was kept.
+    read_model_file : The model without its coding, the schema, and what else was kept.
 
     Examples
     --------
     See `save`.
     """
-    return read_model_file(path).model
+    file = read_model_file(path)
+    return file.model if file.schema is None else _coding(file.model, file.schema)
+
+
+def _coding(model: Any, document: dict[str, Any]) -> Any:
+    """The model with what codes raw rows for it, if its columns are those that the schema makes."""
+    from ..estimators.base import RuleClassifier, input_names  # slow to load, as tables are
+    from ..tables import Schema, TableEncoder
+
+    try:
+        schema = Schema.from_dict(document)
+    except InputError:  # of another kind than ours
+        return model
+    codes = isinstance(model, RuleClassifier) and not hasattr(model, "encoder_") and schema.width is None
+    if codes and input_names(model) == list(schema.names):
+        model.encoder_ = TableEncoder.of_schema(schema)
+    return model
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:

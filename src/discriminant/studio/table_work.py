@@ -312,10 +312,8 @@ class StoredTableModel:
     def code(self) -> tuple[str, str]:
         """The same as Python and as a command."""
         python = (
-            "from discriminant import open_table, read_model_file\nfrom discriminant.tables import Schema\n\n"
-            f"found = read_model_file({self.label!r})\nschema = Schema.from_dict(found.schema)\n"
-            "X, _ = schema.encode_batch(open_table('new.csv', types=schema.types).read())\n"
-            "print(found.model.predict(schema.rows(X)))\n"
+            f"from discriminant import load, open_table\n\nmodel = load({self.label!r})\n"
+            "rows = open_table('new.csv', types=model.encoder_.schema_.types).read()\nprint(model.predict(rows))\n"
         )
         return python, shlex.join(["discriminant", "predict", self.label, "new.csv", "-o", "predictions.csv"])
 

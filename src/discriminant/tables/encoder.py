@@ -149,11 +149,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableEncoder
             Fitted, to the columns that are used.
         """
-        used = training.schema.used
-        policy: Policy = "indicator" if training.schema.missing == "indicator" else "refuse"
+        return cls.of_schema(training.schema, training.findings)
+
+    @classmethod
+    def of_schema(cls, schema: Schema, findings: tuple[Finding, ...] = ()) -> Self:
+        """The encoder that codes rows as a schema says; rows with gaps that were left out in training are refused.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of a training table, or of a model file.
+        findings : tuple of Finding, default=()
+            What was found in that table.
+
+        Returns
+        -------
+        TableEncoder
+            Fitted, to the columns that are used.
+        """
+        used = schema.used
+        policy: Policy = "indicator" if schema.missing == "indicator" else "refuse"
         made = cls(policy)
-        made.schema_ = replace(training.schema, columns=used, target=None, missing=policy)
-        made.findings_, made.n_features_in_ = training.findings, len(used)
+        made.schema_ = replace(schema, columns=used, target=None, missing=policy)
+        made.findings_, made.n_features_in_ = findings, len(used)
         made.feature_names_in_ = np.array([column.name for column in used], dtype=object)
         return made
 
