@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from discriminant import (
+    AutoClassifier,
     DecisionClassifier,
     FisherDiscriminant,
     GaussianNB,
@@ -447,8 +449,23 @@ def test_a_matrix_that_is_no_longer_sorted_as_it_says_is_read_rightly():
 )
 def test_what_is_too_large_or_too_small_to_compute_with_is_named(rows, weight, words):
     for make in (LinearDiscriminantAnalysis, GaussianNB):
-        with np.errstate(all="ignore"), pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=words):
             make().fit(rows, y, weight)
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["all", "one row"])
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e300])
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), LogisticRegression(alpha=0.01), LogisticRegression(alpha=0.01, l1_ratio=1.0),
+     LogisticRegressionCV(), SupportVectorClassifier(), AutoClassifier()],
+    ids=["likelihood", "ridge", "lasso", "path", "svm", "auto"],
+)  # fmt: skip
+def test_values_that_overflow_are_refused_without_warnings_of_numpy(model, size, alone):
+    rows = X.astype(float).copy()
+    rows[: 1 if alone else N, 1] *= size
+    with pytest.raises(InputError, match="too large.*larger units"):
+        clone(model).fit(rows, y)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from ..data import (
     sorted_classes,
 )
 from ..decision.posteriors import check_priors, one_for_each_class
-from ..engine import one_blas_thread, reduce
+from ..engine import one_blas_thread, quiet_numbers, reduce
 from ..errors import (
     AliasWarning,
     CollinearityWarning,
@@ -801,9 +801,13 @@ def refuse_weightless(weight: Array, classes: Array) -> None:
 
 @contextmanager
 def computable(data: LabelledRows) -> Iterator[None]:
-    """Blame what is wrong with the rows and their weights, if anything is, for what fails inside."""
+    """Blame what is wrong with the rows and their weights, if anything is, for what fails inside.
+
+    What overflows fails, and is told by its column: NumPy's warnings on the way there say nothing more.
+    """
     try:
-        yield
+        with quiet_numbers():
+            yield
     except (ValueError, ArithmeticError) as error:
         data.rows.refuse_nonfinite()
         if isinstance(error, DiscriminantError):
