@@ -464,7 +464,7 @@ def test_what_is_too_large_or_too_small_to_compute_with_is_named(rows, weight, w
 def test_values_that_overflow_are_refused_without_warnings_of_numpy(model, size, alone):
     rows = X.astype(float).copy()
     rows[: 1 if alone else N, 1] *= size
-    with pytest.raises(InputError, match="too large.*larger units"):
+    with pytest.raises(InputError, match=r"too large.*larger units"):
         clone(model).fit(rows, y)
 
 
