@@ -57,6 +57,12 @@ class HeldOut:
     def n_splits(self) -> int:
         return self.seen.shape[1] - 1
 
+    @property
+    def is_partition(self) -> bool:
+        """Whether every row is held out by one split, and seen by all others."""
+        n_rows = len(self.seen)
+        return np.array_equal(self.rows, np.arange(n_rows)) and int(self.seen.sum()) == n_rows * self.n_splits
+
 
 def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5) -> list[tuple[Array, Array]]:
     """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.

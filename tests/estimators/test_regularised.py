@@ -282,3 +282,27 @@ def test_families_bear_odd_tables(family, name, weight):
                 warnings.simplefilter("ignore", DiscriminantWarning)
                 model.fit(X, y, weight)
             assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("poolings", [[1.0], [0.0, 0.5]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_folds_are_merged_to_those_of_parts(poolings, weighted, monkeypatch):
+    X, y = normal_classes(1_200, K=3)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    data, grid = labelled_rows(X, y, weight), replace(ALL, poolings=np.array(poolings))
+    held = HeldOut.repeated(data.codes)
+    assert held.is_partition
+    merged = regularised_rule(data, held, grid)
+    monkeypatch.setattr(regularised, "MOST_NUMBERS_OF_FOLDS", 0)
+    alone = regularised_rule(data, held, grid)
+    assert merged.settings == pytest.approx(alone.settings, rel=1e-8)
+    assert_allclose(merged.log_posteriors, alone.log_posteriors, rtol=1e-8, atol=1e-10)
+
+
+def test_folds_that_are_dealt_again_or_leave_rows_out_are_no_partition():
+    y = np.arange(60) % 3
+    assert not HeldOut.repeated(y).is_partition  # dealt five times
+    rows = np.arange(60)
+    assert HeldOut.by_splits([(rows[30:], rows[:30]), (rows[:30], rows[30:])], 60).is_partition
+    assert not HeldOut.by_splits([(rows[40:], rows[:30]), (rows[:30], rows[30:])], 60).is_partition
+    assert not HeldOut.by_splits([(rows[30:], rows[:30])], 60).is_partition

@@ -33,6 +33,7 @@ from discriminant import (
 )
 from discriminant.decision import Decision
 from discriminant.errors import LabelError
+from discriminant.estimators import base
 from discriminant.estimators.base import collected
 from discriminant.estimators.decision import DecisionClassifier
 from discriminant.evaluation.confusion import ConfusionMatrix
@@ -121,7 +122,7 @@ def test_which_models_are_read_from_moments():
 
 def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
     passes = []
-    monkeypatch.setattr(cross_validation, "collected", lambda *given: passes.append(given) or collected(*given))
+    monkeypatch.setattr(base, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(120)
     cross_validate(MOMENTS, X, y, cv=5)
     assert len(passes) == 1
@@ -132,7 +133,7 @@ def test_moment_models_of_a_partition_share_one_pass(monkeypatch):
 def test_moments_too_large_to_keep_for_all_folds_are_collected_part_by_part(monkeypatch):
     X, y = normal_classes(150)
     whole = cross_validate(MOMENTS, X, y, keep="predictions")
-    monkeypatch.setattr(cross_validation, "_MOST_NUMBERS", 10)
+    monkeypatch.setattr(cross_validation, "MOST_NUMBERS_OF_FOLDS", 10)
     parts = cross_validate(MOMENTS, X, y, keep="predictions")
     for name in MOMENTS:
         np.testing.assert_array_equal(whole.predictions(name), parts.predictions(name))

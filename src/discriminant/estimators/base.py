@@ -872,6 +872,20 @@ def collected(data: LabelledRows, statistic: Any, n_jobs: int | None) -> Any:
     raise extreme_values(data) or InputError("X has values too large: sums of their powers overflow. Use larger units.")
 
 
+#: Moments of all folds together may take this many numbers (256 MB); beyond, training parts are passed over one by one.
+MOST_NUMBERS_OF_FOLDS = 1 << 25
+
+
+def moments_in_folds(
+    data: LabelledRows, needs: Needs, fold: Array, n_folds: int, fewest_rows: int, n_jobs: int | None
+) -> FoldMoments:
+    """The moments of the rows of each fold, in one pass over all rows, for models of no fewer rows than these."""
+    n_classes = len(data.classes)
+    empty = replace(needs, folds=n_folds).statistic(fewest_rows, n_classes, data.rows.n_columns)
+    codes = fold.astype(np.int32) * np.int32(n_classes) + data.codes
+    return FoldMoments(collected(replace(data, codes=codes), empty.cells, n_jobs), n_folds)
+
+
 def constant_columns(variance: Array, means: Array) -> Array:
     """Columns whose variance is 0 or nothing but the rounding of their values."""
     return np.flatnonzero(np.sqrt(variance) <= _CONSTANT * np.abs(means).max(axis=0))

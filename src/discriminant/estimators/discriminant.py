@@ -53,7 +53,7 @@ from .base import (
     whole_of,
     with_names,
 )
-from .regularised import ENOUGH_ROWS, Frame, Grid, Search, held_out_losses, log_shares
+from .regularised import ENOUGH_ROWS, Frame, Grid, Search, held_out_losses, log_shares, moments_of_splits
 
 #: Principal axes with less than this share of the largest variance are known to few digits.
 _ROUNDING = 1e-10
@@ -677,7 +677,8 @@ def _held_out_choice(data: LabelledRows, folds: int, n_jobs: int | None) -> tupl
     frame = _OwnCovariances(moments.overall_mean(), np.ones(p), np.arange(p), p)
     if data.n_rows < p:
         data, frame, _ = frame.turned(data)
-    search = Search(data, held, frame, Grid(np.zeros(1), SHRINKAGE_GRID, None), log_shares(moments))
+    grid = Grid(np.zeros(1), SHRINKAGE_GRID, None)
+    search = Search(data, held, frame, grid, log_shares(moments), moments_of_splits(data, held, grid, n_jobs))
     (found,), densities_at = search.searched(n_jobs)
     losses = found.min(axis=1)
     if np.isnan(losses).all():

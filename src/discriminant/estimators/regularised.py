@@ -20,9 +20,17 @@ from ..engine import side_by_side
 from ..errors import DegenerateDataError, Setting
 from ..folds import HeldOut, TunedRule
 from ..moments.covariance import ClassSpectra, row_span, standard_deviations
-from ..moments.statistic import ClassMoments
+from ..moments.statistic import ClassMoments, Grain, Needs
 from ..rules import LinearRule, QuadraticRule, log_softmax
-from .base import PosteriorClassifier, by_class_or_difference, collected, constant_columns, refuse_weightless
+from .base import (
+    MOST_NUMBERS_OF_FOLDS,
+    PosteriorClassifier,
+    by_class_or_difference,
+    collected,
+    constant_columns,
+    moments_in_folds,
+    refuse_weightless,
+)
 
 #: What is tried: from LDA to QDA, and from each covariance to a sphere.
 _POOLINGS = np.array([1.0, 0.9, 0.6, 0.3, 0.1, 0.0])
@@ -44,6 +52,11 @@ class Grid:
     poolings: Array
     shrinkages: Array
     temperature: float | None
+
+    @property
+    def grain(self) -> Grain:
+        """The scatter that covariances are read from: of each class, unless they have all of it in common."""
+        return "pooled" if (self.poolings == 1).all() else "class"
 
     def restricted(self, n_classes: int, n_columns: int, held: HeldOut) -> Grid:
         """Without covariances of single classes where they would take too long; a single pooling stays."""
@@ -124,6 +137,7 @@ class Search:
     frame: Frame
     grid: Grid
     log_priors: Array
+    moments: Callable[[int], ClassMoments]  #: of the rows that a split learns from
 
     def searched(self, n_jobs: int | None) -> tuple[Array, Callable[[int, int], Array]]:
         """The mean held-out loss at each pooling, shrinkage and temperature; NaN where a covariance is singular.
@@ -171,7 +185,7 @@ class Search:
 
     def _densities_of(self, split: int) -> Iterator[Array]:
         """The log-densities of the pairs of one split, (pairs, shrinkages, K), pooling after pooling."""
-        moments = class_moments(part_seen(self.data, self.held, split), self.grid, n_jobs=1)
+        moments = self.moments(split)
         rows = self.frame.rows(self.data.rows.take(self.held.rows[self.held.fits == split]))
         for pooling in self.grid.poolings:
             spectra = self.frame.spectra(moments.only_present(), float(pooling))
@@ -239,10 +253,21 @@ def log_shares(moments: ClassMoments) -> Array:
 
 
 def class_moments(data: LabelledRows, grid: Grid, n_jobs: int | None) -> ClassMoments:
-    """What the covariances are read from: the scatter of each class, unless they have all of it in common."""
-    grain: Any = "pooled" if (grid.poolings == 1).all() else "class"
-    found: ClassMoments = collected(data, ClassMoments(len(data.classes), data.rows.n_columns, grain), n_jobs)
+    """What the covariances are read from."""
+    statistic = ClassMoments(len(data.classes), data.rows.n_columns, grid.grain)
+    found: ClassMoments = collected(data, statistic, n_jobs)
     return found
+
+
+def moments_of_splits(
+    data: LabelledRows, held: HeldOut, grid: Grid, n_jobs: int | None
+) -> Callable[[int], ClassMoments]:
+    """What gives the moments of the rows that a split learns from: merged from those of folds, if splits are folds."""
+    n_rows, p = data.rows.shape
+    if not held.is_partition or (held.n_splits + 1) * len(data.classes) * p * p > MOST_NUMBERS_OF_FOLDS:
+        return lambda split: class_moments(part_seen(data, held, split), grid, n_jobs=1)
+    folds = moments_in_folds(data, Needs(grid.grain), held.fits, held.n_splits, max(n_rows, p), n_jobs)
+    return [train for train, _ in folds.splits()].__getitem__
 
 
 def regularised_rule(data: LabelledRows, held: HeldOut, grid: Grid = ALL, n_jobs: int | None = None) -> TunedRule:
@@ -290,7 +315,7 @@ def _tuned(
     log_priors = log_shares(moments)
     if not moments.column_scatter()[frame.kept].any():
         raise DegenerateDataError("No column varies within the classes: there is no covariance to estimate.")
-    search = Search(data, held, frame, grid, log_priors)
+    search = Search(data, held, frame, grid, log_priors, moments_of_splits(data, held, grid, n_jobs))
     losses, densities_at = search.searched(n_jobs)
     # Where no split has a covariance, that of all rows is shrunk as far as can be.
     found = (0, -1, 0) if np.isnan(losses).all() else np.unravel_index(int(np.nanargmin(losses)), losses.shape)

@@ -34,14 +34,14 @@ from ..decision.posteriors import Posterior, costs_decide
 from ..decision.rules import DecisionProblem
 from ..engine import ProgressOption, progress_bar, side_by_side
 from ..errors import AliasWarning, DegenerateDataError, InputError, ParameterError
-from ..estimators.base import MomentClassifier, PosteriorClassifier, collected
+from ..estimators.base import MOST_NUMBERS_OF_FOLDS, MomentClassifier, PosteriorClassifier, collected, moments_in_folds
 from ..evaluation.confusion import ConfusionMatrix
 from ..evaluation.curves import auc, rank
 from ..evaluation.evaluation import Evaluation, evaluation_of
 from ..evaluation.intervals import Estimate, Interval, Mean, no_interval, quantile
 from ..evaluation.probabilities import LOSSES, expected_moments
 from ..kernels import scores as kernels
-from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
+from ..moments.statistic import ClassMoments, Needs, combined_needs, merged, narrowed
 from ..results import Result, aligned, jsonable, plain, quoted
 from ..rules import Rule
 from .held_out import (
@@ -106,10 +106,6 @@ def refuse_weightless_models(models: dict[str, Any]) -> None:
             )
 
 
-#: Moments of all folds together may take this many numbers (256 MB); beyond, training parts are passed over one by one.
-_MOST_NUMBERS = 1 << 25
-
-
 def read_from_moments(model: Any) -> bool:
     """Whether a model is known once the moments of its training rows are.
 
@@ -133,29 +129,19 @@ def training_moments(
     count, fewest, p = len(part.splits), part.fewest_rows, data.rows.n_columns
     wide = p if needs.grain == "diagonal" and not needs.fourth else p * p
     per_class = needs.grain == "class" or needs.fourth or wide == p
-    if (count + 1) * (len(data.classes) if per_class else 1) * wide > _MOST_NUMBERS:
+    if (count + 1) * (len(data.classes) if per_class else 1) * wide > MOST_NUMBERS_OF_FOLDS:
         part = replace(part, fold=None, step=None)
     if part.fold is not None:
-        cells = _moments_in_cells(data, needs, part.fold, count, fewest, n_jobs)
+        cells = moments_in_folds(data, needs, part.fold, count, fewest, n_jobs)
         return [partial(_itself, train) for train, _ in cells.splits()]
     if part.step is not None and fewest >= p:
-        *steps, _ = _moments_in_cells(data, needs, part.step, count + 1, fewest, n_jobs).folds()
+        *steps, _ = moments_in_folds(data, needs, part.step, count + 1, fewest, n_jobs).folds()
         return [partial(_itself, train) for train in accumulate(steps, merged)]
     return [partial(_moments_of, data, split.train, needs, n_jobs) for split in part.splits]
 
 
 def _itself(moments: ClassMoments) -> ClassMoments:
     return moments
-
-
-def _moments_in_cells(
-    data: LabelledRows, needs: Needs, cell: Array, n_cells: int, fewest_rows: int, n_jobs: int | None
-) -> FoldMoments:
-    """The moments of the rows of each cell, in one pass over all rows, for models of no fewer rows than these."""
-    n_classes = len(data.classes)
-    empty = replace(needs, folds=n_cells).statistic(fewest_rows, n_classes, data.rows.n_columns)
-    codes = cell.astype(np.int32) * np.int32(n_classes) + data.codes
-    return FoldMoments(collected(replace(data, codes=codes), empty.cells, n_jobs), n_cells)
 
 
 def _moments_of(data: LabelledRows, index: Array, needs: Needs, n_jobs: int | None) -> ClassMoments:
