@@ -1,9 +1,11 @@
 """The engine's promises: results in the order of the rows, whoever computed them; errors reach the caller; BLAS gets
 back the threads it had."""
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from discriminant import (
     SupportVectorClassifier,
 )
 from discriminant.data import as_rows, labelled_rows
-from discriminant.engine import blas_threads, map_rows, one_blas_thread, reduce, worker_count, workspace
+from discriminant.engine import blas_threads, in_order, map_rows, one_blas_thread, reduce, worker_count, workspace
 from discriminant.errors import ParameterError
 from helpers import normal_classes, output
 
@@ -286,3 +288,42 @@ def test_the_number_of_threads_does_not_change_how_rows_are_cut():
         map_rows(rows, note, n_jobs)
     middle = cut.index(None, 1)
     assert sorted(cut[1:middle]) == sorted(cut[middle + 1 :])
+
+
+class Ended(BaseException):
+    """What a signal raises in the main thread."""
+
+
+def ended(*_):
+    raise Ended
+
+
+def at_work(running):
+    """Tasks that are known to be under way as long as they take; the first takes longest."""
+
+    def task(number):
+        running.add(number)
+        time.sleep(0.5 if number == 0 else 0.05)
+        running.discard(number)
+
+    return task
+
+
+def test_no_task_is_under_way_after_a_signal_has_ended_the_wait():
+    running, before = set(), signal.signal(signal.SIGALRM, ended)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Ended):
+            list(in_order(at_work(running), list(range(4)), n_jobs=2))
+        assert not running
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_no_task_is_under_way_after_results_are_closed():
+    running = set()
+    with closing(in_order(at_work(running), [1, 2, 3, 0, 4, 5, 6], n_jobs=2)) as results:
+        next(results)
+        next(results)
+    assert not running

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def worker_count(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Iterator[R]:
+def in_order(function: Callable[[T], R], tasks: list[T], n_jobs: int | None) -> Generator[R]:
     """The results of all tasks in their order, computed side by side where there is more than one."""
     workers = worker_count(n_jobs) if n_jobs is not None or len(tasks) > 1 else 1
     # A worker that needs results itself computes them alone: waiting for other workers, all might wait.
@@ -140,16 +140,25 @@ class Threads:
 
 
 def _pooled(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """Like `map` on threads, but never more than a few results ahead of the one awaited, to bound memory."""
+    """Like `map` on threads, but never more than a few results ahead of the one awaited, to bound memory.
+
+    However it ends, no task is under way after it: what tasks work with may be closed then.
+    """
     pool = _pool(workers)
     under_way: deque[Future[R]] = deque()
+
+    def awaited() -> R:
+        result = under_way[0].result()
+        under_way.popleft()  # not before: a signal may end the wait
+        return result
+
     try:
         for task in tasks:
             under_way.append(pool.submit(function, task))
             if len(under_way) > workers + 1:
-                yield under_way.popleft().result()
+                yield awaited()
         while under_way:
-            yield under_way.popleft().result()
+            yield awaited()
     finally:
         for future in under_way:
             future.cancel()

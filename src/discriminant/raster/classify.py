@@ -8,7 +8,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -262,11 +262,13 @@ def _written(
     with new_rasters(rasters, texts, tile) as files, progress_bar("Classifying", len(windows), progress) as advance:
         # Bands were compared by name before; a model that was fitted to a frame need not miss their names again.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        for window, counts, parts in in_order(of_window, windows, n_jobs):
-            total += counts
-            for file, part in zip(files, parts, strict=True):
-                file.write(part, window=window)
-            advance()
+        # Closed before the files are: GDAL would not survive that a thread reads from one.
+        with closing(in_order(of_window, windows, n_jobs)) as found:
+            for window, counts, parts in found:
+                total += counts
+                for file, part in zip(files, parts, strict=True):
+                    file.write(part, window=window)
+                advance()
     return total
 
 
