@@ -468,6 +468,13 @@ def test_values_that_overflow_are_refused_without_warnings_of_numpy(model, size,
         clone(model).fit(rows, y)
 
 
+def test_scores_whose_difference_overflows_are_refused():
+    model = LinearDiscriminantAnalysis().fit([[0.0], [1.0], [2.0], [1.5], [2.5], [3.0]], [0, 0, 0, 1, 1, 1])
+    assert np.isfinite(model.decision_function([[1e307]])).all()
+    with pytest.raises(InputError, match="too large to score"):
+        model.decision_function([[1.7e308]])
+
+
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(

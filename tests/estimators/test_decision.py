@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from discriminant.decision import Decision, posterior
-from discriminant.errors import LabelError, ParameterError, WeightError
+from discriminant.errors import InputError, LabelError, ParameterError, WeightError
 from discriminant.estimators.decision import DecisionClassifier
 from helpers import normal_classes
 
@@ -139,6 +139,13 @@ def test_margins_are_calibrated_when_asked(method):
     assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
     assert_array_equal(model.predict(X) == 1, expected[:, 1] > 1 / 6)
     assert_allclose(model.training_priors_, np.bincount(y) / len(y))
+
+
+def test_what_another_package_cannot_answer_is_our_error():
+    X, y = normal_classes(K=2)
+    model = DecisionClassifier(RidgeClassifier(), calibration="isotonic", cv=3).fit(X, y)
+    with pytest.raises(InputError, match="no probabilities for these rows.*NaN"):
+        model.predict(np.where(X > 0, X, np.nan))
 
 
 def test_margins_are_refused_and_a_fitted_model_stays_as_it_was():

@@ -259,7 +259,13 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         out = self._scorer.scores(rows)
-        return out[:, 1] - out[:, 0] if out.shape[1] == 2 else out
+        if out.shape[1] != 2:
+            return out
+        with quiet_numbers():
+            found = out[:, 1] - out[:, 0]
+        if not np.isfinite(found).all() and np.isfinite(out[~np.isfinite(found)]).all(axis=1).any():
+            raise InputError("X has values too large to score: differences of scores overflow. Use larger units.")
+        return found
 
     @by_partition("prediction")
     def predict(self, X: Any) -> Array:

@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..data import check_choice, check_weights, encode_labels
 from ..decision.posteriors import Posterior, check_priors, innermost, kept_priors, refuse_margins
 from ..decision.rules import Decision, Explanation
-from ..errors import ParameterError
+from ..errors import DiscriminantError, InputError, ParameterError
 from .base import CALIBRATIONS, MetaClassifierMixin, all_or_nothing, by_partition
 from .multiclass import TableRows
 
@@ -150,7 +150,15 @@ class DecisionClassifier(MetaClassifierMixin, ClassifierMixin, BaseEstimator):
         Posterior
         """
         check_is_fitted(self)
-        return Posterior(self.estimator_.predict_proba(X), self.classes_, self.training_priors_)
+        try:
+            found = self.estimator_.predict_proba(X)
+        except DiscriminantError:
+            raise
+        except ValueError as error:  # in the words of another package
+            raise InputError(
+                f"{type(self.estimator_).__name__} has no probabilities for these rows: {error}"
+            ) from error
+        return Posterior(found, self.classes_, self.training_priors_)
 
     @by_partition("prediction")
     def predict(self, X: Any) -> Array:
