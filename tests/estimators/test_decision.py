@@ -144,7 +144,7 @@ def test_margins_are_calibrated_when_asked(method):
 def test_what_another_package_cannot_answer_is_our_error():
     X, y = normal_classes(K=2)
     model = DecisionClassifier(RidgeClassifier(), calibration="isotonic", cv=3).fit(X, y)
-    with pytest.raises(InputError, match="no probabilities for these rows.*NaN"):
+    with pytest.raises(InputError, match=r"no probabilities for these rows.*NaN"):
         model.predict(np.where(X > 0, X, np.nan))
 
 
