@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Busy machines need time; what takes longer than this many milliseconds hangs.
-PATIENCE = 60_000
+#: Busy machines need time, and kernels are compiled when a page first asks for them, beside the tests of other workers;
+#: what takes longer than this many milliseconds hangs.
+PATIENCE = 240_000
 
 
 @dataclass
