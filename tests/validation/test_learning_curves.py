@@ -15,8 +15,8 @@ from tests.helpers import normal_classes
 
 from discriminant import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis
 from discriminant.errors import ParameterError
+from discriminant.estimators import base
 from discriminant.evaluation import wilson_interval
-from discriminant.validation import cross_validation
 from discriminant.validation.cross_validation import ValidationTask
 from discriminant.validation.learning_curve import error_sources, evenly_mixed, fit_power_law, learning_curve
 
@@ -61,8 +61,8 @@ def test_errors_are_those_of_plain_fits_to_nested_rows(model, ladders):
 
 
 def test_moment_models_read_each_split_once(monkeypatch):
-    passes, collected = [], cross_validation.collected
-    monkeypatch.setattr(cross_validation, "collected", lambda *given: passes.append(given) or collected(*given))
+    passes, collected = [], base.collected
+    monkeypatch.setattr(base, "collected", lambda *given: passes.append(given) or collected(*given))
     X, y = normal_classes(200)
     learning_curve(GaussianNB(), X, y, cv=4)
     assert len(passes) == 4

@@ -19,6 +19,7 @@ from nicegui import app, ui
 from ..errors import InputError
 from ..report.style import style
 from . import image_page, learn_page, table_page
+from .frame import load_libraries
 from .visitors import Visitors
 
 #: A tab that is silent is connected again within this many seconds, or forgotten but for its state: networks of class
@@ -100,11 +101,7 @@ def _load_aside() -> None:
 
 
 def _load() -> None:
-    from .. import report, validation  # noqa: F401
-    from ..estimators.registry import MODELS, new_model
-
-    for name in MODELS:
-        new_model(name)
+    load_libraries()
     # Looking for garbage goes through all objects there are, unless they are told to stay: 0.3 s in the way of answers.
     gc.collect()
     gc.freeze()

@@ -326,6 +326,27 @@ class Cancelled(Exception):
     """Work that its user has cancelled."""
 
 
+_loading = threading.Lock()
+
+
+def load_libraries() -> None:
+    """Load what the pages call; who comes meanwhile waits.
+
+    Threads that load modules which import each other, each from another end, are given halves of them.
+    """
+    with _loading:
+        from .. import report, validation  # noqa: F401
+        from ..estimators.registry import MODELS, new_model
+
+        for name in MODELS:
+            new_model(name)
+
+
+def _with_libraries(function: Callable[..., R], *arguments: Any, **options: Any) -> R:
+    load_libraries()
+    return function(*arguments, **options)
+
+
 class Work:
     """Work that a control starts: in a thread, with progress and cancel; its error is told beside the control."""
 
@@ -372,7 +393,8 @@ class Work:
         self._show()
         showing = background_tasks.create(self._keep_showing())
         try:
-            return await run.io_bound(function, *arguments, **({"progress": self.told} if cancellable else {}))
+            more: dict[str, Any] = {"progress": self.told} if cancellable else {}
+            return await run.io_bound(_with_libraries, function, *arguments, **more)
         except Cancelled:
             self.fail("Cancelled.")
         except DiscriminantError as error:

@@ -16,7 +16,7 @@ from fastapi import Request, Response
 from nicegui import app, ui
 
 from ..errors import DiscriminantError, InputError
-from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, opened, step, text, visitor
+from .frame import Copies, FileChooser, Latest, Slider, Tabs, Work, load_libraries, opened, step, text, visitor
 from .image_classes import ClassList
 from .visitors import Visitors
 
@@ -171,6 +171,8 @@ class ImagePage:
         await self._open(path, label, self.visitors.folder(visitor()))
 
     async def _open(self, path: Path, label: str, folder: Path | None) -> None:
+        await self.opening.run(load_libraries)
+
         from .image_check import kept_check
         from .image_work import ImageWork
 
