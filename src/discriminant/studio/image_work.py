@@ -355,7 +355,8 @@ class ImageWork:
         return self.trained
 
     def _shades(self, samples: Samples) -> dict[str, str]:
-        return {label: self.colours[label] for label in map(str, samples.classes.tolist())}
+        known = dict(self.colours)  # a class may be renamed meanwhile
+        return {label: known[label] for label in map(str, samples.classes.tolist()) if label in known}
 
     def accuracy(self) -> Any:
         """How right the map would be on areas the model has not seen."""
