@@ -19,7 +19,7 @@ def visit(browser, studio):
     """A function that opens a page of the studio, which must go without error, dialog or request to anything else."""
 
     @contextmanager
-    def opened(path="/", width=1280, dark=False, allowed=()):
+    def opened(path="/", width=1280, dark=False, allowed=(), script=""):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
@@ -35,6 +35,7 @@ def visit(browser, studio):
             page.on("request", lambda request: None if request.url.startswith(own) else troubles.append(request.url))
 
         context.on("page", watched)
+        context.add_init_script(script)
         page = context.new_page()
         page.goto(base + path)
         yield page

@@ -246,6 +246,16 @@ def test_errors_stand_beside_their_control(visit, files, studio):
         assert not error.is_visible()
 
 
+def test_what_is_typed_before_the_page_is_connected_is_opened(visit, files):
+    slow = "const Plain = WebSocket; window.WebSocket = class extends Plain {"
+    slow += " send(words) { setTimeout(() => super.send(words), 1000); } }"
+    for _ in range(3):  # what was typed used to arrive after the key in two of three tries
+        with visit(script=slow) as page:
+            page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))
+            page.keyboard.press("Enter")
+            page.get_by_role("heading", name="How well can “ill” be predicted?").wait_for()
+
+
 def test_work_can_be_cancelled(visit, files):
     with visit() as page:
         page.get_by_label("or type a path on this machine").fill(str(files / "learn.csv"))

@@ -49,6 +49,7 @@ _UPLOAD = """async event => {
   }
   event.target.value = "";
 }"""
+_VALUE = "event => emit(event.target.value)"
 _SHOWN_SECONDS = 0.1
 _AXIS_LETTERS = 42
 #: Of the files that a visitor has uploaded the last so many are offered again.
@@ -293,7 +294,7 @@ class Slider:
             self._shown = ui.label(f"{start:g}").classes("set")
             self._input = ui.element("input").props(f"type=range min={least} max={most} step={step} value={start}")
             self._input.props["aria-label"] = name
-        self._input.on("input", self._heard, js_handler="event => emit(event.target.value)", throttle=0.05)
+        self._input.on("input", self._heard, js_handler=_VALUE, throttle=0.05)
 
     def moved(self, function: Callable[[], Any]) -> Slider:
         """Call a function whenever it is moved."""
@@ -469,7 +470,8 @@ class FileChooser:
         upload.on("change", lambda event: self._uploaded(event.args, kinds), js_handler=send)
         if self.visitors.allowed:
             typed = ui.input("or type a path on this machine").props("dense outlined clearable").classes("typed")
-            typed.on("keydown.enter", lambda: self.type(typed))
+            # The key brings the words along: until the page is connected, what was typed may arrive after the key.
+            typed.on("keydown.enter", lambda event: self._type(typed, event.args), js_handler=_VALUE)
         before = self.visitors.uploads(visitor(), accept.split(",")) if again else []
         if before:
             options = {f"{path.parent.name}/{path.name}": path.name for path in before[:_SHOWN_UPLOADS]}
@@ -500,17 +502,9 @@ class FileChooser:
             return
         await self.chosen(path, path.name)
 
-    def _failed(self, event: Any) -> None:
+    async def _type(self, typed: Any, words: str) -> None:
         try:
-            self.work.fail(json.loads(event.args)["error"])
-        except (KeyError, TypeError, ValueError):
-            self.work.fail("The upload did not arrive.")
-        event.sender.reset()
-
-    async def type(self, typed: Any) -> None:
-        """Open a path that was typed."""
-        try:
-            path = self.visitors.typed(typed.value or "")
+            path = self.visitors.typed(words)
         except InputError as error:
             self.work.fail(error)
             return
