@@ -168,7 +168,8 @@ class Deferred:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._module), name)
+        with told_if_broken():
+            return getattr(importlib.import_module(self._module), name)
 
 
 @cache

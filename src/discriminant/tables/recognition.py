@@ -137,7 +137,7 @@ class Notation:
         digits = parts["number"]
         if self.grouping:
             digits = compute.replace_substring(digits, self.grouping, "")
-        numbers = compute.replace_substring(digits, self.decimal, ".").cast(pa.float64()).to_numpy()
+        numbers = _floats(compute.replace_substring(digits, self.decimal, "."))
         opened, closed = parts.are("open", "("), parts.are("close", ")")
         minus = [parts.are(name, "-") for name in ("sign", "inner", "after")]
         signs = sum(each.astype(int) for each in (*minus, opened))
@@ -170,7 +170,15 @@ class _Parts:
         """The part as numbers; ``otherwise`` where it is empty."""
         texts = compute.replace_substring(self[name], ",", ".")
         filled = compute.if_else(compute.equal(texts, ""), str(otherwise), texts)
-        return np.asarray(filled.cast(pa.float64()).to_numpy())
+        return _floats(filled)
+
+
+def _floats(texts: Any) -> Array:
+    """Texts of numbers as floats, infinite where they are too large for one."""
+    try:
+        return np.asarray(texts.cast(pa.float64()).to_numpy())
+    except pa.ArrowInvalid:  # older versions refuse what is too large or too small
+        return np.array([float(text) for text in texts.to_pylist()])
 
 
 def dates(parts: _Parts, order: str) -> Array:
@@ -210,7 +218,7 @@ def iso_day(days: float) -> str:
 
 def _days(parts: _Parts) -> tuple[Array, Array]:
     """The days since 1970-01-01 of year, month and day, and which of them are on the calendar."""
-    year = np.asarray(compute.utf8_ltrim(parts["year"], "'").cast(pa.float64()).to_numpy()).astype(np.int64)
+    year = _floats(compute.utf8_ltrim(parts["year"], "'")).astype(np.int64)
     short = np.asarray(compute.utf8_length(parts["year"]).to_numpy()) < 4
     year = np.where(short, np.where(year < 69, 2000, 1900) + year, year)  # as POSIX reads two digits
     month, day = _months(parts["month"]), parts.whole("day", 1).astype(np.int64)
