@@ -4,7 +4,7 @@ import base64
 import functools
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -310,8 +310,8 @@ def test_the_evaluation_is_that_of_the_out_of_fold_predictions_of_the_comparison
         assert "5 folds)" in data.evaluated_on
         np.testing.assert_array_equal(data.evaluation.confusion.counts, result.cross_validation.confusion(name).counts)
         expected = evaluation_of(y, posterior=result.cross_validation.posteriors(name))
-        assert data.evaluation["log_loss"] == expected["log_loss"]
-        assert data.evaluation["auc"] == expected["auc"]
+        for measure in ("log_loss", "auc"):
+            np.testing.assert_equal(asdict(data.evaluation[measure]), asdict(expected[measure]))
 
 
 def test_no_model_is_fitted_for_the_evaluation(monkeypatch):

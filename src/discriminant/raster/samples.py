@@ -124,10 +124,12 @@ class Samples(Result):
 
     @property
     def band_names(self) -> tuple[str, ...]:
+        """The names of the columns of ``X``."""
         return tuple(band.name for band in self.bands)
 
     @cached_property
     def classes(self) -> Array:
+        """The classes of the pixels, sorted."""
         return encode_labels(self.y, len(self.y))[0]
 
     @property
