@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp, softmax
 
-from discriminant.kernels import coordinate, counting, lbfgs, losses, moments, scores
+from discriminant.kernels import columns, coordinate, counting, lbfgs, losses, moments, scores
 
 RNG = np.random.default_rng(0)
 N, P, K = 60, 5, 3
@@ -148,6 +149,31 @@ class TestCoordinate:
         gram = design.T @ (WEIGHT[:, None] * design)
         assert_allclose(out, gram[np.ix_(row_of >= 0, column_of >= 0)], rtol=1e-12)
 
+    def test_the_mean_logistic_loss(self):
+        margins = np.concatenate((-np.geomspace(1e-20, 1e9, 500), [0.0], np.geomspace(1e-20, 1e3, 500)))
+        codes, weight = np.arange(1001) % 2, np.linspace(0.0, 1.0, 1001)
+        sign, (slopes, curves) = 2.0 * codes - 1, np.empty((2, 1001))
+        value = losses.mean_logistic_loss(sign * margins, codes, weight, slopes, curves)
+        decay = np.exp(-np.abs(margins))
+        assert_allclose(value, weight @ np.logaddexp(0, -margins), rtol=1e-14)
+        assert_allclose(slopes, -sign * weight / (1 + np.exp(np.minimum(margins, 700))), rtol=1e-15, atol=1e-300)
+        assert_allclose(curves, weight * decay / (1 + decay) ** 2, rtol=1e-14, atol=1e-300)
+        far = np.array([700.0])
+        assert_allclose(losses.mean_logistic_loss(far, codes[1:2], np.ones(1), *np.empty((2, 1))), np.exp(-700.0))
+        for wrong in (np.nan, -np.inf):
+            assert not np.isfinite(losses.mean_logistic_loss(far + wrong, codes[1:2], np.ones(1), *np.empty((2, 1))))
+
+    def test_the_softmax_loss_by_columns(self):
+        rng = np.random.default_rng(0)
+        scores, codes, weight = 30 * rng.normal(size=(4, 301)), rng.integers(0, 4, 301), rng.random(301)
+        curves, shares, slopes = np.empty((3, 4, 301))
+        value = columns.weighted_losses(scores, codes, (weight, curves, shares), slopes)
+        expected = softmax(scores, axis=0)
+        assert_allclose(value, weight @ (logsumexp(scores, axis=0) - scores[codes, np.arange(301)]), rtol=1e-14)
+        assert_allclose(shares, expected, rtol=1e-13)
+        assert_allclose(slopes, weight * (expected - (codes == np.arange(4)[:, None])), rtol=1e-13, atol=1e-16)
+        assert_allclose(curves, weight * expected * (1 - expected), rtol=1e-13, atol=1e-16)
+
     def test_logistic_losses_of_several_points(self):
         points, codes = RNG.normal(size=(N, 4)), CODES % 2
         values, slopes, sign = np.zeros(4), np.empty((N, 4)), 2.0 * codes - 1
@@ -242,4 +268,6 @@ def test_exponentials_and_logarithms_are_those_of_the_library():
     y = np.append(np.geomspace(1e-300, 1e300, 2_000), [1.0, 1 + 1e-15, 1 - 1e-15, np.sqrt(2), np.sqrt(0.5), 0.0])
     with np.errstate(divide="ignore"):
         assert_allclose([scores.logarithm(value) for value in y], np.log(y), rtol=1e-15)
+    tiny = np.append(np.geomspace(1e-300, 1.0, 2_000), 0.0)
+    assert_allclose([scores.log_one_plus(value) for value in tiny], np.log1p(tiny), rtol=5e-16)
     assert np.isnan([scores.exponential(np.nan), scores.logarithm(np.nan), scores.logarithm(-1.0)]).all()

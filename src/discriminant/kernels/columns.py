@@ -16,7 +16,8 @@ import numpy as np
 
 from . import kernel, summing_kernel
 from .interior_point import cholesky, solve_factored
-from .losses import logistic_derivatives
+from .losses import mean_logistic_loss
+from .scores import exponential, logarithm
 from .vectors import copy_matrix_into, inner, places
 
 #: A model is minimised until sweeps promise less than this share of what they have gained, and than the square root of
@@ -51,31 +52,29 @@ def standardised_columns(X, centre, scale, start, out):  # type: ignore[no-untyp
                 out[j, start + i] = (X[i, j] - centre[j]) / scale[j]
 
 
-@kernel
+@summing_kernel
 def weighted_losses(scores, codes, rows, slopes):  # type: ignore[no-untyped-def]
     """The mean loss; writes the weighted slopes, curvatures and probabilities of all scores."""
     weight, curves, shares = rows
     n_scores, n = scores.shape
-    total = 0.0
     if n_scores == 1:
+        return mean_logistic_loss(scores[0], codes, weight, slopes[0], curves[0])
+    top, mass = scores[0].copy(), np.zeros(n)
+    for k in range(1, n_scores):
         for i in range(n):
-            sign = 2.0 * codes[i] - 1.0
-            value, slope, curve = logistic_derivatives(sign * scores[0, i])
-            total += weight[i] * value
-            slopes[0, i], curves[0, i] = sign * weight[i] * slope, weight[i] * curve
-        return total
-    for i in range(n):
-        top, mass = scores[0, i], 0.0
-        for k in range(1, n_scores):
-            top = max(top, scores[k, i])
-        for k in range(n_scores):
-            shares[k, i] = np.exp(scores[k, i] - top)
-            mass += shares[k, i]
-        total += weight[i] * (np.log(mass) + top - scores[codes[i], i])
-        for k in range(n_scores):
-            shares[k, i] /= mass
+            top[i] = max(top[i], scores[k, i])
+    for k in range(n_scores):
+        for i in range(n):
+            shares[k, i] = exponential(scores[k, i] - top[i])
+            mass[i] += shares[k, i]
+    for k in range(n_scores):
+        for i in range(n):
+            shares[k, i] /= mass[i]
             slopes[k, i] = weight[i] * (shares[k, i] - (1.0 if codes[i] == k else 0.0))
             curves[k, i] = weight[i] * shares[k, i] * (1.0 - shares[k, i])
+    total = 0.0
+    for i in range(n):
+        total += weight[i] * (logarithm(mass[i]) + top[i] - scores[codes[i], i])
     return total
 
 
@@ -254,7 +253,7 @@ def _line_search(columns, codes, members, penalty, rows, start, theta, scores, s
     return np.inf, 0.0
 
 
-@kernel
+@summing_kernel
 def _missed(rows, model, slopes):  # type: ignore[no-untyped-def]
     """A bound of what another step would gain because the loss is not quadratic.
 

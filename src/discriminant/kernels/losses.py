@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernel, summing_kernel
+from .scores import exponential, log_one_plus
 
 LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED, SQUARED_SIGMOID = 0, 1, 2, 3, 4
 
@@ -20,6 +21,21 @@ def logistic_derivatives(margin):  # type: ignore[no-untyped-def]
     share = 1.0 / (1.0 + decay)
     value = np.log1p(decay) + max(-margin, 0.0)
     return value, -(decay if margin > 0 else 1.0) * share, decay * share * share
+
+
+@summing_kernel
+def mean_logistic_loss(scores, codes, weight, slopes, curves):  # type: ignore[no-untyped-def]
+    """The mean of ``log(1 + e^-m)`` over rows; writes its weighted slopes and curvatures in the scores."""
+    total = 0.0
+    for i in range(scores.size):
+        sign = 2.0 * codes[i] - 1.0
+        margin = sign * scores[i]
+        decay = exponential(-abs(margin))
+        share = 1.0 / (1.0 + decay)
+        total += weight[i] * (log_one_plus(decay) + max(-margin, 0.0))
+        slopes[i] = -sign * weight[i] * (decay if margin > 0 else 1.0) * share
+        curves[i] = weight[i] * (decay * share * share)
+    return total
 
 
 @kernel

@@ -12,23 +12,11 @@ import numpy as np
 
 from . import kernel, summing_kernel
 from .interior_point import solve_factored
-from .losses import logistic_derivatives
+from .losses import mean_logistic_loss
 from .vectors import inner, multiply, summed
 
 #: Steps are halved so often at most.
 _HALVINGS = 30
-
-
-@kernel
-def _losses(scores, codes, weight, slopes, curves):  # type: ignore[no-untyped-def]
-    """The mean loss; writes the weighted slopes and curvatures."""
-    total = 0.0
-    for i in range(scores.size):
-        sign = 2.0 * codes[i] - 1.0
-        value, slope, curve = logistic_derivatives(sign * scores[i])
-        total += weight[i] * value
-        slopes[i], curves[i] = sign * weight[i] * slope, weight[i] * curve
-    return total
 
 
 @summing_kernel
@@ -64,7 +52,7 @@ def minimise_in_row_span(gram, codes, weight, offset, ridge, intercept, tol, mos
     u, constant, product, scores, ahead = np.zeros(n), 0.0, np.zeros(n), offset.copy(), np.empty(n)
     slopes, curves, rest, images = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     root, change, moved = np.empty(n), np.empty(n), np.empty(n)
-    loss, steps = _losses(scores, codes, weight, slopes, curves), 0
+    loss, steps = mean_logistic_loss(scores, codes, weight, slopes, curves), 0
     while True:
         value = loss + 0.5 * ridge * inner(u, product)
         for i in range(n):
@@ -85,7 +73,7 @@ def minimise_in_row_span(gram, codes, weight, offset, ridge, intercept, tol, mos
             for i in range(n):
                 ahead[i] = scores[i] + length * (moved[i] + shift)
                 norm += (u[i] + length * change[i]) * (product[i] + length * moved[i])
-            loss = _losses(ahead, codes, weight, slopes, curves)
+            loss = mean_logistic_loss(ahead, codes, weight, slopes, curves)
             if loss + 0.5 * ridge * norm <= value - 1e-4 * length * decrement:
                 break
             length *= 0.5
