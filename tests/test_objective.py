@@ -30,6 +30,26 @@ def everything(objective, theta):
     return value, gradient, hessian, objective.hessian_product(theta)(theta), *objective.column_curvatures(theta)
 
 
+@pytest.mark.parametrize("K", [3, 4, 6, 13])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("known", [False, True])
+def test_large_blocks_of_several_classes_agree_with_their_hessian(K, kind, known):
+    n, p = 40_003 // K, 30  # each block has more multiplications than a small product
+    X, y, weight, rng = rows_of(K, n, p)
+    data = labelled_rows(X.astype(kind), y, weight)
+    assert {block.X.size * K > 1_000_000 for span in data.spans for block in data.blocks(span)} == {True}
+    data = with_offset(data, rng.normal(size=(n, K))) if known else data
+    objective = Objective(data, Softmax(), ElasticNet(0.1))
+    theta, direction = 0.3 * rng.normal(size=(2, *objective.shape))
+    expected, slope, hessian = objective.value_gradient_hessian(theta)
+    value, gradient = objective.value_and_gradient(theta)
+    assert value == pytest.approx(expected, rel=1e-13)
+    assert_allclose(gradient, slope, rtol=1e-10, atol=1e-13)
+    multiply = objective.hessian_product(theta)
+    for _ in range(2):  # the first finds the probabilities, the second has them
+        assert_allclose(multiply(direction).ravel(), hessian @ direction.ravel(), rtol=1e-9, atol=1e-12)
+
+
 @every_loss
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_hessian_and_product_agree_with_differences(loss, K, fit_intercept):

@@ -603,6 +603,17 @@ class Pass:
             scores += offset[:, None] if offset.ndim == 1 else np.tile(offset, scores.shape[1] // offset.shape[1])
         return scores
 
+    def reads_whole(self, block: Block) -> bool:
+        """Whether a kernel reads the rows of a whole block once for softmax; few of them are not worth compiling it."""
+        is_large = not block.sparse and block.X.size * len(self.coef) > _SMALL_PRODUCT
+        return is_large and isinstance(self.loss, Softmax)
+
+    def inputs(self, block: Block) -> tuple[Array, ...]:
+        """What those kernels take of a block and of the coefficients."""
+        n_known = 0 if block.offset is None else len(self.coef)
+        known = self.plus_offset(np.zeros((block.n_rows, n_known)), block)
+        return block.X, self.standard.centre, np.ascontiguousarray(self.coef), self.intercept, known
+
     def add_products(self, X: Any, slopes: Array) -> None:
         """Add ``slopes' (x - centre)`` and the sums of the slopes."""
         sums = slopes.sum(axis=0)
@@ -620,6 +631,10 @@ class _Gradient(Pass):
     """The loss and its derivatives in the coefficients."""
 
     def update(self, block: Block) -> None:
+        if self.reads_whole(block) and not self.densify:
+            inputs = *self.inputs(block), block.codes, block.weight
+            self.value += loss_kernels.add_softmax_gradient(*inputs, self.products, self.sums)
+            return
         if block.sparse or not isinstance(self.loss, MarginLoss):
             super().update(block)
             return
@@ -723,6 +738,14 @@ class _Product(Pass):
         self.bend, self.here = bend, here
 
     def update(self, block: Block) -> None:
+        if self.reads_whole(block) and self.bend is not None:
+            bend = self.bend[block.start : block.start + block.n_rows]
+            if self.here is not None:
+                loss_kernels.softmax_probabilities(*self.here.inputs(block), bend)
+            loss_kernels.add_softmax_hessian_product(
+                *self.inputs(block)[:-1], bend, block.weight, self.products, self.sums
+            )
+            return
         if block.sparse or self.bend is None or self.here is not None or not isinstance(self.loss, MarginLoss):
             super().update(block)
             return

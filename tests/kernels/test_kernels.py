@@ -174,6 +174,33 @@ class TestCoordinate:
         assert_allclose(slopes, weight * (expected - (codes == np.arange(4)[:, None])), rtol=1e-13, atol=1e-16)
         assert_allclose(curves, weight * expected * (1 - expected), rtol=1e-13, atol=1e-16)
 
+    @pytest.mark.parametrize("n", [1, 31, 32, 60])
+    def test_softmax_over_dense_rows(self, n):
+        x, centre, coef, intercept = X[:n], X.mean(axis=0), RNG.normal(size=(K, P)), RNG.normal(size=K)
+        known, codes, weight = RNG.normal(size=(n, K)), CODES[:n], WEIGHT[:n]
+        found = (x - centre) @ coef.T + intercept + known
+        share, out = softmax(found, axis=1), np.empty((n, K))
+        products, sums = np.ones((K, P)), np.ones(K)
+        value = losses.add_softmax_gradient(x, centre, coef, intercept, known, codes, weight, products, sums)
+        slopes = weight[:, None] * (share - np.eye(K)[codes])
+        assert_allclose(value, weight @ (logsumexp(found, axis=1) - found[np.arange(n), codes]), rtol=1e-13)
+        assert_allclose(products - 1, slopes.T @ (x - centre), rtol=1e-10, atol=1e-13)
+        assert_allclose(sums - 1, slopes.sum(axis=0), rtol=1e-10, atol=1e-13)
+        losses.softmax_probabilities(x, centre, coef, intercept, known, out)
+        assert_allclose(out, share, rtol=1e-13)
+        change = (x - centre) @ coef.T + intercept
+        losses.add_softmax_hessian_product(x, centre, coef, intercept, share, weight, products, sums)
+        slopes += weight[:, None] * share * (change - (share * change).sum(axis=1, keepdims=True))
+        assert_allclose(products - 1, slopes.T @ (x - centre), rtol=1e-10, atol=1e-13)
+        assert_allclose(sums - 1, slopes.sum(axis=0), rtol=1e-10, atol=1e-13)
+
+    @pytest.mark.parametrize("wrong", [np.nan, np.inf])
+    def test_what_is_not_finite_is_seen_in_the_softmax_loss(self, wrong):
+        x = X.copy()
+        x[7, 2] = wrong
+        inputs = x, X.mean(axis=0), RNG.normal(size=(K, P)), np.zeros(K), np.empty((N, 0)), CODES, WEIGHT
+        assert np.isnan(losses.add_softmax_gradient(*inputs, np.zeros((K, P)), np.zeros(K)))
+
     def test_logistic_losses_of_several_points(self):
         points, codes = RNG.normal(size=(N, 4)), CODES % 2
         values, slopes, sign = np.zeros(4), np.empty((N, 4)), 2.0 * codes - 1

@@ -1,7 +1,12 @@
-"""Losses of a margin, and their passes over dense rows, which read every row once.
+"""Losses of a margin and softmax, and their passes over dense rows, which read every row once.
 
-A loss is named by a code, and by a width where it is smoothed. Shapes: ``X`` (rows, p) C-contiguous float32 or float64,
-``centre`` and ``coef`` (p,), ``codes`` (rows,) 0 or 1, ``weight`` and ``offset`` (rows,).
+A loss of a margin is named by a code, and by a width where it is smoothed. Shapes: ``X`` (rows, p) C-contiguous float32
+or float64, ``centre`` and ``coef`` (p,), ``codes`` (rows,) 0 or 1, ``weight`` and ``offset`` (rows,). Of softmax:
+``coef`` and ``products`` (K, p), ``intercept`` and ``sums`` (K,), ``offset`` (rows, K or 0), scores that are known.
+
+A pass of softmax takes a few rows at a time, which stay in the inner caches from their scores to their part in the
+gradient. Products of so few columns are what BLAS is slow at: with 60,000 x 200 rows, 10 classes and two threads a pass
+takes 15 ms, where it took 40 in NumPy's steps, which also wait for each other to hold the interpreter.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ from . import kernel, summing_kernel
 from .scores import exponential, log_one_plus
 
 LOGISTIC, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED, SQUARED_SIGMOID = 0, 1, 2, 3, 4
+#: Rows that are looked at together, a multiple of 8, and classes whose sums stay in registers for two of them.
+_ROWS, _CLASSES = 32, 4
 
 
 @kernel
@@ -159,3 +166,165 @@ def add_newton(loss, width, X, centre, coef, intercept, codes, weight, offset, g
             for j in range(p):
                 gradient[j] += pull * (X[i, j] - centre[j])
     return total, slopes, kept
+
+
+@kernel
+def _padded(coef, intercept):  # type: ignore[no-untyped-def]
+    """Coefficients and intercepts of a multiple of four classes, of which those added never win."""
+    K, p = coef.shape
+    size = -(-K // _CLASSES) * _CLASSES
+    coefs, intercepts = np.empty((size, p)), np.empty(size)
+    for k in range(size):
+        intercepts[k] = intercept[k] if k < K else -np.inf
+        for j in range(p):
+            coefs[k, j] = coef[k, j] if k < K else 0.0
+    return coefs, intercepts
+
+
+@kernel
+def _centre_rows(X, start, centre, rows):  # type: ignore[no-untyped-def]
+    """Write rows from ``start`` on, less the centre, and zeros where there are no more; how many there are."""
+    count = min(_ROWS, X.shape[0] - start)
+    for r in range(count):
+        for j in range(centre.size):
+            rows[r, j] = X[start + r, j] - centre[j]
+    for r in range(count, _ROWS):
+        for j in range(centre.size):
+            rows[r, j] = 0.0
+    return count
+
+
+@summing_kernel
+def _scores(rows, coef, intercept, scores):  # type: ignore[no-untyped-def]
+    """Write the scores of a multiple of two rows for a multiple of four classes."""
+    for r in range(0, _ROWS, 2):
+        x, z = rows[r], rows[r + 1]
+        for k in range(0, intercept.size, _CLASSES):
+            c0, c1, c2, c3 = coef[k], coef[k + 1], coef[k + 2], coef[k + 3]
+            x0 = x1 = x2 = x3 = z0 = z1 = z2 = z3 = 0.0
+            for j in range(x.size):
+                x0 += x[j] * c0[j]
+                x1 += x[j] * c1[j]
+                x2 += x[j] * c2[j]
+                x3 += x[j] * c3[j]
+                z0 += z[j] * c0[j]
+                z1 += z[j] * c1[j]
+                z2 += z[j] * c2[j]
+                z3 += z[j] * c3[j]
+            scores[r, k], scores[r, k + 1] = x0 + intercept[k], x1 + intercept[k + 1]
+            scores[r, k + 2], scores[r, k + 3] = x2 + intercept[k + 2], x3 + intercept[k + 3]
+            scores[r + 1, k], scores[r + 1, k + 1] = z0 + intercept[k], z1 + intercept[k + 1]
+            scores[r + 1, k + 2], scores[r + 1, k + 3] = z2 + intercept[k + 2], z3 + intercept[k + 3]
+
+
+@summing_kernel
+def _add_products(rows, slopes, products):  # type: ignore[no-untyped-def]
+    """Add ``slopes' rows`` of a multiple of eight rows."""
+    for r in range(0, _ROWS, 8):
+        x0, x1, x2, x3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+        x4, x5, x6, x7 = rows[r + 4], rows[r + 5], rows[r + 6], rows[r + 7]
+        for k in range(products.shape[0]):
+            s0, s1, s2, s3 = slopes[r, k], slopes[r + 1, k], slopes[r + 2, k], slopes[r + 3, k]
+            s4, s5, s6, s7 = slopes[r + 4, k], slopes[r + 5, k], slopes[r + 6, k], slopes[r + 7, k]
+            product = products[k]
+            for j in range(product.size):
+                first = s0 * x0[j] + s1 * x1[j] + s2 * x2[j] + s3 * x3[j]
+                product[j] += first + (s4 * x4[j] + s5 * x5[j] + s6 * x6[j] + s7 * x7[j])
+
+
+@kernel
+def _exponentials(values):  # type: ignore[no-untyped-def]
+    """Of numbers that are not positive, in place."""
+    for i in range(values.size):
+        values[i] = exponential(values[i])
+
+
+@summing_kernel
+def _shift(scores):  # type: ignore[no-untyped-def]
+    """Subtract the largest score of each row."""
+    for r in range(_ROWS):
+        top = scores[r, 0]
+        for k in range(1, scores.shape[1]):
+            top = max(top, scores[r, k])
+        for k in range(scores.shape[1]):
+            scores[r, k] -= top
+
+
+@summing_kernel
+def _divide_by_sums(scores, mass):  # type: ignore[no-untyped-def]
+    """Divide rows by their sums, which are written."""
+    for r in range(_ROWS):
+        total = 0.0
+        for k in range(scores.shape[1]):
+            total += scores[r, k]
+        share = 1.0 / total
+        for k in range(scores.shape[1]):
+            scores[r, k] *= share
+        mass[r] = total
+
+
+@kernel
+def _shifted_scores(X, start, centre, coefs, intercepts, offset, rows, scores):  # type: ignore[no-untyped-def]
+    """Write rows from ``start`` on and their scores, the largest of each row at 0; how many rows there are."""
+    count = _centre_rows(X, start, centre, rows)
+    _scores(rows, coefs, intercepts, scores)
+    for r in range(count):
+        for k in range(offset.shape[1]):
+            scores[r, k] += offset[start + r, k]
+    _shift(scores)
+    return count
+
+
+@kernel
+def add_softmax_gradient(X, centre, coef, intercept, offset, codes, weight, products, sums):  # type: ignore[no-untyped-def]
+    """Add the sum over rows of ``slopes' (x - centre)`` and of the slopes; return the sum of the losses."""
+    coefs, intercepts = _padded(coef, intercept)
+    rows, scores = np.empty((_ROWS, centre.size)), np.empty((_ROWS, intercepts.size))
+    flat, mass, total = scores.reshape(-1), np.empty(_ROWS), 0.0
+    for start in range(0, X.shape[0], _ROWS):
+        count = _shifted_scores(X, start, centre, coefs, intercepts, offset, rows, scores)
+        for r in range(count):
+            total -= weight[start + r] * scores[r, codes[start + r]]
+        _exponentials(flat)
+        _divide_by_sums(scores, mass)
+        for r in range(count):
+            total += weight[start + r] * np.log(mass[r])
+            scores[r, codes[start + r]] -= 1.0
+            for k in range(sums.size):
+                scores[r, k] *= weight[start + r]
+                sums[k] += scores[r, k]
+        _add_products(rows, scores, products)
+    return total
+
+
+@kernel
+def softmax_probabilities(X, centre, coef, intercept, offset, out):  # type: ignore[no-untyped-def]
+    """Write the probabilities of each row, (rows, K)."""
+    coefs, intercepts = _padded(coef, intercept)
+    rows, scores = np.empty((_ROWS, centre.size)), np.empty((_ROWS, intercepts.size))
+    flat, mass = scores.reshape(-1), np.empty(_ROWS)
+    for start in range(0, X.shape[0], _ROWS):
+        count = _shifted_scores(X, start, centre, coefs, intercepts, offset, rows, scores)
+        _exponentials(flat)
+        _divide_by_sums(scores, mass)
+        for r in range(count):
+            for k in range(out.shape[1]):
+                out[start + r, k] = scores[r, k]
+
+
+@kernel
+def add_softmax_hessian_product(X, centre, coef, intercept, probability, weight, products, sums):  # type: ignore[no-untyped-def]
+    """Add the sum over rows of ``w (diag(p) - p p') change (x - centre)'``, change the scores of ``coef``."""
+    coefs, intercepts = _padded(coef, intercept)
+    rows, scores = np.empty((_ROWS, centre.size)), np.empty((_ROWS, intercepts.size))
+    for start in range(0, X.shape[0], _ROWS):
+        count = _centre_rows(X, start, centre, rows)
+        _scores(rows, coefs, intercepts, scores)
+        for r in range(count):
+            share, mean = probability[start + r], 0.0
+            for k in range(sums.size):
+                mean += share[k] * scores[r, k]
+            for k in range(sums.size):
+                scores[r, k] = weight[start + r] * share[k] * (scores[r, k] - mean)
+                sums[k] += scores[r, k]
+        _add_products(rows, scores, products)
