@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from . import REGROUP
-from .rows import add, dot, prefetch, squared_length
+from .rows import add, dot, dot_and_square, prefetch
 
 #: Array elements in a cache line of 64 bytes, for numbers of 8 and of 4 bytes.
 _WIDE, _NARROW = 8, 16
@@ -70,17 +70,22 @@ def _add(rows, i, factor, vector):  # type: ignore[no-untyped-def]  # noqa: ARG0
     return csr if isinstance(rows, types.BaseTuple) else dense
 
 
-@overload(squared_length, jit_options={"fastmath": REGROUP})
-def _squared_length(rows, i):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    def dense(rows, i):  # type: ignore[no-untyped-def]
-        return dot(rows, i, rows[i])
+@overload(dot_and_square, jit_options={"fastmath": REGROUP})
+def _dot_and_square(rows, i, vector):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    def dense(rows, i, vector):  # type: ignore[no-untyped-def]
+        total = square = 0.0
+        for j in range(rows.shape[1]):
+            total += rows[i, j] * vector[j]
+            square += rows[i, j] * rows[i, j]
+        return total, square
 
-    def csr(rows, i):  # type: ignore[no-untyped-def]
-        data, _, indptr = rows
-        total = 0.0
+    def csr(rows, i, vector):  # type: ignore[no-untyped-def]
+        data, indices, indptr = rows
+        total = square = 0.0
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[e] * data[e]
-        return total
+            total += data[e] * vector[np.uint64(indices[e])]
+            square += data[e] * data[e]
+        return total, square
 
     return csr if isinstance(rows, types.BaseTuple) else dense
 

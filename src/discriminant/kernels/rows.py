@@ -15,8 +15,8 @@ def add(rows, i, factor, vector):  # type: ignore[no-untyped-def]
     """Add row i times a factor to a vector."""
 
 
-def squared_length(rows, i):  # type: ignore[no-untyped-def]
-    """The inner product of row i with itself."""
+def dot_and_square(rows, i, vector):  # type: ignore[no-untyped-def]
+    """The inner products of row i with a vector and with itself."""
 
 
 def prefetch(rows, i):  # type: ignore[no-untyped-def]
