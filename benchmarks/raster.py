@@ -41,17 +41,21 @@ def cases() -> Iterator[Case]:
 def _case(name: str, mine: Any, theirs: Any, bar: float) -> Case:
     folder = _folder()
 
-    def our_map() -> Path:
-        return classify_image(mine, image_file(), folder / "ours.tif", overwrite=True).path
+    def contenders() -> list[Contender]:
+        image = image_file()  # made before anybody is timed
 
-    def their_map(threads: int) -> Path:
-        return windows_by_predict(theirs, image_file(), folder / "theirs.tif", threads)
+        def our_map() -> Path:
+            return classify_image(mine, image, folder / "ours.tif", overwrite=True).path
 
-    contenders = [
-        Contender("discriminant", our_map, agreement, ours=True),
-        Contender("scikit-learn", partial(their_map, 1), agreement),
-        Contender("scikit-learn, windows on two threads", partial(their_map, 2), agreement),
-    ]
+        def their_map(threads: int) -> Path:
+            return windows_by_predict(theirs, image, folder / "theirs.tif", threads)
+
+        return [
+            Contender("discriminant", our_map, agreement, ours=True),
+            Contender("scikit-learn", partial(their_map, 1), agreement),
+            Contender("scikit-learn, windows on two threads", partial(their_map, 2), agreement),
+        ]
+
     title = f"{name} map, {SIDE:,} x {SIDE:,} x {BANDS} uint16, {CLASSES} classes"
     bars = {"scikit-learn": bar, "scikit-learn, windows on two threads": bar}
     return Case(title, contenders, bars, "share of true classes", tolerance=1e-6, rounds=1)
