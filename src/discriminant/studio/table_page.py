@@ -12,7 +12,7 @@ from nicegui import ui
 
 from ..results import several
 from .bundled import BUNDLED, write_bundled
-from .frame import Copies, FileChooser, Latest, Tabs, Work, opened, report_html, step, text, visitor
+from .frame import Copies, FileChooser, Latest, Tabs, Work, load_libraries, opened, report_html, step, text, visitor
 from .frame import table as table_html
 from .visitors import Visitors
 
@@ -148,6 +148,8 @@ class TablePage:
 
     async def open(self, path: Path, label: str) -> None:
         """Open a file and read it with its likely target; a model file answers tables that are given to it."""
+        await self.opening.run(load_libraries)
+
         from .table_work import StoredTableModel, TableFile
 
         if path.suffix.lower() == _MODEL_KIND:
