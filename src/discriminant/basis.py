@@ -15,6 +15,7 @@ import numpy as np
 
 from .arrays import Array
 from .data import check_shapes, dense_rows, require
+from .kernels import scores as kernels
 
 #: What may be done to a column before it is made a polynomial.
 INNER: dict[str, Any] = {"identity": np.asarray, "log": np.log, "exp": np.exp, "sqrt": np.sqrt}
@@ -73,15 +74,15 @@ class Piecewise:
 
     def evaluate(self, x: Array) -> Array:
         """The functions of these values, (n, n_outputs)."""
-        u = self.argument(x)
-        piece = np.searchsorted(self.breaks, u, side="right")
-        step = (u - self.origins[piece])[:, None]
-        powers = self.coefficients[piece]
-        out = powers[:, :, -1].copy()
-        for d in range(powers.shape[2] - 2, -1, -1):
-            out *= step
-            out += powers[:, :, d]
+        out = np.empty((len(x), self.n_outputs))
+        self.write(x, out, 0)
         return out
+
+    def write(self, x: Array, out: Array, first: int) -> None:
+        """The functions of these values, into the columns of ``out`` from ``first`` on."""
+        by_power = np.ascontiguousarray(self.coefficients.transpose(0, 2, 1))
+        u = np.ascontiguousarray(self.argument(x))
+        kernels.piecewise_polynomials(u, self.breaks, self.origins, by_power, first, out)
 
     def combined(self, weights: Array) -> Piecewise:
         """The sums of the functions with weights (n_sums, n_outputs)."""
@@ -136,19 +137,17 @@ class Basis:
             require(whole and bool(((places >= least) & (places < most)).all()), self, name)
         require(self.columns.ndim == 1 and self.outputs.ndim == 2 and self.outputs.shape[1] > 0, self, "shapes")
 
-    def factors(self, block: Any) -> Array:
-        """The columns and functions of a block of rows."""
-        X = np.asarray(dense_rows(block), dtype=np.float64)
-        made = [function.evaluate(X[:, function.column]) for function in self.functions]
-        return np.hstack([X[:, self.columns], *made])
-
     def expand(self, block: Any) -> Array:
         """The outputs for a block of rows."""
-        factors = self.factors(block)
-        out = np.where(self.outputs[:, 0] >= 0, factors[:, self.outputs[:, 0]], 1.0)
-        for further in self.outputs.T[1:]:
-            used = np.flatnonzero(further >= 0)
-            out[:, used] *= factors[:, further[used]]
+        X = np.asarray(dense_rows(block), dtype=np.float64)
+        factors, first = np.empty((len(X), self.n_factors + 1)), len(self.columns)
+        factors[:, :first] = X[:, self.columns]
+        for function in self.functions:
+            function.write(X[:, function.column], factors, first)
+            first += function.n_outputs
+        factors[:, -1] = 1.0  # what -1 leads to: no factor
+        out = np.empty((len(X), self.n_outputs))
+        kernels.column_products(factors, self.outputs % factors.shape[1], out)
         return out
 
 

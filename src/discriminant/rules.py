@@ -16,13 +16,15 @@ import numpy as np
 
 from .arrays import Array
 from .basis import Basis
-from .data import Rows, Source, check_shapes, dense_parts, is_single, is_sparse, require
+from .data import Rows, Source, check_shapes, dense_parts, dense_rows, is_single, is_sparse, require
 from .engine import map_rows, quiet_numbers
 from .errors import InputError
 from .kernels import scores as kernels
 
 #: The K sphered copies of this many numbers' worth of rows stay in a core's cache.
 _SPHERED_NUMBERS = 1 << 18
+#: Functions of columns are made and scored so many numbers at a time: they stay in a core's cache.
+_EXPANDED_NUMBERS = 1 << 18
 #: Triangular matrices of so many columns are multiplied in so many parts.
 _SPLIT_COLUMNS, _TRIANGLE_PARTS = 32, 4
 
@@ -268,7 +270,9 @@ class ExpandedRule:
         return replace(self, rule=self.rule.spread_over(present))
 
     def scores(self, block: Any) -> Array:
-        return np.asarray(self.rule.scores(self.basis.expand(block)))
+        rows, step = dense_rows(block), max(_EXPANDED_NUMBERS // self.basis.n_outputs, 1)
+        parts = [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
+        return np.vstack([self.rule.scores(self.basis.expand(part)) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -395,10 +399,12 @@ class _Answering:
 
 def log_softmax(scores: Array) -> Array:
     """The logarithms of the probabilities whose logarithms the scores are, up to a constant for each row."""
-    top = scores.max(axis=1, keepdims=True)
-    shifted = scores - np.where(np.isfinite(top), top, 0.0)
+    by_class = np.array(scores.T, order="C")  # few classes, one after the other, take half the time of short rows
+    top = by_class.max(axis=0)
+    by_class -= np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # rows that are no numbers show in the result
-        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+        by_class -= np.log(np.exp(by_class).sum(axis=0))
+    return by_class.T
 
 
 def _columns(numbers: Any, chosen: Array) -> Any:

@@ -71,6 +71,27 @@ class TestMoments:
 
 
 class TestScores:
+    def test_piecewise_polynomials(self):
+        u, breaks = np.append(RNG.normal(size=40) * 3, [-1.0, 2.0, np.inf, np.nan]), np.array([-1.0, 0.5, 2.0])
+        origins, coefficients = RNG.normal(size=4), RNG.normal(size=(4, 3, 2))
+        out, same = np.full((44, 4), 7.0), np.full((44, 4), 7.0)
+        scores.piecewise_polynomials.compiled(u, breaks, origins, coefficients, 1, out)
+        scores.piecewise_polynomials.in_numpy(u, breaks, origins, coefficients, 1, same)
+        assert_array_equal(out, same)
+        assert_array_equal(out[:, [0, 3]], 7.0)
+        for i in range(42):  # a break belongs to the piece on its right
+            piece = np.sum(breaks <= u[i])
+            expected = sum(coefficients[piece, d] * (u[i] - origins[piece]) ** d for d in range(3))
+            assert_allclose(out[i, 1:3], expected, rtol=1e-12, atol=1e-12)
+        assert np.isnan(out[43, 1:3]).all()
+
+    @pytest.mark.parametrize("multiply", [scores.column_products.compiled, scores.column_products.in_numpy])
+    def test_products_of_columns(self, multiply):
+        chosen = np.array([[0, 1, 4], [2, 2, 2], [4, 4, 3]])
+        out = np.empty((N, 3))
+        multiply(X, chosen, out)
+        assert_array_equal(out, np.stack([X[:, a] * X[:, b] * X[:, c] for a, b, c in chosen], axis=1))
+
     @pytest.mark.parametrize("n_scores", [1, 3])
     def test_products_of_csr_rows(self, n_scores):
         coef, factor = RNG.normal(size=(P, n_scores)), RNG.normal(size=(N, n_scores))

@@ -1,4 +1,5 @@
-"""From rows to class scores, from scores to the best class or to probabilities, and products of CSR rows both ways.
+"""From rows to functions of them and to class scores, from scores to the best class or to probabilities, and products
+of CSR rows both ways.
 
 Shapes: ``scores`` (rows, K) float64; every loop over classes or columns is the inner, contiguous one. Places of
 nonzeros are read as unsigned: Numba would count negative ones from the end, and looking for them took half of a pass.
@@ -122,6 +123,51 @@ def divide_rows_by_sum(values):  # type: ignore[no-untyped-def]
             total += values[i, k]
         for k in range(values.shape[1]):
             values[i, k] /= total
+
+
+def _piecewise_polynomials(u, breaks, origins, coefficients, first, out):  # type: ignore[no-untyped-def]
+    piece, made = np.searchsorted(breaks, u, side="right"), out[:, first : first + coefficients.shape[2]]
+    step = (u - origins[piece])[:, None]
+    made[...] = coefficients[piece, -1]
+    for d in range(coefficients.shape[1] - 2, -1, -1):
+        made *= step
+        made += coefficients[piece, d]
+
+
+@kernel(in_numpy=_piecewise_polynomials)
+def piecewise_polynomials(u, breaks, origins, coefficients, first, out):  # type: ignore[no-untyped-def]
+    """Write polynomials of ``u`` (rows,) to the columns of ``out`` from ``first`` on.
+
+    ``coefficients`` (pieces, powers, functions) are those of the powers of what ``u`` exceeds the piece's origin by.
+    """
+    n_powers, n_functions = coefficients.shape[1:]
+    for i in range(u.size):
+        piece = 0
+        while piece < breaks.size and not u[i] < breaks[piece]:  # NaN belongs to the last
+            piece += 1
+        step = u[i] - origins[piece]
+        for o in range(n_functions):
+            out[i, first + o] = coefficients[piece, n_powers - 1, o]
+        for d in range(n_powers - 2, -1, -1):
+            for o in range(n_functions):
+                out[i, first + o] = out[i, first + o] * step + coefficients[piece, d, o]
+
+
+def _column_products(factors, outputs, out):  # type: ignore[no-untyped-def]
+    out[...] = factors[:, outputs[:, 0]]
+    for further in outputs.T[1:]:
+        out *= factors[:, further]
+
+
+@kernel(in_numpy=_column_products)
+def column_products(factors, outputs, out):  # type: ignore[no-untyped-def]
+    """Write products of columns to ``out``: of those whose numbers stand in each row of ``outputs``."""
+    for i in range(factors.shape[0]):
+        for o in range(outputs.shape[0]):
+            product = factors[i, np.uint64(outputs[o, 0])]
+            for f in range(1, outputs.shape[1]):
+                product *= factors[i, np.uint64(outputs[o, f])]
+            out[i, o] = product
 
 
 @summing_kernel
