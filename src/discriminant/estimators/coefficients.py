@@ -529,9 +529,9 @@ class LogisticInference(PosteriorClassifier):
         LikelihoodRatioTest
             Twice the difference of the log-likelihoods, and its p-value.
         """
-        own, other = self._rows_again(), smaller._rows_again()
         for model in (self, smaller):
             model._refuse_unfinished("Likelihood-ratio tests")
+        own, other = self._training, smaller._training
         same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
         columns, fewer = own.shape[1] - len(self.aliased_), other.shape[1] - len(smaller.aliased_)
         df = own.n_functions * columns - other.n_functions * fewer
@@ -553,7 +553,7 @@ class LogisticInference(PosteriorClassifier):
         check_is_fitted(self, "rule_")
         self._refuse_penalty("likelihood-ratio tests")
         self._refuse_unfinished("Likelihood-ratio tests")
-        objective, theta = self._rows_again(), self.solution_.theta
+        objective, theta, log_likelihood = self._training, self.solution_.theta, self._log_likelihood()
         columns: dict[str, list[int]] = {}
         for j, name in enumerate(self.formula_.terms if hasattr(self, "formula_") else self._column_names()):
             columns.setdefault(name, []).append(j)
@@ -566,7 +566,7 @@ class LogisticInference(PosteriorClassifier):
                 .reshape(-1, objective.n_parameters)
             )
             value = constrained_minimum(objective, theta, chosen, np.zeros(len(chosen)))[1]
-            found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, self._log_likelihood(), len(chosen))
+            found[name] = LikelihoodRatioTest.of(-objective.total_weight * value, log_likelihood, len(chosen))
         return TermTests(found)
 
     def effect(
@@ -629,10 +629,13 @@ class LogisticInference(PosteriorClassifier):
         return objective
 
     def _unfinished(self) -> str:
-        """How far the fit stopped short of its optimum; nothing where it did not, or where there is no optimum."""
+        """How far the fit stopped short of its optimum; nothing where it did not, or where there is no optimum.
+
+        The rows have been looked at (`_rows_again`): each look reads all of them.
+        """
         if self.firth or self.separation_ is not None:
             return ""
-        reached, objective = self.solution_, self._rows_again()
+        reached, objective = self.solution_, self._training
         total = objective.total_weight
         if reached.converged and total * abs(reached.objective) * reached.excess <= _AT_OPTIMUM:
             return ""
@@ -647,6 +650,7 @@ class LogisticInference(PosteriorClassifier):
         )
 
     def _refuse_unfinished(self, what: str) -> None:
+        self._rows_again()
         told = self._unfinished()
         if told:
             more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
@@ -691,8 +695,11 @@ class LogisticInference(PosteriorClassifier):
             return float(self.firth_.log_likelihood)
         if self._remaining is not None:
             return self._remaining._log_likelihood()
-        objective = self._rows_again()
-        return -objective.total_weight * objective.mean_loss(self.solution_.theta)
+        objective, theta = self._training, self.solution_.theta
+        if self.early_stopping or objective.penalty.l1:
+            return -objective.total_weight * objective.mean_loss(theta)
+        penalty = 0.5 * float((objective.ridge * theta**2).sum())
+        return -objective.total_weight * (self.solution_.objective - penalty)  # without reading the rows once more
 
     def _estimates(self, reported: Reported, kind: str, clusters: Any, weights: str) -> tuple[Array, Array, list[str]]:
         """Estimates and covariance of the reported terms, and what to know about them."""
