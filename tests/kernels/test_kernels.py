@@ -92,6 +92,18 @@ class TestScores:
         multiply(X, chosen, out)
         assert_array_equal(out, np.stack([X[:, a] * X[:, b] * X[:, c] for a, b, c in chosen], axis=1))
 
+    @pytest.mark.parametrize("look", [scores.csr_places_increase.compiled, scores.csr_places_increase.in_numpy])
+    def test_places_of_csr_rows_increase_within_the_columns(self, look):
+        places, starts = np.array([0, 2, 1, 0, 1, 2], np.int32), np.array([0, 2, 2, 3, 6, 6], np.int32)
+        assert look(places, starts, 3)
+        assert look(np.append(places, np.int32(9)), starts, 3)  # what stands behind the last row is not read
+        assert look(places[:0], np.zeros(4, np.int32), 3)
+        assert not look(places, starts, 2)
+        for spoilt, value in ((1, 0), (1, -1), (4, 0), (5, 3), (0, -1), (2, 3), (2, -1)):
+            changed = places.copy()
+            changed[spoilt] = value
+            assert not look(changed, starts, 3), (spoilt, value)
+
     @pytest.mark.parametrize("n_scores", [1, 3])
     def test_products_of_csr_rows(self, n_scores):
         coef, factor = RNG.normal(size=(P, n_scores)), RNG.normal(size=(N, n_scores))

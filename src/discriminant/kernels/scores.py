@@ -170,6 +170,27 @@ def column_products(factors, outputs, out):  # type: ignore[no-untyped-def]
             out[i, o] = product
 
 
+def _csr_places_increase(indices, indptr, width):  # type: ignore[no-untyped-def]
+    filled = indptr[:-1] < indptr[1:]
+    first, last = indptr[:-1][filled], indptr[1:][filled] - 1
+    falls = np.append(False, indices[1:] <= indices[:-1])
+    falls[first] = False
+    return not falls[: indptr[-1]].any() and (indices[first] >= 0).all() and (indices[last] < width).all()
+
+
+@kernel(in_numpy=_csr_places_increase)
+def csr_places_increase(indices, indptr, width):  # type: ignore[no-untyped-def]
+    """Whether the places of each row's nonzeros increase and lie within ``width``: one look at each of them."""
+    for i in range(indptr.size - 1):
+        places = indices[indptr[i] : indptr[i + 1]]
+        falls = np.int32(0)  # summed without a branch, in vector lanes
+        for e in range(1, places.size):
+            falls |= np.int32(places[e] <= places[e - 1])
+        if falls or (places.size and (places[0] < 0 or places[-1] >= width)):
+            return False
+    return True
+
+
 @summing_kernel
 def csr_scores(data, indices, indptr, coef, out):  # type: ignore[no-untyped-def]
     """Write ``rows @ coef`` (p, C) to ``out`` (rows, C)."""
