@@ -81,13 +81,17 @@ def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
 
 @kernel
 def losses_of_scores(loss, width, scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
-    """Add the losses of several scores of a row, each with its ``weight``, to ``values``; write the slopes."""
+    """Add the losses of several scores of a row to ``values``, and write the slopes.
+
+    ``weight`` has one column for each score, or one for all.
+    """
     for i in range(scores.shape[0]):
         sign = 2.0 * codes[i] - 1.0
         for k in range(scores.shape[1]):
             value, slope, _ = derivatives(loss, width, sign * scores[i, k])
-            values[k] += weight[i, k] * value
-            slopes[i, k] = sign * weight[i, k] * slope
+            own = weight[i, min(k, weight.shape[1] - 1)]
+            values[k] += own * value
+            slopes[i, k] = sign * own * slope
 
 
 @kernel

@@ -128,8 +128,7 @@ class _Points(Pass):
         scores = self.scores(part)
         slopes = np.empty_like(scores)
         if type(self.loss) is Logistic:
-            weight = np.broadcast_to(part.weight[:, None], scores.shape)
-            losses_of_scores(LOGISTIC, 0.0, scores, part.codes, weight, self.value, slopes)
+            losses_of_scores(LOGISTIC, 0.0, scores, part.codes, part.weight[:, None], self.value, slopes)
         else:
             for k in range(len(self.value)):
                 here = slice(k * self.n_scores, (k + 1) * self.n_scores)
