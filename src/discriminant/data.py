@@ -16,6 +16,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
@@ -461,6 +462,15 @@ class Rows(ABC):
     def block_rows(self) -> int:
         """Rows of a block: a matter of their width alone, never of the number of threads."""
         return rows_of_width(self.n_columns)
+
+    def in_blocks(self, n_rows: int) -> Self:
+        """The same rows in blocks of at most so many, for passes that have much to do with each of them."""
+        if n_rows >= self.block_rows:
+            return self
+        rows = copy(self)
+        rows.__dict__.pop("spans", None)
+        rows.block_rows = n_rows
+        return rows
 
     @cached_property
     def spans(self) -> list[range]:

@@ -57,6 +57,8 @@ _PART_BYTES = 1_000_000
 #: Up to so many multiplications BLAS has kernels for small products, which need no copies of what they multiply
 #: (OpenBLAS; 60,000 x 200, 10 classes: 16 ms instead of 28).
 _SMALL_PRODUCT = 1_000_000
+#: Products with so many rows are worth their copies where scores are many.
+_SEVERAL_ROWS = 256
 #: From so many contrasts of classes on, second derivatives are made in few large products (26 classes: a third of the
 #: time).
 _MANY_CLASSES = 8
@@ -572,7 +574,9 @@ class Pass:
         if block.sparse and not self.densify:
             yield block
             return
-        step = max(64, min(_PART_BYTES // 8, _SMALL_PRODUCT // len(self.coef)) // block.X.shape[1])
+        width = block.X.shape[1]
+        small = max(_SMALL_PRODUCT // (len(self.coef) * width), _SEVERAL_ROWS)
+        step = max(64, min(_PART_BYTES // (8 * width), small))
         for start in range(0, block.n_rows, step):
             where = slice(start, start + step)
             X = block.X[where].toarray() if block.sparse else block.X[where]

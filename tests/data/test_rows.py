@@ -103,6 +103,15 @@ def test_every_row_is_in_exactly_one_block(shape, convert):
     assert sum(block.shape[0] for block in every_block(rows)) == shape[0]
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, pd.DataFrame])
+def test_rows_can_be_read_in_smaller_blocks(convert):
+    rows = as_rows(convert(TABLE))
+    assert rows.in_blocks(1_000_000) is rows
+    smaller = rows.in_blocks(3)
+    assert [len(range(*edge)) for span in smaller.spans for edge in smaller.edges(span)] == [3, 3, 2]
+    assert [len(range(*edge)) for span in rows.spans for edge in rows.edges(span)] == [8]
+
+
 def test_spans_depend_on_the_shape_alone():
     shape = (70_000, 9)
     tables = (np.zeros(shape), np.ones(shape, dtype=np.float32), np.asfortranarray(np.ones(shape)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 
 from discriminant.data import labelled_rows
@@ -62,6 +62,19 @@ def test_rows_at_hand_are_as_rows_that_are_passed_over(loss, weighted, fit_inter
         assert own.iterations == other.iterations
         assert_allclose(own.theta, other.theta, rtol=1e-8, atol=1e-10)
         assert_allclose(own.scores, other.scores, rtol=1e-8, atol=1e-10)
+
+
+def test_small_blocks_of_many_fits_change_no_more_than_rounding_and_threads_nothing(monkeypatch):
+    objective = problem(4, n=900)
+    held = HeldOut.repeated(objective.data.codes)
+    whole = list(ridge_paths(objective, held, ALPHAS, 1e-10, 100))
+    monkeypatch.setattr(smooth, "_BLOCK_WORK", 0)
+    apart, alone = (list(ridge_paths(replace(objective, n_jobs=n), held, ALPHAS, 1e-10, 100)) for n in (3, 1))
+    for fits, same, others in zip(apart, alone, whole, strict=True):
+        assert_array_equal(fits.theta, same.theta)
+        assert_array_equal(fits.scores, same.scores)
+        assert not np.array_equal(fits.theta, others.theta)  # there were several blocks
+        assert_allclose(fits.theta, others.theta, atol=1e-5)
 
 
 def test_weights_are_repeated_rows():

@@ -188,6 +188,16 @@ def test_the_preconditioner_is_the_inverse_hessian_of_the_model_without_coeffici
     assert_allclose(scaled @ found.ravel(), gradient.ravel(), rtol=0.05, atol=0.05)
 
 
+@pytest.mark.parametrize("make", [moment_preconditioner, diagonal_preconditioner])
+def test_gradients_are_preconditioned_together_as_each_by_itself(make):
+    objective = objective_of(K=3, alpha=0.1)
+    precondition = make(objective, np.zeros(objective.shape))
+    gradients = np.random.default_rng(0).normal(size=(4, *objective.shape))
+    kept = gradients.copy()
+    assert_allclose(precondition(gradients), [precondition(gradient) for gradient in gradients], rtol=1e-12)
+    assert_allclose(gradients, kept, rtol=0)
+
+
 class TestChoice:
     @pytest.mark.parametrize(
         ("given", "chosen"),

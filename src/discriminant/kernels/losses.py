@@ -80,25 +80,44 @@ def derivatives(loss, width, margin):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def values_and_slopes(loss, width, margins, values, slopes):  # type: ignore[no-untyped-def]
+    """Write the value and the first derivative at each margin."""
+    for i in range(margins.size):
+        values[i], slopes[i], _ = derivatives(loss, width, margins[i])
+
+
+@summing_kernel
+def _logistic_losses(margins, values, slopes):  # type: ignore[no-untyped-def]
+    """Write values and slopes of ``log(1 + e^-m)``, in vector lanes."""
+    for e in range(margins.size):
+        margin = margins[e]
+        decay = exponential(-abs(margin))
+        values[e] = log_one_plus(decay) + max(-margin, 0.0)
+        slopes[e] = -(decay if margin > 0 else 1.0) / (1.0 + decay)
+
+
+@kernel
 def losses_of_scores(loss, width, scores, codes, weight, values, slopes):  # type: ignore[no-untyped-def]
     """Add the losses of several scores of a row to ``values``, and write the slopes.
 
     ``weight`` has one column for each score, or one for all.
     """
-    for i in range(scores.shape[0]):
+    n, n_scores = scores.shape
+    margins, found, slope = np.empty((n, n_scores)), np.empty((n, n_scores)), np.empty((n, n_scores))
+    for i in range(n):
         sign = 2.0 * codes[i] - 1.0
-        for k in range(scores.shape[1]):
-            value, slope, _ = derivatives(loss, width, sign * scores[i, k])
+        for k in range(n_scores):
+            margins[i, k] = sign * scores[i, k]
+    if loss == LOGISTIC:
+        _logistic_losses(margins.ravel(), found.ravel(), slope.ravel())
+    else:
+        values_and_slopes(loss, width, margins.ravel(), found.ravel(), slope.ravel())
+    for i in range(n):
+        sign = 2.0 * codes[i] - 1.0
+        for k in range(n_scores):
             own = weight[i, min(k, weight.shape[1] - 1)]
-            values[k] += own * value
-            slopes[i, k] = sign * own * slope
-
-
-@kernel
-def values_and_slopes(loss, width, margins, values, slopes):  # type: ignore[no-untyped-def]
-    """Write the value and the first derivative at each margin."""
-    for i in range(margins.size):
-        values[i], slopes[i], _ = derivatives(loss, width, margins[i])
+            values[k] += own * found[i, k]
+            slopes[i, k] = sign * own * slope[i, k]
 
 
 @kernel

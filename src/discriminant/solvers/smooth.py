@@ -53,6 +53,7 @@ from ..moments.statistic import ClassMoments
 from ..objective import ElasticNet, Logistic, MarginLoss, Objective, Pass, Softmax, Standardisation
 from ..results import Result, number, several
 
+#: From a gradient, or several one upon the other, to steps.
 Preconditioner = Callable[[Array], Array]
 Minimise = Callable[..., "Solution"]
 
@@ -452,8 +453,10 @@ def moment_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
     factors = [factorised(max(value, 1e-8) * spread + ridge) for value in values]
 
     def precondition(gradient: Array) -> Array:
-        turned = turn.T @ gradient
-        return turn @ np.concatenate([f.solve(row[None]) for f, row in zip(factors, turned, strict=True)])
+        turned = (turn.T @ gradient).reshape(-1, *gradient.shape[-2:])
+        for k, factor in enumerate(factors):
+            turned[:, k] = factor.solve(turned[:, k])
+        return turn @ turned.reshape(gradient.shape)
 
     return precondition
 
@@ -616,8 +619,8 @@ def diagonal_preconditioner(objective: Objective, theta: Array) -> Preconditione
     def precondition(gradient: Array) -> Array:
         solved = gradient / diagonal
         if objective.fit_intercept:
-            solved[:, :p] -= shift * gradient[:, p:] / diagonal[:, :p]
-            solved[:, p] -= np.einsum("ij,ij->i", shift, solved[:, :p])
+            solved[..., :p] -= shift * gradient[..., p:] / diagonal[:, :p]
+            solved[..., p] -= np.einsum("ij,...ij->...i", shift, solved[..., :p])
         return solved
 
     return precondition
@@ -817,6 +820,8 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
     return solvers[name]
 
 
+#: Passes of many fits at once go in blocks of so many multiplications, a few for each thread, but not of fewer rows.
+_BLOCK_WORK, _LEAST_BLOCK = 4_000_000, 256
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
 #: Beyond this many parameters the inverse of a Hessian takes longer than to solve with its factors, pass after pass.
@@ -907,8 +912,12 @@ def ridge_paths(
         Steps at each strength.
     """
     objective = replace(objective, standard=objective.standardised)
-    kind = _FitsAtHand if _FitsAtHand.serves(objective) else _FitsInPasses
-    descent = kind(objective, held)
+    at_hand = _FitsAtHand.serves(objective)
+    if not at_hand and isinstance(objective.data, LabelledRows):
+        work = objective.n_columns * objective.contrasts.shape[1] * held.seen.shape[1]
+        rows = objective.data.rows.in_blocks(max(_BLOCK_WORK // work, _LEAST_BLOCK))
+        objective = replace(objective, data=replace(objective.data, rows=rows))
+    descent = (_FitsAtHand if at_hand else _FitsInPasses)(objective, held)
     for alpha in alphas:
         descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = descent.fits.theta.reshape(-1, *objective.shape).copy()
@@ -1025,7 +1034,7 @@ class _Fits(Pass):
         self.weight += weight.sum(axis=0)
         if self.n_scores == 1:
             slopes = np.empty_like(weight)
-            args = scores[:, :, 0], part.codes, weight, self.value, slopes
+            args = scores.reshape(weight.shape), part.codes, weight, self.value, slopes
             loss_kernels.losses_of_scores(self.loss.code, self.loss.width, *args)
         else:
             flat, codes = scores.reshape(-1, self.n_scores), np.repeat(part.codes, scores.shape[1])
@@ -1039,6 +1048,6 @@ def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner
     """An inverse Hessian of all rows, at the mean of the fits' parameters; for gradients (fits, parameters)."""
     centre = theta.mean(axis=0).reshape(objective.shape)
     if objective.n_parameters > _MOST_HESSIAN:
-        of_one = moment_preconditioner(objective, centre)
-        return lambda gradients: np.stack([of_one(gradient.reshape(centre.shape)).ravel() for gradient in gradients])
+        precondition = moment_preconditioner(objective, centre)
+        return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
     return inverse_hessian(objective.value_gradient_hessian(centre)[2])
