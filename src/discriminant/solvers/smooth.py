@@ -824,6 +824,8 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
 _BLOCK_WORK, _LEAST_BLOCK = 4_000_000, 256
 #: Up to this many parameters the Hessian of all rows is worth its time at every strength.
 _MOST_HESSIAN = 900
+#: Parameters that have moved by less than this share of their length bend the loss as before.
+_NEAR = 0.1
 #: Beyond this many parameters the inverse of a Hessian takes longer than to solve with its factors, pass after pass.
 _MOST_INVERTED = 500
 #: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
@@ -932,15 +934,28 @@ class _FitsInPasses:
         theta = np.zeros((len(every), *objective.shape))
         loss, slope, self.scores = _evaluated(objective, held, theta, every)
         self.fits = lbfgs.Fits.at(theta.reshape(len(every), -1), loss, slope)
+        #: Parameters, and the Hessian of the loss there.
+        self.bend: tuple[Array, Array] | None = None
 
     def held_scores(self) -> Array:
         """The scores (n_pairs, scores) of rows held out."""
         return self.scores.copy()
 
+    def _preconditioner(self, objective: Objective) -> Preconditioner:
+        """An inverse Hessian of all rows, near the mean of the fits' parameters; for gradients (fits, parameters)."""
+        centre = self.fits.theta.mean(axis=0).reshape(objective.shape)
+        if objective.n_parameters > _MOST_HESSIAN:
+            precondition = moment_preconditioner(objective, centre)
+            return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
+        ridge = np.diag(objective.ridge.ravel())
+        if self.bend is None or np.linalg.norm(centre - self.bend[0]) > _NEAR * np.linalg.norm(centre):
+            self.bend = centre, objective.value_gradient_hessian(centre)[2] - ridge
+        return inverse_hessian(self.bend[1] + ridge)
+
     def descend(self, objective: Objective, tol: float, max_iter: int) -> None:
         """Go to where the penalised losses are least."""
         fits, ridge, aims = self.fits, objective.ridge.ravel(), np.empty_like(self.fits.theta)
-        precondition = _shared_preconditioner(objective, fits.theta)
+        precondition = self._preconditioner(objective)
         going, q = fits.begin(ridge)
         while True:
             q = np.ascontiguousarray(precondition(q))
@@ -1042,12 +1057,3 @@ class _Fits(Pass):
             self.value += np.einsum("ig,ig->g", weight, values.reshape(weight.shape))
             slopes = slopes.reshape(scores.shape) * weight[:, :, None]
         self.add_products(part.X, slopes.reshape(part.n_rows, -1))
-
-
-def _shared_preconditioner(objective: Objective, theta: Array) -> Preconditioner:
-    """An inverse Hessian of all rows, at the mean of the fits' parameters; for gradients (fits, parameters)."""
-    centre = theta.mean(axis=0).reshape(objective.shape)
-    if objective.n_parameters > _MOST_HESSIAN:
-        precondition = moment_preconditioner(objective, centre)
-        return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
-    return inverse_hessian(objective.value_gradient_hessian(centre)[2])
