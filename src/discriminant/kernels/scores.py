@@ -183,7 +183,7 @@ def csr_places_increase(indices, indptr, width):  # type: ignore[no-untyped-def]
     """Whether the places of each row's nonzeros increase and lie within ``width``: one look at each of them."""
     for i in range(indptr.size - 1):
         places = indices[indptr[i] : indptr[i + 1]]
-        falls = np.int32(0)  # summed without a branch, in vector lanes
+        falls = np.int32(0)  # collected without a branch, in vector lanes
         for e in range(1, places.size):
             falls |= np.int32(places[e] <= places[e - 1])
         if falls or (places.size and (places[0] < 0 or places[-1] >= width)):

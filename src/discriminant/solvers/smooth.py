@@ -822,7 +822,7 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
 
 #: Passes of many fits at once go in blocks of so many multiplications, a few for each thread, but not of fewer rows.
 _BLOCK_WORK, _LEAST_BLOCK = 4_000_000, 256
-#: Up to this many parameters the Hessian of all rows is worth its time at every strength.
+#: Up to this many parameters the Hessian of all rows is worth its time.
 _MOST_HESSIAN = 900
 #: Parameters that have moved by less than this share of their length bend the loss as before.
 _NEAR = 0.1
@@ -915,7 +915,7 @@ def ridge_paths(
     """
     objective = replace(objective, standard=objective.standardised)
     at_hand = _FitsAtHand.serves(objective)
-    if not at_hand and isinstance(objective.data, LabelledRows):
+    if not at_hand and _has_dense_rows(objective):
         work = objective.n_columns * objective.contrasts.shape[1] * held.seen.shape[1]
         rows = objective.data.rows.in_blocks(max(_BLOCK_WORK // work, _LEAST_BLOCK))
         objective = replace(objective, data=replace(objective.data, rows=rows))
@@ -924,6 +924,11 @@ def ridge_paths(
         descent.descend(replace(objective, penalty=ElasticNet(float(alpha))), tol, max_iter)
         theta = descent.fits.theta.reshape(-1, *objective.shape).copy()
         yield FoldFits(float(alpha), theta, descent.held_scores(), int(descent.fits.count.max()))
+
+
+def _has_dense_rows(objective: Objective) -> bool:
+    """Whether the rows are at hand, with all of their zeros."""
+    return isinstance(objective.data, LabelledRows) and not isinstance(objective.data.rows, SparseRows)
 
 
 class _FitsInPasses:
@@ -989,9 +994,9 @@ class _FitsAtHand(_FitsInPasses):
     @classmethod
     def serves(cls, objective: Objective) -> bool:
         """Whether rows are so few that threads would have nothing to share."""
-        data, narrow = objective.data, objective.n_parameters <= _MOST_INVERTED
-        dense = isinstance(data, LabelledRows) and not isinstance(data.rows, SparseRows)
-        return isinstance(objective.loss, MarginLoss) and narrow and dense and len(data.spans) == 1
+        narrow = objective.n_parameters <= _MOST_INVERTED
+        few = _has_dense_rows(objective) and len(objective.data.spans) == 1
+        return isinstance(objective.loss, MarginLoss) and narrow and few
 
     def held_scores(self) -> Array:
         return self.scores[self.held.fits, self.held.rows][:, None]
