@@ -112,3 +112,36 @@ def test_threads_leave_no_trace_in_what_newton_cg_finds(make):
     assert one.solution_.solver == "newton-cg"
     assert np.array_equal(one.coef_, two.coef_)
     assert np.array_equal(one.intercept_, two.intercept_)
+
+
+def zipf_text(n, p, n_classes):
+    """Log word counts with Zipf's frequencies, as the benchmark has them."""
+    rng = np.random.default_rng(0)
+    frequency = 1 / np.arange(1, p + 1) ** 0.9
+    columns = rng.choice(p, size=(n, 60), p=frequency / frequency.sum())
+    X = sp.csr_matrix((np.ones(n * 60), columns.ravel(), np.arange(0, n * 60 + 1, 60)), shape=(n, p))
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    scores = X @ (rng.normal(size=(p, n_classes)) * (rng.random((p, 1)) < 0.3))
+    return X, (2 * (scores - scores.mean(axis=0)) / scores.std() + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
+def correlated_rows(n, p, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p)) @ (rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p))
+    return X, (X @ rng.normal(size=(p, n_classes)) * 2 / np.sqrt(p) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "alpha", "passes"),
+    [
+        (lambda: zipf_text(5_000, 8_000, 10), 1 / 5_000, 36),
+        (lambda: zipf_text(20_000, 10_000, 2), 1e-5, 56),
+        (lambda: correlated_rows(15_000, 100, 10), 0.0, 13),
+        (lambda: correlated_rows(15_000, 100, 3), 0.0, 14),
+    ],
+)
+def test_text_and_many_classes_take_few_passes(make, alpha, passes):
+    model = LogisticRegression(alpha=alpha, standardize=False, tol=1e-7).fit(*make())
+    assert model.solution_.converged
+    assert model.solution_.passes <= passes

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
@@ -85,8 +85,9 @@ _MOST_DENSE = 5e7
 _LEAST_RIDGE = 1e-7
 #: Steps of L-BFGS, a pass each, before Newton systems are solved: where more are needed, these are better.
 _MOST_LBFGS = 40
-#: L-BFGS goes on until its steps promise so many tolerances: its own estimate of the excess is a guess.
-_NEAR = 10.0
+# L-BFGS hands over to Newton-CG when its own estimate of the relative suboptimality, which is rough, reaches this many
+# tolerances: later costs passes that conjugate gradients do not need.
+NEWTON_CG_START_TOLERANCES: Final = 10.0
 #: Products with the Hessian in one solution by conjugate gradients. With few enough parameters to have the Hessian
 #: itself, which costs a pass for about so many of them, no more than that takes.
 _MOST_PRODUCTS, _LEAST_PRODUCTS, _PARAMETERS_PER_PASS = 1000, 20, 8
@@ -402,7 +403,7 @@ def _descend_by_lbfgs(run: Descent, metric: _Metric, most: int) -> bool:
         direction = memory.direction(run.gradient, metric.precondition)
         if run.is_hopeless(float(np.vdot(run.gradient, direction))):
             return False
-        if run.excess <= _NEAR * run.tol or run.iterations >= most:
+        if run.excess <= NEWTON_CG_START_TOLERANCES * run.tol or run.iterations >= most:
             return True
         moved = run.move(direction)
         if moved is None:
@@ -824,8 +825,8 @@ def named_solver(solver: Any, objective: Objective) -> Minimise:
 _BLOCK_WORK, _LEAST_BLOCK = 4_000_000, 256
 #: Up to this many parameters the Hessian of all rows is worth its time.
 _MOST_HESSIAN = 900
-#: Parameters that have moved by less than this share of their length bend the loss as before.
-_NEAR = 0.1
+# The shared Hessian of the fits of all folds is kept while the parameters move by less than this share of their norm.
+HESSIAN_REUSE_DISTANCE: Final = 0.1
 #: Beyond this many parameters the inverse of a Hessian takes longer than to solve with its factors, pass after pass.
 _MOST_INVERTED = 500
 #: The standard deviation of the logarithm of a ridge's strength, before any row is seen.
@@ -953,7 +954,7 @@ class _FitsInPasses:
             precondition = moment_preconditioner(objective, centre)
             return lambda gradients: precondition(gradients.reshape(-1, *centre.shape)).reshape(gradients.shape)
         ridge = np.diag(objective.ridge.ravel())
-        if self.bend is None or np.linalg.norm(centre - self.bend[0]) > _NEAR * np.linalg.norm(centre):
+        if self.bend is None or np.linalg.norm(centre - self.bend[0]) > HESSIAN_REUSE_DISTANCE * np.linalg.norm(centre):
             self.bend = centre, objective.value_gradient_hessian(centre)[2] - ridge
         return inverse_hessian(self.bend[1] + ridge)
 
