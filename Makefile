@@ -3,6 +3,7 @@
 #   make test      all checks and tests but the slow ones
 #   make test-all  the slow ones too, random examples, the lowest versions of all packages and the newest Python
 #   make bench     our times against the rivals', written to docs/benchmarks.md
+#   make coverage  the simulation studies of intervals and tests (STUDIES="name ..." for some), written to docs/coverage.md
 #   make docs      the site, written to docs/_build/html; warnings are errors
 #   make quality   how well defaults predict, ours and the rivals', written to docs/quality.md
 
@@ -23,7 +24,7 @@ ifeq ($(NEWEST),)
 NEWEST := $(shell command -v python3.14 || command -v python3.13)
 endif
 
-.PHONY: demo docs pictures test test-all test-lowest test-newest bench quality format clean
+.PHONY: demo docs pictures test test-all test-lowest test-newest bench quality coverage format clean
 
 demo: .venv/.ready
 	$(BIN)/discriminant demo
@@ -56,6 +57,10 @@ bench: .venv/.ready-bench
 
 quality: .venv/.ready-bench
 	$(BIN)/python -m benchmarks.quality
+
+# 1 where a figure is out of its bounds; pages are written all the same.
+coverage: .venv/.ready-test
+	$(BIN)/python -m tests.studies $(STUDIES)
 
 format: .venv/.ready-test
 	$(BIN)/ruff check --fix .
