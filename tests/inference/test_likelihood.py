@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from discriminant import LogisticRegression
 from discriminant.data import labelled_rows
-from discriminant.inference.likelihood import coefficient, coefficient_lines, constrained_minimum
+from discriminant.inference.estimable import constrained_minimum
+from discriminant.inference.likelihood import coefficient, coefficient_lines
 from discriminant.objective import Logistic, Objective
 
 

@@ -18,6 +18,7 @@ from ..data import LabelledRows, check_choice, check_integer, check_number, dens
 from ..engine import side_by_side
 from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, Part, SeparationWarning, Setting, warn
 from ..folds import HeldOut, repeated_folds
+from ..inference.estimable import EstimableObjective
 from ..inference.firth import firth_binary, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
@@ -30,12 +31,12 @@ from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import RidgeChoice, named_solver, strength_prior
 from ..solvers.trace import Trace
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
-from .coefficients import LogisticInference, firth_data
+from .logistic_inference import MAX_CHECKED_PARAMETERS, LogisticInference, firth_data
 
 #: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
 _FLAT, _LARGE_SCORE = 1e-3, 8.0
-#: Beyond the first a Hessian costs too much to be looked at unasked, beyond the second to be looked at at all.
-_MANY, _MOST_PARAMETERS = 600, 2_000
+#: Beyond so many parameters a Hessian costs too much to be looked at at all.
+_MOST_PARAMETERS = 2_000
 #: Below this share of L1 a penalty shrinks like a ridge long before it makes coefficients 0.
 _LEAST_L1_SHARE = 1e-3
 #: A path of ridges has so many strengths for each factor of 10.
@@ -63,7 +64,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     trace = False
     random_state: Any
     _stream_state = "stream_"
-    _own_state = ("_training", "_remaining")
+    _own_state = ("_training", "_remaining", "_estimated")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Fit the model.
@@ -187,18 +188,23 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         enough = max(4_000, 20 * objective.n_parameters)
         sample = objective.every(max(1, objective.data.n_rows // enough))
         sound = solution.converged and solution.objective > 1e-6
-        if sound and (objective.n_parameters > _MANY or lost_curvature(sample, solution.theta) > _FLAT):
+        if sound and (
+            objective.n_parameters > MAX_CHECKED_PARAMETERS or lost_curvature(sample, solution.theta) > _FLAT
+        ):
             return solution
-        theta, self.aliased_ = without_aliased(objective, solution.theta)
+        problem = EstimableObjective.of(objective)
+        theta, self.aliased_ = solution.theta, problem.aliased
         if self.aliased_:
+            solution = _without_aliased(problem, solution, sound)
+            theta = solution.theta
             warn(
                 f"{self._columns(self.aliased_).capitalize()} can be computed from the columns before (or the "
-                "intercept): the coefficient is set to 0.",
+                "intercept), to rounding: the coefficient is set to 0.",
                 AliasWarning,
             )
         if not sound or objective.largest_score(theta) > _LARGE_SCORE:
             self.separation_ = self._separation(objective, theta)
-        return replace(solution, theta=theta)
+        return solution
 
     def _separation(self, objective: Objective, theta: Array) -> LogisticSeparation | None:
         """Whether maximum likelihood has no finite solution, decided by a linear programme."""
@@ -358,24 +364,17 @@ def lost_curvature(objective: Objective, theta: Array) -> float:
     return float(np.linalg.eigvalsh(root.T @ objective.value_gradient_hessian(theta)[2] @ root)[0])
 
 
-def without_aliased(objective: Objective, theta: Array) -> tuple[Array, tuple[int, ...]]:
-    """The same scores with 0 for columns that are linear functions of earlier ones, and those columns.
+def _without_aliased(problem: EstimableObjective, solution: Solution, sound: bool) -> Solution:
+    """The solution with 0 for aliased columns.
 
-    Whether columns are collinear does not depend on the coefficients: at 0, where no row's curvature has vanished, the
-    Hessian tells best.
+    A column may follow from others nearly, not exactly: then the others are fitted again, unless the solver stopped
+    short of the optimum anyway.
     """
-    hessian = objective.value_gradient_hessian(np.zeros(objective.shape))[2]
-    width, p = objective.shape[1], objective.n_columns
-    # The intercept goes first: a constant column is aliased to it, not the other way round.
-    order = np.roll(np.arange(width), 1) if objective.fit_intercept else np.arange(width)
-    aliased = [order[j] for j in factorised(hessian[np.ix_(order, order)]).aliased]
-    if not aliased:
-        return theta, ()
-    values, vectors = np.linalg.eigh(hessian[:width, :width])
-    null = vectors[:, np.argsort(values)[: len(aliased)]]
-    theta = theta - np.linalg.solve(null[aliased], theta[:, aliased].T).T @ null.T
-    theta[:, aliased] = 0.0
-    return theta, tuple(int(j) for j in aliased if j < p)
+    theta = problem.nearest(solution.theta)
+    value = problem.value_gradient_hessian(theta)[0]
+    if sound:
+        theta, value = problem.minimum(theta)
+    return replace(solution, theta=problem.whole(theta), objective=value)
 
 
 def solve_path(objective: Objective, alphas: Array, tol: float, max_iter: int) -> list[Solution]:

@@ -1,4 +1,4 @@
-"""Inference from the likelihood: covariance of the estimates, constrained maxima, summaries, tests and effects.
+"""Inference from the likelihood: covariance of the estimates, summaries, tests and effects.
 
 All work in the parameters of an `Objective` (standardised columns), where every quantity one may want to report is a
 linear function of ``theta``.
@@ -6,6 +6,7 @@ linear function of ``theta``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from ..engine import reduce
 from ..moments.covariance import factorised
 from ..objective import MARGIN_LOSSES, Objective, Pass
 from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value, percent
-from ..solvers.smooth import line_search
+from .estimable import EstimableObjective
 
 
 def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array, loss: str = "logistic") -> Array:
@@ -33,11 +34,11 @@ def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array, 
     return -np.asarray(losses).reshape(margins.shape).sum(axis=1)
 
 
-def information(objective: Objective, theta: Array) -> Array:
+def information(problem: EstimableObjective, theta: Array) -> Array:
     """Fisher information of all rows: total weight times the Hessian of the mean loss, without the penalty."""
-    hessian = objective.value_gradient_hessian(theta)[2]
-    hessian[np.diag_indices(len(hessian))] -= objective.ridge.ravel()
-    return objective.total_weight * hessian
+    hessian = problem.value_gradient_hessian(theta)[2]
+    hessian[np.diag_indices(len(hessian))] -= problem.objective.ridge.ravel()[problem.places]
+    return problem.objective.total_weight * hessian
 
 
 def inverse(matrix: Array) -> Array:
@@ -47,40 +48,43 @@ def inverse(matrix: Array) -> Array:
     return root @ root.T
 
 
-def penalised_covariance(objective: Objective, theta: Array) -> Array:
+def penalised_covariance(problem: EstimableObjective, theta: Array) -> Array:
     """``(I + R)^-1 I (I + R)^-1``: the spread of a ridge estimate, whose bias it does not know (I information)."""
-    unpenalised, bread = _ridge_information(objective, theta)
+    unpenalised, bread = _ridge_information(problem, theta)
     return bread @ unpenalised @ bread
 
 
-def effective_parameters(objective: Objective, theta: Array) -> float:
+def effective_parameters(problem: EstimableObjective, theta: Array) -> float:
     """``tr I (I + R)^-1``: how many parameters a ridge leaves free (Gray 1992)."""
-    unpenalised, bread = _ridge_information(objective, theta)
+    unpenalised, bread = _ridge_information(problem, theta)
     return float(np.sum(unpenalised * bread))
 
 
-def _ridge_information(objective: Objective, theta: Array) -> tuple[Array, Array]:
+def _ridge_information(problem: EstimableObjective, theta: Array) -> tuple[Array, Array]:
     """The information I, and ``(I + R)^-1`` with the ridge's second derivatives R."""
-    unpenalised = information(objective, theta)
-    return unpenalised, inverse(unpenalised + objective.total_weight * np.diag(objective.ridge.ravel()))
+    unpenalised, objective = information(problem, theta), problem.objective
+    ridge = objective.ridge.ravel()[problem.places]
+    return unpenalised, inverse(unpenalised + objective.total_weight * np.diag(ridge))
 
 
-def sandwich_covariance(objective: Objective, theta: Array, clustered: bool = False, importance: bool = False) -> Array:
+def sandwich_covariance(
+    problem: EstimableObjective, theta: Array, clustered: bool = False, importance: bool = False
+) -> Array:
     """``H^-1 M H^-1`` with M the sum of outer products of the rows' (or clusters') score vectors.
 
     With frequency weights a row of weight w counts as w rows; with importance weights as one row whose score is w
     times as large.
     """
-    hessian = objective.total_weight * objective.value_gradient_hessian(theta)[2]
-    bread = inverse(hessian)
+    objective = problem.objective
+    bread = inverse(objective.total_weight * problem.value_gradient_hessian(theta)[2])
     n_groups = objective.data.n_clusters if clustered else 0
-    statistic = _ScoreProducts(objective, *objective.linear(theta), n_groups, importance)
-    total = reduce(objective.data, statistic, objective.n_jobs)
-    scale = objective.parameter_scale
+    statistic = _ScoreProducts(objective, *objective.linear(problem.whole(theta)), n_groups, importance)
+    total, own = reduce(objective.data, statistic, objective.n_jobs), problem.places
+    scale = objective.parameter_scale[own]
     if not clustered:
-        meat = total.outer / np.outer(scale, scale)
+        meat = total.outer[np.ix_(own, own)] / np.outer(scale, scale)
     else:
-        scaled = total.by_group / scale
+        scaled = total.by_group[:, own] / scale
         meat = scaled.T @ scaled * len(scaled) / max(len(scaled) - 1, 1)
     return bread @ meat @ bread
 
@@ -110,36 +114,6 @@ class _ScoreProducts(Pass):
         else:
             scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]
             self.outer += scores.T @ scores
-
-
-def constrained_minimum(
-    objective: Objective, theta: Array, constraints: Array, values: Array, tol: float = 1e-12, max_iter: int = 100
-) -> tuple[Array, float]:
-    """The point and the value of the least objective with ``constraints @ theta.ravel() == values``.
-
-    Newton's method within the constraints, from the point that meets them nearest to ``theta``: nested models and
-    profile likelihoods. Steps are whole until the constraints hold, then as long as the objective falls.
-    """
-    value, gradient, hessian = objective.value_gradient_hessian(theta)
-    for _ in range(max_iter):
-        factor = factorised(hessian)
-        across = factor.solve(constraints)
-        newton = factor.solve(gradient.ravel()[None])[0]
-        missing = values - constraints @ theta.ravel()
-        pull = np.linalg.solve(constraints @ across.T, missing + constraints @ newton)
-        direction = (newton - across.T @ pull).reshape(theta.shape)
-        gain, distance = float(np.vdot(gradient, direction)), float(np.abs(missing).max(initial=0.0))
-        if distance < 1e-10 * (1 + np.abs(values).max(initial=0.0)) and gain <= tol * max(abs(value), 1e-300):
-            break
-        if distance < 1e-10:
-            moved = line_search(objective.value_gradient_hessian, theta, value, direction, gain)
-            if moved is None:
-                break
-            theta, (value, gradient, hessian) = moved
-        else:
-            theta = theta - direction
-            value, gradient, hessian = objective.value_gradient_hessian(theta)
-    return theta, value
 
 
 @dataclass(frozen=True)
@@ -298,9 +272,9 @@ class LikelihoodRatioTest(Result):
     statistic : float
         Twice the difference of the log-likelihoods.
     df : int
-        Number of coefficients the smaller model does without.
+        Number of estimable coefficients that the smaller model lacks.
     p_value : float
-        Of the chi-square distribution with that many degrees of freedom.
+        Of the chi-square distribution with that many degrees of freedom; NaN without any.
 
     See Also
     --------
@@ -320,7 +294,7 @@ class LikelihoodRatioTest(Result):
     def of(cls, smaller: float, larger: float, df: int) -> LikelihoodRatioTest:
         """The test of two log-likelihoods."""
         statistic = max(2 * (larger - smaller), 0.0)
-        return cls(statistic, df, float(chdtrc(df, statistic)))
+        return cls(statistic, df, float(chdtrc(df, statistic)) if df else math.nan)
 
     def __str__(self) -> str:
         return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
