@@ -1174,6 +1174,19 @@ class LabelledRows:
         return 1.0 if self.weight is None else float(self.weight.max())
 
     @property
+    def has_whole_weights(self) -> bool:
+        """Whether all weights are whole numbers, which count rows."""
+        return self.weight is None or bool((self.weight == np.round(self.weight)).all())
+
+    def has_same_rows(self, other: Any) -> bool:
+        """Whether another table has the same classes, labels, weights and offsets, row by row."""
+        own, others = (
+            (rows.classes, rows.codes, rows.weight_of(slice(None)), 0.0 if rows.offset is None else rows.offset)
+            for rows in (self, other.every(1))
+        )
+        return all(np.array_equal(one, two) for one, two in zip(own, others, strict=True))
+
+    @property
     def n_clusters(self) -> int:
         """Into how many clusters the rows fall, 0 where none are known."""
         return 0 if self.cluster is None else int(self.cluster.max()) + 1

@@ -126,7 +126,8 @@ def test_weights_offsets_and_clusters_are_columns(tmp_path):
     expected = LogisticRegression(tol=POLISHED).fit(X, y, weight, offset)
     assert found.n_features_in_ == 3
     assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
-    for kind, clusters in {"model": None, "robust": None, "clustered": site}.items():
+    kinds = {None: None, "HC0": None, "HC1": None, "HC2": None, "HC3": None, "CR0": site, "CR1": site}
+    for kind, clusters in kinds.items():
         mine, theirs = found.summary(covariance=kind), expected.summary(covariance=kind, clusters=clusters)
         errors = [[row.std_error for row in summary.rows] for summary in (mine, theirs)]
         assert_allclose(*errors, rtol=1e-10)

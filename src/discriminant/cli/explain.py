@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ColumnError, DegenerateDataError, DiscriminantError, InputError, ParameterError
-from ..results import NOTHING, number, p_value, quoted, suggestion, visible
+from ..results import NOTHING, decimal, number, p_value, quoted, suggestion, visible
 from . import options
 from .console import Page, grid, say, shortened, show, told
 from .modelfile import StoredModel, batches, kept_values, opened
@@ -299,12 +299,21 @@ def _coefficient_page(table: dict[str, Any]) -> Page:
         cells = [[row["term"], *_cells(row, columns)] for row in table["rows"] if row["outcome"] == outcome]
         page += shortened(f"Coefficients: {kind} of {outcome}{against}", ["term", *columns], cells)
     if fit:
-        page.append(
-            f"Log-likelihood {fit['log_likelihood']:z.4f}, AIC {fit['aic']:.2f}, BIC {fit['bic']:.2f}, pseudo R2 "
-            f"{fit['pseudo_r2']:.4f}."
-        )
+        page.append(_fit_line(fit))
     notes = [*table["notes"], *([f"no standard errors: {table['reason']}"] if table["reason"] else [])]
     return page + (["\n".join(f"Note: {note}" for note in notes)] if notes else [])
+
+
+def _fit_line(fit: dict[str, float | None]) -> str:
+    """The measures of fit that are defined: Firth's likelihood and importance weights do not have all."""
+    measures = {
+        "log_likelihood": ("Log-likelihood", 4),
+        "aic": ("AIC", 2),
+        "bic": ("BIC", 2),
+        "pseudo_r2": ("pseudo R2", 4),
+    }
+    known = {name: fit.get(name) for name in measures}
+    return f"{', '.join(f'{measures[k][0]} {decimal(v, measures[k][1])}' for k, v in known.items() if v is not None)}."
 
 
 def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:

@@ -78,7 +78,7 @@ ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file wr
 Target = Annotated[
     str | None, option("COLUMN", "The column of classes (SVMlight has none: leave it out).", "--target", "-t")
 ]
-Weights = Annotated[str | None, option("COLUMN", "A column of row weights: 3 counts like three such rows.")]
+Weights = Annotated[str | None, option("COLUMN", "Column of row weights; fractions are importances (survey weights).")]
 Groups = Annotated[
     str | None, option("COLUMN", "A column of groups (patients, sites): their rows are held out together.")
 ]

@@ -19,7 +19,7 @@ from ..engine import side_by_side
 from ..errors import AliasWarning, LabelError, Message, Model, ParameterError, Part, SeparationWarning, Setting, warn
 from ..folds import HeldOut, repeated_folds
 from ..inference.estimable import EstimableObjective
-from ..inference.firth import firth_binary, firth_multinomial
+from ..inference.firth import firth_binary, firth_data, firth_multinomial
 from ..inference.ml_existence import LogisticSeparation, detect_separation
 from ..moments.covariance import factorised
 from ..objective import ElasticNet, Logistic, Objective, Softmax, Standardisation, column_spread, penalty_units
@@ -31,7 +31,8 @@ from ..solvers.plain import StochasticGradient
 from ..solvers.smooth import RidgeChoice, named_solver, strength_prior
 from ..solvers.trace import Trace
 from .base import StreamingMixin, all_or_nothing, by_class_or_difference, check_finite, computable, refuse_weightless
-from .logistic_inference import MAX_CHECKED_PARAMETERS, LogisticInference, firth_data
+from .logistic_estimates import MAX_CHECKED_PARAMETERS
+from .logistic_inference import LogisticInference
 
 #: Divergence shows in curvature this small (relative to that at the start) along with scores this large.
 _FLAT, _LARGE_SCORE = 1e-3, 8.0
@@ -77,7 +78,8 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         y : array-like of shape (n_rows,), default=None
             Class labels. A dataset has its own, and weights and offsets, too.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight 3 counts like three such rows. `summary` tells frequencies and importances apart.
+            Whole numbers count rows: weight 3 is three such rows. Others, such as survey weights, are importances:
+            that changes inference (`summary`), not the estimates.
         offset : array-like of shape (n_rows,) or (n_rows, K), optional
             Known part of the scores.
 

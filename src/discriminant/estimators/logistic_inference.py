@@ -1,26 +1,22 @@
-"""What a fitted logistic regression reports about its coefficients: summary, intervals, tests and effects.
-
-All of it reads the training rows again, in the parameters that these identify (`inference.estimable`).
-"""
+"""What a fitted logistic regression reports about its coefficients: summary, intervals, tests and effects."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
-from functools import cached_property
+import math
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import clone
+from scipy.special import chdtrc, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..data import LabelledRows, as_rows, check_choice, dense_rows
-from ..errors import ColumnError, DegenerateDataError, LabelError, NotReadyError, ParameterError, Setting
-from ..inference.estimable import EstimableObjective, constrained_minimum
-from ..inference.firth import firth_profile_intervals
+from ..data import as_rows, check_choice
+from ..errors import DegenerateDataError, ParameterError, Setting
+from ..inference.estimable import is_nested
+from ..inference.firth import firth_data, firth_nested_deviance, firth_profile_intervals, firth_profile_p_values
 from ..inference.likelihood import (
+    Coefficient,
     CoefficientIntervals,
     Effect,
     EffectPoint,
@@ -29,119 +25,21 @@ from ..inference.likelihood import (
     TermTests,
     coefficient,
     effective_parameters,
-    information,
-    inverse,
-    penalised_covariance,
-    sandwich_covariance,
+    null_log_likelihood,
 )
-from ..moments.covariance import collinearity
-from ..objective import NO_PENALTY, Objective
-from ..results import number, plain, quoted, several, shown, suggestion
-from ..solvers.smooth import named_solver
-from .base import PosteriorClassifier, input_names
-from .coefficients import column_names
+from ..inference.profile import ProfileDeviance
+from ..inference.sandwich import n_counted
+from ..results import plain, shown
+from .effect_rows import effect_rows
+from .logistic_estimates import CovarianceChoice, CovarianceKind, Estimates, LogisticEstimates, Reported, WeightKind
 
-#: Points of a curve.
-_GRID = 101
-#: So many columns that follow from others are told with their equations: of 500 columns of 40 rows, 461 do.
-_MOST_ALIASED = 5
-#: With fewer rows of the rarest class for each column, estimates of maximum likelihood are too large.
-_ENOUGH_EVENTS = 10
-#: The objective of rows that have not changed is the same within this share.
-_SAME = 1e-6
-#: A log-likelihood so near to its maximum is that of estimates within a tenth of a standard error of the optimum.
-_AT_OPTIMUM = 0.005
-#: Beyond so many parameters a fit that shows no sign of aliased columns or separation is not checked for them: the
-#: Hessian costs too much.
-MAX_CHECKED_PARAMETERS: Final = 600
-CovarianceKind = Literal["model", "robust", "clustered"]
+#: Profiles of Firth's likelihood take some 600 multiplications for each row and cubed number of coefficients (569 x 31:
+#: 13 s). Beyond so many summaries have Wald tests.
+MAX_PROFILE_WORK: Final = 3e10
 
 
-def _along(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], Any, Array]:
-    """Values of a column, the one they are compared with, and rows that have these, it last; the rest is held."""
-    names, kept = input_names(model) or column_names(model), getattr(model, "formula_", None)
-    own = [j for j, name in enumerate(names) if name == column or (kept and name.startswith(f"{column}="))]
-    if not own:
-        near = suggestion(column, names)
-        raise ColumnError(f"The model has no column {column!r}.{near} Columns: {quoted(names, 20)}.")
-    if kept is None:
-        data = model._rows_again().data
-        block = dense_rows(data.rows.block(0, data.n_rows))
-        low, middle, high = block.min(axis=0), np.median(block, axis=0), block.max(axis=0)
-    else:
-        low, middle, high = kept.lowest, kept.middle, kept.highest
-    held = np.where(np.isin(np.arange(len(names)), own), 0.0, middle)
-    if names[own[0]] != column:
-        unused = [j for j in own if not (model.basis_.outputs == j).any()]
-        levels = {names[j].removeprefix(f"{column}="): j for j in (*unused, *own)}
-        given = [str(level) for level in (levels if values is None else values)]
-        given.append(next(iter(levels)) if at is None else str(at))
-        for level in given:
-            if level not in levels:
-                raise ColumnError(f"{level!r} is no level of {column!r}: {quoted(levels, 20)}.")
-        return given[:-1], given[-1], (held + np.eye(len(names)))[[levels[level] for level in given]]
-    j = own[0]
-    try:
-        grid = np.linspace(low[j], high[j], _GRID) if values is None else np.array(values, dtype=np.float64).ravel()
-        rows = np.tile(held, (len(grid) + 1, 1))
-        rows[:, j] = np.append(grid, middle[j] if at is None else float(at))
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"{column!r} holds numbers: values and at must be some, too ({error}).") from error
-    return grid.tolist(), float(rows[-1, j]), rows
-
-
-@dataclass(frozen=True)
-class Reported:
-    """The terms one reports, as linear functions of the parameters: log-odds of outcomes against a reference."""
-
-    objective: Objective
-    outcomes: list[int]
-    reference: int
-    names: list[str]
-
-    @cached_property
-    def matrix(self) -> Array:
-        """(outcomes x terms, parameters): the intercept first, then the columns."""
-        standard, contrasts = self.objective.standardised, self.objective.contrasts
-        terms = np.diag(1 / standard.scale)
-        if self.objective.fit_intercept:
-            first = np.append(-standard.centre / standard.scale, 1.0)
-            terms = np.vstack((first, np.pad(terms, ((0, 0), (0, 1)))))
-        if contrasts.shape == (1, 1):
-            return terms if self.reference == 0 else -terms
-        return np.concatenate([np.kron(contrasts[:, k] - contrasts[:, self.reference], terms) for k in self.outcomes])
-
-
-class LogisticInference(PosteriorClassifier):
-    """`summary`, `conf_int` and likelihood-ratio tests of a logistic regression.
-
-    They look at the training rows again, which a model keeps a reference to until it is pickled.
-    """
-
-    solution_: Any
-    separation_: Any
-    firth_: Any
-    aliased_: tuple[int, ...]
-    classes_: Array
-    class_weight: Any
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    firth: bool = False
-    tol: float
-    reference: Any
-    _training: Objective
-
-    @cached_property
-    def _estimated(self) -> tuple[EstimableObjective, Array]:
-        """The objective in the parameters that the training rows identify, and the estimates of these."""
-        objective, theta = self._rows_again(), self.solution_.theta
-        if self.alpha == 0 and objective.n_parameters > MAX_CHECKED_PARAMETERS:  # the fit did not look for aliases
-            problem = EstimableObjective.of(objective)
-        else:
-            kept = (j for j in range(objective.shape[1]) if j not in self.aliased_)
-            problem = EstimableObjective(objective, tuple(kept))
-        return problem, problem.nearest(theta)
+class LogisticInference(LogisticEstimates):
+    """`summary`, `conf_int` and likelihood-ratio tests of a logistic regression."""
 
     def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
         """The K - 1 log-odds against a reference class.
@@ -171,9 +69,9 @@ class LogisticInference(PosteriorClassifier):
     def summary(
         self,
         reference: Any = None,
-        covariance: CovarianceKind = "model",
+        covariance: CovarianceKind | None = None,
         clusters: Any = None,
-        weights: Literal["frequency", "importance"] = "frequency",
+        weights: WeightKind | None = None,
         level: float = 0.95,
     ) -> Summary:
         """The table of coefficients with standard errors, tests, intervals and odds ratios.
@@ -182,72 +80,111 @@ class LogisticInference(PosteriorClassifier):
         ----------
         reference : a class, optional
             What outcomes are compared with.
-        covariance : {"model", "robust", "clustered"}, default="model"
-            From the information matrix; from the rows' own scores (the sandwich of White 1982); from their sums
-            over ``clusters``.
+        covariance : {"model", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"}, optional
+            From the information matrix; a sandwich of the rows' scores (HC: White 1980, MacKinnon & White 1985), or of
+            their sums over ``clusters`` (CR: Liang & Zeger 1986; CR2: Bell & McCaffrey 2002). "robust" is HC0,
+            "clustered" CR1. HC2, HC3 and CR2 are for two classes. Default: CR1 with ``clusters``, HC3 (more than two
+            classes: HC1) with importance weights, "model" otherwise.
         clusters : array-like of shape (n_rows,), optional
-            The cluster of each row, for "clustered"; a dataset has them in a column.
-        weights : {"frequency", "importance"}, default="frequency"
-            Whether weight 3 means three rows, or one row of threefold importance (then the covariance is a sandwich);
-            a ``class_weight`` is importance.
+            The cluster of each row; a dataset has them in a column.
+        weights : {"frequency", "importance"}, optional
+            Whether weight 3 means three rows, or one row of threefold importance, such as a survey weight. Default:
+            frequency where all weights are whole numbers and there is no ``class_weight``, else importance.
         level : float, default=0.95
             Confidence of the intervals.
 
         Returns
         -------
         Summary
-            A row for each coefficient, with log-likelihoods and notes.
+            A row for each coefficient, with log-likelihoods and notes. Of Firth's likelihood tests and intervals are
+            those of the penalised likelihood ratio.
+
+        References
+        ----------
+        MacKinnon, J. G. & White, H. (1985). Some heteroskedasticity-consistent covariance matrix estimators with
+        improved finite sample properties. J. Econometrics 29.
+        Bell, R. M. & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression with multi-stage
+        samples. Survey Methodology 28.
         """
         check_is_fitted(self, "rule_")
         self._refuse_l1()
+        _check_level(level)
         reported = self._reported(reference)
-        estimates, covariances, notes = self._estimates(reported, covariance, clusters, weights)
-        errors, unfinished = np.sqrt(np.maximum(np.diagonal(covariances), 0.0)), self._unfinished()
-        if unfinished:
-            errors, notes = np.full_like(errors, np.nan), notes[1:]
-        infinite = self._infinite(reported)
-        estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
-        aliased = self._aliased(reported)
-        estimates[aliased] = errors[aliased] = np.nan
-        found = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
+        choice = self._covariance_choice(covariance, clusters, weights)
+        found, unfinished = self._estimates(reported, choice), self._unfinished()
+        rows, notes = self._wald_rows(reported, found, level, bool(unfinished)), found.notes[bool(unfinished) :]
+        if self.firth:
+            rows, note = self._penalised_tests(reported, rows, level)
+            notes.append(note)
+        elif untestable := self._untestable(choice):
+            rows = [replace(row, z=math.nan, p_value=math.nan, low=math.nan, high=math.nan) for row in rows]
+            notes.append(untestable)
         kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
         kind = "not at its optimum" if unfinished else kind
+        objective = reported.objective
         return Summary(
-            rows=[coefficient(*term, estimate, error, level) for term, estimate, error in found],
-            n_rows=reported.objective.total_weight,
-            n_parameters=self._free_parameters(aliased),
+            rows=rows,
+            n_rows=n_counted(objective.data) if choice.has_importance else objective.total_weight,
+            n_parameters=self._free_parameters(reported),
             log_likelihood=self._log_likelihood(),
-            null_log_likelihood=null_log_likelihood(reported.objective),
+            null_log_likelihood=null_log_likelihood(objective),
             level=level,
             title=f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}",
             notes=notes,
             unfinished=unfinished,
+            likelihood="penalised" if self.firth else "weighted" if choice.has_importance else "maximum",
         )
 
-    def _aliased(self, reported: Reported) -> Array:
-        """Which of the reported terms are not estimable."""
-        aliased = np.zeros((len(reported.outcomes), len(reported.names)), dtype=bool)
-        if not self.firth:
-            aliased[:, self.fit_intercept + np.array(self._estimated[0].aliased, dtype=int)] = True
-        return aliased.ravel()
+    def _wald_rows(self, reported: Reported, found: Estimates, level: float, unfinished: bool) -> list[Coefficient]:
+        """The reported terms with Wald tests and intervals."""
+        errors = np.sqrt(np.maximum(np.diagonal(found.covariance), 0.0))
+        estimates = found.values.copy()
+        if unfinished:
+            errors = np.full_like(errors, np.nan)
+        infinite, aliased = self._infinite(reported), self._aliased(reported)
+        estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
+        estimates[aliased] = errors[aliased] = np.nan
+        terms = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
+        return [coefficient(*term, estimate, error, level) for term, estimate, error in terms]
 
-    def _free_parameters(self, aliased: Array) -> float:
+    def _penalised_tests(
+        self, reported: Reported, rows: list[Coefficient], level: float
+    ) -> tuple[list[Coefficient], str]:
+        """The rows with the tests and intervals of the penalised likelihood ratio, and a note of them."""
+        objective = reported.objective
+        if 600.0 * objective.data.n_rows * objective.n_parameters**3 > MAX_PROFILE_WORK:
+            return rows, "tests and intervals: Wald (profiles take long here: conf_int(method='profile'))"
+        given = {**firth_data(objective), "fit": self.firth_, "terms": self._firth_terms(reported)}
+        p_values = firth_profile_p_values(**given)
+        limits = firth_profile_intervals(**given, level=level)
+        roots = np.copysign(ndtri(1 - p_values / 2), [row.estimate for row in rows])
+        tested = [
+            replace(row, z=z, p_value=p, low=low, high=high)
+            for row, z, p, (low, high) in zip(rows, roots.tolist(), p_values.tolist(), limits.tolist(), strict=True)
+        ]
+        return tested, "tests and intervals: penalised likelihood ratio"
+
+    def _free_parameters(self, reported: Reported) -> float:
         """How many parameters were estimated; a ridge does not leave all of them free."""
         if self.firth or not self.alpha:
-            return int((~aliased).sum())
+            return int((~self._aliased(reported)).sum())
         return effective_parameters(*self._estimated)
 
     def conf_int(
-        self, level: float = 0.95, method: Literal["wald", "profile"] = "wald", reference: Any = None
+        self, level: float = 0.95, method: Literal["wald", "profile"] | None = None, reference: Any = None
     ) -> CoefficientIntervals:
         """Confidence intervals of the coefficients, from standard errors or by profile likelihood.
+
+        Under separation an infinite coefficient has one finite limit by profile likelihood, and none by its standard
+        error.
 
         Parameters
         ----------
         level : float, default=0.95
             Confidence of the intervals.
-        method : {"wald", "profile"}, default="wald"
-            Estimate and standard error, or the values that a likelihood-ratio test does not reject.
+        method : {"wald", "profile"}, optional
+            Estimate and standard error, or the values that a likelihood-ratio test does not reject. Default: "profile"
+            of Firth's likelihood, "wald" otherwise.
         reference : a class, optional
             What outcomes are compared with.
 
@@ -255,43 +192,89 @@ class LogisticInference(PosteriorClassifier):
         -------
         CoefficientIntervals
         """
-        check_choice("method", method, ("wald", "profile"))
-        if not 0 < level < 1:
-            raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")
+        check_choice("method", method, (None, "wald", "profile"))
+        _check_level(level)
         check_is_fitted(self, "rule_")
         self._refuse_l1()
         self._refuse_unfinished("Intervals")
-        if method == "wald":
-            rows = self.summary(reference=reference, level=level).rows
-            return CoefficientIntervals([(row.outcome, row.term, row.low, row.high) for row in rows], level, method)
-        reported = self._reported(reference)
+        reported, choice = self._reported(reference), self._covariance_choice(None, None, None)
+        chosen = method or ("profile" if self.firth else "wald")
+        if chosen == "wald":
+            self._refuse_untestable(choice)
+            rows = self._wald_rows(reported, self._estimates(reported, choice), level, unfinished=False)
+            return CoefficientIntervals([(row.outcome, row.term, row.low, row.high) for row in rows], level, chosen)
         limits = zip(self._terms(reported), self._profile(reported, level), strict=True)
-        return CoefficientIntervals([(*term, low, high) for term, (low, high) in limits], level, method)
+        return CoefficientIntervals([(*term, low, high) for term, (low, high) in limits], level, chosen)
+
+    def _refuse_untestable(self, choice: CovarianceChoice) -> None:
+        if untestable := self._untestable(choice):
+            raise DegenerateDataError(f"{untestable}. Fit without ", Setting("class_weight"), " or with fewer columns.")
+
+    def _profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
+        if self.firth:
+            given = {**firth_data(reported.objective), "fit": self.firth_, "terms": self._firth_terms(reported)}
+            return [(low, high) for low, high in firth_profile_intervals(**given, level=level).tolist()]
+        self._refuse_penalty("Profile intervals")
+        self._refuse_importance("Profile intervals", " and of ", Setting("method", "wald"))
+        problem, theta = self._estimated
+        found = self._estimates(reported, self._covariance_choice("model", None, None))
+        rows, matrix = self._wald_rows(reported, found, level, unfinished=False), reported.matrix[:, problem.places]
+        least = -self._log_likelihood() / problem.objective.total_weight
+        if self.separation_ is not None:  # the solver stops short of the limit
+            least = min(least, problem.minimum(theta)[1])
+        profile = ProfileDeviance(problem, theta, least, level)
+        nowhere = (math.nan, math.nan)
+        return [
+            nowhere if math.isnan(row.estimate) else profile.interval(term, row.estimate)
+            for row, term in zip(rows, matrix, strict=True)
+        ]
 
     def likelihood_ratio_test(self, smaller: Any) -> LikelihoodRatioTest:
-        """The test of this model against one with fewer columns, fitted to the same rows.
+        """The test of this model against a nested one, fitted to the same rows.
+
+        Both by maximum likelihood, or both by Firth's penalised likelihood, whose penalty is then that of all
+        coefficients of the larger model (Heinze & Schemper 2002).
 
         Parameters
         ----------
         smaller : LogisticRegression
-            Fitted to the same rows, with some of the columns.
+            Fitted to the same rows, with columns that are linear functions of this model's.
 
         Returns
         -------
         LikelihoodRatioTest
             Twice the difference of the log-likelihoods, and its p-value.
         """
+        if not isinstance(smaller, LogisticInference):
+            raise ParameterError(f"A logistic regression is compared with another, got {type(smaller).__name__}.")
         for model in (self, smaller):
+            check_is_fitted(model, "rule_")
+            model._refuse_ridge("Likelihood-ratio tests")
             model._refuse_unfinished("Likelihood-ratio tests")
+            model._refuse_importance("Likelihood-ratio tests")
+        if self.firth != smaller.firth:
+            kinds = "One model has Firth's penalised likelihood, the other maximum likelihood. Fit both with the same "
+            raise ParameterError(kinds, Setting("firth"), ".")
         own, other = self._training, smaller._training
-        same = own.total_weight == other.total_weight and np.array_equal(own.data.codes, other.data.codes)
-        df = self._estimated[0].n_parameters - smaller._estimated[0].n_parameters
-        if not same or df <= 0:
+        if not own.data.has_same_rows(other.data):
+            raise ParameterError("The models have other rows: fit both to the same labels, weights and offsets.")
+        df = self._n_estimable - smaller._n_estimable
+        if df <= 0 or not is_nested(other, own):
             raise ParameterError(
-                "likelihood_ratio_test compares nested models of the same rows: the other model must have been fitted "
-                f"to the same labels and have fewer columns (difference in parameters: {df})."
+                "The models are not nested: the columns of the smaller one must be linear functions of the columns of "
+                f"the larger one, and fewer (difference in parameters: {df})."
             )
+        if self.firth:
+            columns = firth_data(other)["X"]
+            statistic = firth_nested_deviance(
+                **firth_data(own), fit=self.firth_, smaller=columns, smaller_intercept=smaller.fit_intercept
+            )
+            return LikelihoodRatioTest(statistic, df, float(chdtrc(df, statistic)))
         return LikelihoodRatioTest.of(smaller._log_likelihood(), self._log_likelihood(), df)
+
+    @property
+    def _n_estimable(self) -> int:
+        return self._training.n_parameters if self.firth else self._estimated[0].n_parameters
 
     def term_tests(self) -> TermTests:
         """For each column, or term of a formula, the likelihood-ratio test of the model without it.
@@ -302,7 +285,8 @@ class LogisticInference(PosteriorClassifier):
             A test for each term, by its name: that all of its coefficients are 0.
         """
         check_is_fitted(self, "rule_")
-        self._refuse_penalty("likelihood-ratio tests")
+        self._refuse_penalty("Likelihood-ratio tests")
+        self._refuse_importance("Likelihood-ratio tests")
         self._refuse_unfinished("Likelihood-ratio tests")
         problem, theta = self._estimated
         total, log_likelihood = problem.objective.total_weight, self._log_likelihood()
@@ -348,13 +332,15 @@ class LogisticInference(PosteriorClassifier):
             reason = "There is no effect to draw: some coefficients are infinite. A fit with "
             raise DegenerateDataError(reason, Setting("firth", True), " has them all.")
         self._refuse_unfinished("Effects with their intervals")
-        chosen, centre, rows = _along(self, column, values, at)
+        choice = self._covariance_choice(None, None, None)
+        self._refuse_untestable(choice)
+        chosen, centre, rows = effect_rows(self, column, values, at)
         if hasattr(self, "formula_"):
             inputs = as_rows(rows, self.formula_.inputs)
             rows = self.formula_.expanded(self.basis_, inputs, self._column_names()).values
         change = np.pad(rows[:-1] - rows[-1], ((0, 0), (int(self.fit_intercept), 0)))
         reported = self._reported(reference)
-        estimates, covariance, _ = self._estimates(reported, "model", None, "frequency")
+        estimates, covariance, _ = self._estimates(reported, choice)
         points, n_terms, z = [], change.shape[1], float(ndtri(0.5 + level / 2))
         for k, outcome in enumerate(reported.outcomes):
             own = slice(k * n_terms, (k + 1) * n_terms)
@@ -364,267 +350,7 @@ class LogisticInference(PosteriorClassifier):
             points += [EffectPoint(plain(self.classes_[outcome]), *point) for point in ends]
         return Effect(column, centre, plain(self.classes_[reported.reference]), level, points)
 
-    def _rows_again(self) -> Objective:
-        check_is_fitted(self, "rule_")
-        if not hasattr(self, "_training"):
-            raise NotReadyError("This needs the training rows, which a stored model does not carry. Fit it again.")
-        objective = self._training
-        if not (self.firth or self.early_stopping or objective.penalty.l1):
-            reached = self.solution_
-            differs = abs(objective.value_and_gradient(reached.theta)[0] - reached.objective)
-            if not differs <= max(_SAME, 10 * reached.excess) * max(abs(reached.objective), _SAME):
-                raise NotReadyError("The training rows were changed after the fit: fit again, or fit a copy of them.")
-        return objective
 
-    def _unfinished(self) -> str:
-        """How far the fit stopped short of its optimum; nothing where it did not, or where there is no optimum.
-
-        The rows have been looked at (`_rows_again`): each look reads all of them.
-        """
-        if self.firth or self.separation_ is not None:
-            return ""
-        reached, objective = self.solution_, self._training
-        total = objective.total_weight
-        if reached.converged and total * abs(reached.objective) * reached.excess <= _AT_OPTIMUM:
-            return ""
-        best = named_solver("auto", objective)(objective, reached.theta, min(self.tol, 1e-10), 500)
-        short = total * (objective.value_and_gradient(reached.theta)[0] - best.objective)
-        if short <= _AT_OPTIMUM:
-            return ""
-        penalised = " less the penalty" if self.alpha else ""
-        return (
-            f"The fit stopped ({reached.reason}) before its optimum: the log-likelihood{penalised} is {number(short)} "
-            "below its maximum."
-        )
-
-    def _refuse_unfinished(self, what: str) -> None:
-        self._rows_again()
-        told = self._unfinished()
-        if told:
-            more = (Setting("max_iter"), ", or use ", Setting("solver", "auto"), ".")
-            raise NotReadyError(f"{told} {what} are those of the optimum. Raise ", *more)
-
-    def _refuse_l1(self) -> None:
-        if self.alpha * self.l1_ratio > 0:
-            reason = "Standard errors and p-values are not defined after selection by an L1 penalty: "
-            advice = ("Refit the chosen columns with ", Setting("alpha", 0), " on other rows, or use ")
-            raise ParameterError(reason, "the same rows chose the terms. ", *advice, Setting("l1_ratio", 0), ".")
-
-    def _refuse_penalty(self, what: str) -> None:
-        if self.alpha > 0 or self.firth:
-            needed = (Setting("alpha", 0), " and ", Setting("firth", False))
-            raise ParameterError(f"{what.capitalize()} need maximum likelihood: ", *needed, ".")
-
-    def _column_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-
-    def _reported(self, reference: Any) -> Reported:
-        r = self._reference_code(reference)
-        outcomes = [k for k in range(len(self.classes_)) if k != r]
-        names = ["intercept"] * bool(self.fit_intercept) + self._column_names()
-        return Reported(self._rows_again(), outcomes, r, names)
-
-    def _reference_code(self, reference: Any) -> int:
-        wanted = self.reference if reference is None else reference
-        if wanted is None:
-            return 0 if len(self.classes_) == 2 else len(self.classes_) - 1
-        found = np.flatnonzero(self.classes_ == wanted)
-        if found.size == 0:
-            raise LabelError(f"The reference {wanted!r} is not a class. Classes: {self.classes_.tolist()}.")
-        return int(found[0])
-
-    def _terms(self, reported: Reported) -> list[tuple[Any, str]]:
-        """Outcome and name of each reported term."""
-        return [(plain(self.classes_[k]), name) for k in reported.outcomes for name in reported.names]
-
-    def _log_likelihood(self) -> float:
-        if self.firth:
-            return float(self.firth_.log_likelihood)
-        if self._remaining is not None:
-            return self._remaining._log_likelihood()
-        objective, theta = self._training, self.solution_.theta
-        if self.early_stopping or objective.penalty.l1:
-            return -objective.total_weight * objective.mean_loss(theta)
-        penalty = 0.5 * float((objective.ridge * theta**2).sum())
-        return -objective.total_weight * (self.solution_.objective - penalty)  # without reading the rows once more
-
-    def _estimates(self, reported: Reported, kind: str, clusters: Any, weights: str) -> tuple[Array, Array, list[str]]:
-        """Estimates and covariance of the reported terms, and what to know about them."""
-        if self.firth:
-            return self._firth_estimates(reported)
-        objective, (problem, theta) = reported.objective, self._estimated
-        matrix = reported.matrix[:, problem.places]
-        check_choice("covariance", kind, ("model", "robust", "clustered"))
-        data = objective.data if clusters is None else objective.data.in_clusters(clusters)
-        clustered = kind == "clustered"
-        if (clustered and not data.n_clusters) or (clusters is not None and not clustered):
-            raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
-        important = weights == "importance" or self.class_weight is not None
-        if kind != "model" or important:
-            grouped = replace(problem, objective=replace(objective, data=data))
-            whole = sandwich_covariance(grouped, theta, clustered, important)
-            note = f"covariance: sandwich, {'by cluster' if clustered else 'robust'}"
-        elif self.alpha > 0:
-            whole = penalised_covariance(problem, theta)
-            note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
-        else:
-            whole, note = self._model_covariance(), "covariance: inverse of the information matrix"
-        notes = [note]
-        if problem.aliased:
-            notes.append(self._alias_note(data, problem.aliased))
-        if self.separation_ is not None:
-            notes.append(f"{self.separation_.kind} separation: infinite estimates; the others are their limits")
-        fewest = float(objective.class_weights.min())
-        if self.alpha == 0 and fewest < _ENOUGH_EVENTS * objective.n_columns:
-            notes.append(
-                f"{several(round(fewest), 'row')} of the rarest class for {several(objective.n_columns, 'column')}: "
-                "estimates are too large (Peduzzi et al. 1996), and a penalty or AutoClassifier predicts better"
-            )
-        remaining = self._remaining
-        if remaining is None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return matrix @ theta.ravel(), matrix @ whole @ matrix.T, notes
-        own = remaining._reported(self.classes_[reported.reference])
-        estimates, covariance, _ = remaining._estimates(own, "model", None, "frequency")
-        order = np.append(np.arange(self.fit_intercept), self.fit_intercept + np.argsort(remaining._order))
-        return estimates[order], covariance[np.ix_(order, order)], notes
-
-    def _alias_note(self, data: LabelledRows, aliased: tuple[int, ...]) -> str:
-        some = data.every(1)  # of a dataset its sample
-        found = collinearity(some.rows, self._column_names(), some.weight)
-        equations = [found.equations.get(j, self._columns([j])) for j in aliased[:_MOST_ALIASED]]
-        more = len(aliased) - len(equations)
-        return f"aliased, left out: {'; '.join(equations)}{f'; and {more:,} more' if more else ''}"
-
-    def _model_covariance(self) -> Array:
-        """The inverse information of the estimable parameters."""
-        with np.errstate(over="ignore", invalid="ignore"):  # separated classes have next to no information left
-            return inverse(information(*self._estimated))
-
-    @property
-    def _intercept_first(self) -> list[int]:
-        """Where the reported terms stand among coefficients whose intercept comes last."""
-        p = self.n_features_in_
-        return [p] * bool(self.fit_intercept) + list(range(p))
-
-    def _infinite(self, reported: Reported) -> Array:
-        """The sign of each reported term that diverges, 0 for the others."""
-        if self.separation_ is None:
-            return np.zeros(len(reported.outcomes) * len(reported.names))
-        if len(self.classes_) == 2:
-            return (1 if reported.reference == 0 else -1) * self.separation_.infinite[0, self._intercept_first]
-        direction = self.separation_.direction
-        steps = [direction[k] - direction[reported.reference] for k in reported.outcomes]
-        signs = [np.sign(step) * (np.abs(step) > 1e-7 * np.abs(step).max(initial=1e-300)) for step in steps]
-        return np.concatenate([sign[self._intercept_first] for sign in signs])
-
-    @cached_property
-    def _remaining(self) -> Any:
-        """For two classes under separation: the fit to the rows that are not separated, which has the finite limits."""
-        found = self.separation_
-        if found is None or len(self.classes_) > 2:
-            return None
-        data, left = self._rows_again().data, ~found.rows
-        if len(np.unique(data.codes[left])) < 2:
-            return None
-        X = dense_rows(data.rows.block(0, data.n_rows))[left]
-        columns = np.argsort(found.infinite[0][: X.shape[1]] != 0, kind="stable")
-        weight = None if data.weight is None else data.weight[left]
-        model: Any = clone(self)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X[:, columns], data.classes[data.codes[left]], weight)
-        model._order = columns  # the infinite ones last
-        return model
-
-    def _firth_estimates(self, reported: Reported) -> tuple[Array, Array, list[str]]:
-        fit, K = self.firth_, len(self.classes_)
-        # Row k of `to_class`: the log-odds of class k against the class the fit refers to.
-        to_class = np.delete(np.eye(K), 0 if K == 2 else K - 1, axis=1)
-        terms = np.eye(self.n_features_in_ + 1)[self._intercept_first]
-        matrix = np.concatenate([np.kron(to_class[k] - to_class[reported.reference], terms) for k in reported.outcomes])
-        return matrix @ fit.coef.ravel(), matrix @ fit.covariance @ matrix.T, ["Firth's penalised likelihood"]
-
-    def _profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
-        if self.firth:
-            return self._firth_profile(reported, level)
-        self._refuse_penalty("profile intervals")
-        problem, theta = self._estimated
-        matrix, infinite, aliased = (
-            reported.matrix[:, problem.places],
-            self._infinite(reported),
-            self._aliased(reported),
-        )
-        errors = np.sqrt(np.diagonal(matrix @ self._model_covariance() @ matrix.T))
-        nowhere = (float("nan"), float("nan"))
-        return [
-            nowhere if aliased[i] else _profile_ends(problem, theta, a, errors[i], level, infinite[i])
-            for i, a in enumerate(matrix)
-        ]
-
-    def _firth_profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
-        K = len(self.classes_)
-        if K > 2 and reported.reference != K - 1:
-            last = f"Profile intervals of Firth's likelihood are against the last class, {shown(self.classes_[-1])}: "
-            raise ParameterError(last, "set reference to it, or use ", Setting("method", "wald"), ".")
-        limits = firth_profile_intervals(**firth_data(reported.objective), fit=self.firth_, level=level)
-        ends = limits.reshape(-1, self.n_features_in_ + 1, 2)[:, self._intercept_first].reshape(-1, 2)
-        if K == 2 and reported.reference == 1:
-            ends = -ends[:, ::-1]
-        return [(float(low), float(high)) for low, high in ends]
-
-
-def _profile_ends(
-    problem: EstimableObjective, theta: Array, term: Array, error: float, level: float, infinite: float
-) -> tuple[float, float]:
-    """The lower and the upper end of the profile interval of a term."""
-    low, high = (_profile_end(problem, theta, term, side * error, level, infinite) for side in (-1, 1))
-    return low, high
-
-
-def _profile_end(
-    problem: EstimableObjective, theta: Array, term: Array, towards: float, level: float, infinite: float
-) -> float:
-    """Where the deviance, minimised over all else, has risen by the chi-square quantile."""
-    from scipy.optimize import brentq  # slow to load
-
-    if infinite and np.sign(towards) == infinite:
-        return float(infinite * np.inf)
-    centre, least = float(term @ theta.ravel()), problem.value_gradient_hessian(theta)[0]
-    wanted = float(ndtri(0.5 + level / 2)) ** 2 / 2 / problem.objective.total_weight
-    place = [theta]
-
-    def rise(value: float) -> float:
-        place[0], reached = constrained_minimum(problem, place[0], term[None], np.array([value]))
-        return reached - least - wanted
-
-    far = next((far for far in 2 * towards * 1.6 ** np.arange(60) if rise(centre + far) > 0), None)
-    if far is None:
-        return float(np.sign(towards) * np.inf)
-    place[0] = theta
-    low, high = sorted((centre, centre + far))
-    return float(brentq(lambda v: rise(v) if v != centre else -wanted, low, high, xtol=1e-10, rtol=1e-12))
-
-
-def firth_data(objective: Objective) -> dict[str, Any]:
-    """The rows as `inference.firth` takes them."""
-    data, offset = objective.data, objective.data.offset
-    if offset is not None and len(data.classes) > 2:
-        offset = offset[:, :-1] - offset[:, -1:]
-    X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
-    return {"X": X, "codes": data.codes, "weight": data.weight, "offset": offset}
-
-
-def null_log_likelihood(objective: Objective) -> float:
-    """The log-likelihood without any column: of the class shares, unless offsets make them differ."""
-    plain = replace(objective, penalty=NO_PENALTY)
-    start = np.zeros(objective.shape)
-    if not objective.fit_intercept:
-        return -objective.total_weight * plain.value_and_gradient(start)[0]
-    if objective.data.offset is None:
-        weight = objective.class_weights
-        return float(weight @ np.log(weight / weight.sum()))
-    is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
-    columns = np.eye(objective.n_parameters)[is_column]
-    return -objective.total_weight * constrained_minimum(plain, start, columns, np.zeros(len(columns)))[1]
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")

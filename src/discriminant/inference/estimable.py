@@ -17,12 +17,15 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
+from ..data import LabelledRows, dense_rows
 from ..moments.covariance import factorised
 from ..objective import Objective
 from ..solvers.smooth import line_search
 
 #: Constraints hold when they are met to this accuracy, relative to their values.
 CONSTRAINT_TOLERANCE: Final = 1e-10
+#: A column is a linear function of others if they leave no more than this share of its sum of squares.
+NESTED_TOLERANCE: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,33 @@ class EstimableObjective:
     def minimum(self, start: Array) -> tuple[Array, float]:
         """The point and the value of the minimum, by Newton's method."""
         return constrained_minimum(self, start, np.zeros((0, start.size)), np.zeros(0))
+
+
+def is_nested(smaller: Objective, larger: Objective) -> bool:
+    """Whether the columns of one objective, with its intercept, are linear functions of those of another.
+
+    Both have the same rows. Of datasets their samples decide.
+    """
+    pair = [(objective, objective.data.every(1)) for objective in (larger, smaller)]
+    counted = pair[0][1].weight_of(slice(None)) > 0
+    widths = [objective.shape[1] for objective, _ in pair]
+    products = np.zeros((sum(widths), sum(widths)))
+    for start, stop in pair[0][1].rows.edges(range(pair[0][1].n_rows)):
+        columns = [_standard_columns(*one, start, stop) for one in pair]
+        both = np.concatenate(columns, axis=1)[counted[start:stop]]
+        products += both.T @ both
+    own, other = slice(widths[0]), slice(widths[0], None)
+    across = products[own, other].T
+    explained = np.einsum("ij,ij->i", factorised(products[own, own]).solve(across), across)
+    total = np.diagonal(products[other, other])
+    return bool((total - explained <= NESTED_TOLERANCE * np.maximum(total, np.finfo(float).tiny)).all())
+
+
+def _standard_columns(objective: Objective, data: LabelledRows, start: int, stop: int) -> Array:
+    """Some rows in standardised columns, with the intercept's."""
+    standard = objective.standardised
+    rows = (dense_rows(data.rows.block(start, stop)) - standard.centre) / standard.scale
+    return np.column_stack((rows, np.ones(len(rows)))) if objective.fit_intercept else rows
 
 
 def constrained_minimum(

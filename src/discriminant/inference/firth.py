@@ -20,13 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import chdtrc, logsumexp, ndtri
 
 from ..arrays import Array
+from ..data import dense_rows
 from ..errors import DegenerateDataError
+from ..objective import Objective
 from ..solvers.smooth import LBFGSMemory, line_search
 from .ml_existence import standard_design
 
@@ -67,6 +70,15 @@ class FirthFit:
     iterations: int
     converged: bool
     fit_intercept: bool
+
+
+def firth_data(objective: Objective) -> dict[str, Any]:
+    """The rows of an objective as the functions here take them."""
+    data, offset = objective.data, objective.data.offset
+    if offset is not None and len(data.classes) > 2:
+        offset = offset[:, :-1] - offset[:, -1:]
+    X = dense_rows(data.rows.block(0, data.n_rows)).astype(np.float64)
+    return {"X": X, "codes": data.codes, "weight": data.weight, "offset": offset}
 
 
 def firth_binary(
@@ -130,7 +142,7 @@ def firth_multinomial(
 
 def firth_profile_intervals(
     X: Array, codes: Array, fit: FirthFit, level: float = 0.95, weight: Array | None = None,
-    offset: Array | None = None,
+    offset: Array | None = None, terms: Array | None = None,
 ) -> Array:  # fmt: skip
     """Profile penalised-likelihood intervals of all coefficients, an array ``fit.coef.shape + (2,)``.
 
@@ -143,6 +155,8 @@ def firth_profile_intervals(
     fit : FirthFit
         What they returned.
     level : float
+    terms : array of shape (m, number of coefficients), optional
+        Linear functions of ``fit.coef.ravel()`` whose intervals are wanted instead, in an array (m, 2).
 
     Returns
     -------
@@ -160,13 +174,15 @@ def firth_profile_intervals(
     """
     problem, best = _maximum_of(fit, X, codes, weight, offset)
     threshold = float(ndtri(0.5 + level / 2)) ** 2
-    ends = [[_profile_end(problem, best, row, side, threshold) for side in (-1, 1)] for row in problem.to_coef]
-    return np.array(ends).reshape(*fit.coef.shape, 2)
+    rows = problem.to_coef if terms is None else terms @ problem.to_coef
+    ends = np.array([[_profile_end(problem, best, row, side, threshold) for side in (-1, 1)] for row in rows])
+    return ends.reshape(*fit.coef.shape, 2) if terms is None else ends
 
 
 def firth_profile_p_values(
-    X: Array, codes: Array, fit: FirthFit, weight: Array | None = None, offset: Array | None = None
-) -> Array:
+    X: Array, codes: Array, fit: FirthFit, weight: Array | None = None, offset: Array | None = None,
+    terms: Array | None = None,
+) -> Array:  # fmt: skip
     """P-values of the penalised likelihood-ratio test that a coefficient is 0, for each of them.
 
     The penalty keeps the information of all coefficients also where one is held at 0, as in the R package logistf.
@@ -180,12 +196,46 @@ def firth_profile_p_values(
     array([0.0166, 0.0399])
     """
     problem, best = _maximum_of(fit, X, codes, weight, offset)
-    p_values = np.full(len(problem.to_coef), np.nan)
-    for j, functional in enumerate(problem.to_coef):
+    rows = problem.to_coef if terms is None else terms @ problem.to_coef
+    p_values = np.full(len(rows), np.nan)
+    for j, functional in enumerate(rows):
         if functional.any():
-            held = _maximum(problem, np.zeros(problem.n_parameters), _complement(functional))[0]
-            p_values[j] = chdtrc(1, 2 * max(best.value - held.value, 0.0))
-    return p_values.reshape(fit.coef.shape)
+            p_values[j] = chdtrc(1, _restricted_deviance(problem, best, _complement(functional)))
+    return p_values.reshape(fit.coef.shape) if terms is None else p_values
+
+
+def firth_nested_deviance(
+    X: Array, codes: Array, fit: FirthFit, smaller: Array, smaller_intercept: bool, weight: Array | None = None,
+    offset: Array | None = None,
+) -> float:  # fmt: skip
+    """Twice the penalised log-likelihood that is lost where the scores are linear in other, fewer columns.
+
+    The penalty keeps the information of all coefficients of the larger model, as in `firth_profile_p_values`:
+    penalties of models with different numbers of coefficients cannot be compared.
+
+    Parameters
+    ----------
+    X, codes, fit, weight, offset
+        As for `firth_profile_intervals`.
+    smaller : array of shape (n, q)
+        Columns of the smaller model, linear functions of ``X`` and its intercept.
+    smaller_intercept : bool
+
+    Returns
+    -------
+    float
+    """
+    problem, best = _maximum_of(fit, X, codes, weight, offset)
+    counted = slice(None) if weight is None else np.asarray(weight) > 0
+    columns = standard_design(np.asarray(smaller, dtype=np.float64)[counted], smaller_intercept).columns
+    basis = np.linalg.qr(np.linalg.lstsq(problem.columns, columns, rcond=None)[0])[0]
+    return _restricted_deviance(problem, best, np.kron(np.eye(problem.shape[0]), basis))
+
+
+def _restricted_deviance(problem: _FirthLikelihood, best: _FirthPoint, basis: Array) -> float:
+    """Twice the penalised log-likelihood that is lost within the span of ``basis``."""
+    held = _maximum(problem, np.zeros(problem.n_parameters), basis)[0]
+    return 2 * max(best.value - held.value, 0.0)
 
 
 @dataclass(frozen=True)

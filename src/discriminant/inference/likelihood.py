@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
 from ..arrays import Array
-from ..data import Block
-from ..engine import reduce
 from ..moments.covariance import factorised
-from ..objective import MARGIN_LOSSES, Objective, Pass
+from ..objective import MARGIN_LOSSES, NO_PENALTY, Objective
 from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value, percent
-from .estimable import EstimableObjective
+from .estimable import EstimableObjective, constrained_minimum
 
 
 def log_likelihoods(values: Array, codes: Array, coef: Array, intercept: Array, loss: str = "logistic") -> Array:
@@ -67,53 +65,18 @@ def _ridge_information(problem: EstimableObjective, theta: Array) -> tuple[Array
     return unpenalised, inverse(unpenalised + objective.total_weight * np.diag(ridge))
 
 
-def sandwich_covariance(
-    problem: EstimableObjective, theta: Array, clustered: bool = False, importance: bool = False
-) -> Array:
-    """``H^-1 M H^-1`` with M the sum of outer products of the rows' (or clusters') score vectors.
-
-    With frequency weights a row of weight w counts as w rows; with importance weights as one row whose score is w
-    times as large.
-    """
-    objective = problem.objective
-    bread = inverse(objective.total_weight * problem.value_gradient_hessian(theta)[2])
-    n_groups = objective.data.n_clusters if clustered else 0
-    statistic = _ScoreProducts(objective, *objective.linear(problem.whole(theta)), n_groups, importance)
-    total, own = reduce(objective.data, statistic, objective.n_jobs), problem.places
-    scale = objective.parameter_scale[own]
-    if not clustered:
-        meat = total.outer[np.ix_(own, own)] / np.outer(scale, scale)
-    else:
-        scaled = total.by_group[:, own] / scale
-        meat = scaled.T @ scaled * len(scaled) / max(len(scaled) - 1, 1)
-    return bread @ meat @ bread
-
-
-class _ScoreProducts(Pass):
-    """Outer products of the rows' score vectors, or their sums by cluster."""
-
-    densify = True
-    summed = ("outer", "by_group")
-
-    def __init__(self, objective: Objective, coef: Array, intercept: Array, n_groups: int, importance: bool) -> None:
-        self.n_groups, self.importance = n_groups, importance
-        super().__init__(objective, coef, intercept)
-
-    def reset(self) -> None:
-        size = self.form.n_parameters
-        self.outer, self.by_group = np.zeros((size, size)), np.zeros((self.n_groups, size))
-
-    def add(self, part: Block) -> None:
-        slopes = self.loss.evaluate(self.scores(part), part.codes)[1] @ self.form.contrasts.T
-        rows = part.X if self.standard.far else part.X - self.standard.centre
-        if self.form.fit_intercept:
-            rows = np.concatenate((rows, np.ones((len(rows), 1))), axis=1)
-        scores = (slopes[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
-        if self.n_groups and part.cluster is not None:
-            np.add.at(self.by_group, part.cluster, part.weight[:, None] * scores)
-        else:
-            scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]
-            self.outer += scores.T @ scores
+def null_log_likelihood(objective: Objective) -> float:
+    """The log-likelihood without any column: of the class shares, unless offsets make them differ."""
+    plain = replace(objective, penalty=NO_PENALTY)
+    start = np.zeros(objective.shape)
+    if not objective.fit_intercept:
+        return -objective.total_weight * plain.value_and_gradient(start)[0]
+    if objective.data.offset is None:
+        weight = objective.class_weights
+        return float(weight @ np.log(weight / weight.sum()))
+    is_column = np.arange(objective.n_parameters) % objective.shape[1] < objective.n_columns
+    columns = np.eye(objective.n_parameters)[is_column]
+    return -objective.total_weight * constrained_minimum(plain, start, columns, np.zeros(len(columns)))[1]
 
 
 @dataclass(frozen=True)
@@ -129,9 +92,10 @@ class Coefficient:
     estimate, std_error : float
         The coefficient and its standard error.
     z, p_value : float
-        Wald's test that the coefficient is 0.
+        The test that the coefficient is 0: Wald's; of Firth's estimates the penalised likelihood-ratio test, with z the
+        root of its statistic, with the sign of the estimate.
     low, high : float
-        Ends of the interval.
+        Ends of the interval, which holds the values that this test does not reject.
     odds_ratio : float
         ``exp(estimate)``.
     """
@@ -179,7 +143,7 @@ class Summary(Result):
     rows : list of Coefficient
         The table, outcome by outcome and term by term.
     n_rows : float
-        Number of rows, or the sum of their weights.
+        Number of rows: the sum of weights that are frequencies; of rows with importance weights those that count.
     n_parameters : float
         Coefficients and intercepts that were estimated; of a ridge how many it leaves free, ``tr I (I + R)^-1`` with
         the information I and the penalty's second derivatives R (Gray 1992).
@@ -194,6 +158,9 @@ class Summary(Result):
     unfinished : str
         Where the fit stopped short of its optimum, how far; then there are no standard errors, tests, intervals and
         criteria, which are those of the optimum.
+    likelihood : {"maximum", "weighted", "penalised"}
+        What the log-likelihood is: that of the rows at its maximum, or of a ridge; weighted by importances; or at the
+        maximum of Firth's penalised likelihood. The last two have no AIC and BIC, the last no pseudo R2.
     deviance, null_deviance : float
         Minus twice the log-likelihoods.
     aic, bic : float
@@ -216,6 +183,7 @@ class Summary(Result):
     title: str
     notes: list[str]
     unfinished: str = ""
+    likelihood: Literal["maximum", "weighted", "penalised"] = "maximum"
 
     @property
     def deviance(self) -> float:
@@ -230,17 +198,21 @@ class Summary(Result):
     @property
     def aic(self) -> float:
         """Akaike's information criterion."""
-        return np.nan if self.unfinished else self.deviance + 2 * self.n_parameters
+        return self.deviance + 2 * self.n_parameters if self._has_criteria else np.nan
 
     @property
     def bic(self) -> float:
         """Schwarz's information criterion."""
-        return np.nan if self.unfinished else self.deviance + float(np.log(self.n_rows)) * self.n_parameters
+        return self.deviance + float(np.log(self.n_rows)) * self.n_parameters if self._has_criteria else np.nan
 
     @property
     def pseudo_r2(self) -> float:
         """McFadden's share of the log-likelihood that the columns explain."""
-        return 1 - self.log_likelihood / self.null_log_likelihood
+        return np.nan if self.likelihood == "penalised" else 1 - self.log_likelihood / self.null_log_likelihood
+
+    @property
+    def _has_criteria(self) -> bool:
+        return self.likelihood == "maximum" and not self.unfinished
 
     def to_dict(self) -> dict[str, Any]:
         fit = {name: getattr(self, name) for name in ("deviance", "null_deviance", "aic", "bic", "pseudo_r2")}
@@ -251,16 +223,25 @@ class Summary(Result):
             self.title,
             *([self.unfinished] if self.unfinished else []),
             "=" * max(len(self.title), 78),
-            f"rows {count(self.n_rows)}   parameters {count(self.n_parameters)}   "
-            f"log-likelihood {decimal(self.log_likelihood)}   pseudo R2 {decimal(self.pseudo_r2)}",
-            f"deviance {decimal(self.deviance)}   null deviance {decimal(self.null_deviance)}   "
-            f"AIC {decimal(self.aic)}   BIC {decimal(self.bic)}",
+            *self._fit_lines(),
             "",
         ]
         for outcome in dict.fromkeys(row.outcome for row in self.rows):
             rows = [row for row in self.rows if row.outcome == outcome]
             lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in coefficient_lines(rows, self.level)), ""]
         return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
+
+    def _fit_lines(self) -> list[str]:
+        """Sizes and measures of fit, those that are defined."""
+        kind = {"maximum": "", "weighted": "weighted ", "penalised": "unpenalised "}[self.likelihood]
+        sizes = f"rows {count(self.n_rows)}   parameters {count(self.n_parameters)}"
+        first = {f"{kind}log-likelihood": self.log_likelihood, "pseudo R2": self.pseudo_r2}
+        second = {"deviance": self.deviance, "null deviance": self.null_deviance, "AIC": self.aic, "BIC": self.bic}
+        lines = [
+            [f"{name} {decimal(value)}" for name, value in measures.items() if not math.isnan(value)]
+            for measures in (first, second)
+        ]
+        return ["   ".join([sizes, *lines[0]]), "   ".join(lines[1])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -529,9 +529,11 @@ class Survey:
     def __init__(self) -> None:
         self.classes: dict[Any, tuple[int, float, float, float]] = {}
         self.clusters: dict[Any, None] = {}
+        self.has_whole_weights = True
 
     def add(self, labels: list[Any], codes: Array, weight: Array) -> None:
         """Add rows with these ``labels``, numbered by ``codes``."""
+        self.has_whole_weights &= bool((weight == np.round(weight)).all())
         for code, label in enumerate(labels):
             own = weight[codes == code]
             if own.size:
@@ -544,6 +546,7 @@ class Survey:
         for label, found in other.classes.items():
             self._put(label, found)
         self.clusters.update(other.clusters)
+        self.has_whole_weights &= other.has_whole_weights
 
     def _put(self, label: Any, found: tuple[int, float, float, float]) -> None:
         rows, weight, least, most = self.classes.get(label, (0, 0.0, math.inf, 0.0))
@@ -912,6 +915,15 @@ class LabelledPartitions:
     def largest_weight(self) -> float:
         """That of the heaviest row."""
         return float(self._of_classes(3).max())
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether all weights are whole numbers, which count rows."""
+        return self.survey.has_whole_weights
+
+    def has_same_rows(self, other: Any) -> bool:
+        """Whether the samples of two datasets have the same classes, labels, weights and offsets, row by row."""
+        return self.n_rows == other.n_rows and self.every(1).has_same_rows(other)
 
     @property
     def n_clusters(self) -> int:
