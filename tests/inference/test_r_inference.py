@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import sqrtm
 from scipy.optimize import minimize_scalar
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, coefficient_table
@@ -223,12 +224,44 @@ class TestSandwiches:
             with pytest.raises(ParameterError, match="Firth"):
                 model.summary(**given)
 
-    @pytest.mark.parametrize("kind", ["HC2", "HC3", "CR2"])
-    def test_leverages_are_for_two_classes(self, clinics, kind):
+    def test_cr2_is_for_two_classes(self, clinics):
         model = LogisticRegression().fit(clinics[["x", "age"]], clinics["count"])
-        given = {"clusters": clinics["ward"]} if kind == "CR2" else {}
         with pytest.raises(ParameterError, match="two classes"):
-            model.summary(covariance=kind, **given)
+            model.summary(covariance="CR2", clusters=clinics["ward"])
+
+    @pytest.mark.parametrize("kind", ["HC2", "HC3"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_leverages_of_more_classes_by_hand(self, clinics, kind, weighted):
+        """Residuals of the first two of three classes; any reference has the same covariance."""
+        X, codes = clinics[["x", "age"]].to_numpy(float), clinics["count"].to_numpy() % 3
+        weight = clinics["survey"].to_numpy() if weighted else np.ones(len(X))
+        model = LogisticRegression(tol=1e-14).fit(X, codes, weight)
+        design, p = np.column_stack((np.ones(len(X)), X)), model.predict_proba(X)
+        basis = np.linalg.qr(np.column_stack((np.ones(3), np.eye(3)[:, :2])))[0][:, 1:]  # of the contrasts
+        Z = np.array([np.kron(basis, x) for x in design])  # (rows, classes, parameters)
+        V = np.array([np.diag(own) - np.outer(own, own) for own in p])
+        information = np.einsum("n,nki,nkl,nlj->ij", weight, Z, V, Z)
+        bread, meat = np.linalg.inv(information), 0.0
+        for z, v, w, residual in zip(Z, V, weight, np.eye(3)[codes] - p, strict=True):
+            own, spread = basis.T @ v @ basis, w * basis.T @ z @ bread @ z.T @ basis
+            error = basis.T @ residual
+            if kind == "HC3":
+                error = np.linalg.solve(np.eye(2) - own @ spread, error)
+            else:
+                root = sqrtm(own)
+                error = root @ np.linalg.solve(sqrtm(np.eye(2) - root @ spread @ root), np.linalg.solve(root, error))
+            score = w * z.T @ basis @ error
+            meat = meat + np.outer(score, score)
+        covariance = bread @ meat @ bread
+        contrast = np.kron((np.eye(3)[:2] - np.eye(3)[2]) @ basis, np.eye(3))
+        expected = np.sqrt(np.diag(contrast @ covariance @ contrast.T))
+        found = model.summary(covariance=kind, weights="importance" if weighted else None)
+        assert_allclose([row.std_error for row in found.rows], expected, rtol=1e-6)
+        one, other = (
+            {(row.outcome, row.term): row.std_error for row in model.summary(reference=k, covariance=kind).rows}
+            for k in (0, 1)
+        )
+        assert_allclose(one[1, "x0"], other[0, "x0"], rtol=1e-7)
 
     @pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"])
     def test_under_separation_they_are_those_of_the_rows_that_are_not_separated(self, clinics, kind):

@@ -212,16 +212,15 @@ class LogisticEstimates(PosteriorClassifier):
         return -objective.total_weight * (self.solution_.objective - penalty)  # without reading the rows once more
 
     def _covariance_choice(self, kind: Any, clusters: Any, weights: Any) -> CovarianceChoice:
-        """What is meant, checked: clusters ask for CR1, importance weights for HC3 (HC1 with more than two classes)."""
+        """What is meant, checked: clusters ask for CR1, importance weights for HC3."""
         check_choice("covariance", kind, (None, "model", *SANDWICHES))
-        important, many = self._has_importance_weights(weights), len(self.classes_) > 2
+        important = self._has_importance_weights(weights)
         if self.firth:
             if kind not in (None, "model") or clusters is not None or important:
                 self._refuse_firth(important)
             return CovarianceChoice("model", None, False)
         if kind is None:
-            default = ("HC1" if many else "HC3") if important else "model"
-            kind = "CR1" if clusters is not None else default
+            kind = "CR1" if clusters is not None else "HC3" if important else "model"
         clustered = SANDWICHES.get(kind) in CLUSTERED_KINDS
         if clustered and clusters is None and not self._training.data.n_clusters:
             raise ParameterError(f"covariance={kind!r} needs ", Setting("clusters"), ": the cluster of each row.")
@@ -231,7 +230,7 @@ class LogisticEstimates(PosteriorClassifier):
         if kind == "model" and important:
             raise ParameterError(
                 "covariance='model' needs weights that count rows, but these are importances. Use ",
-                Setting("covariance", "HC1" if many else "HC3"), ".",
+                Setting("covariance", "HC3"), ".",
             )  # fmt: skip
         return CovarianceChoice(SANDWICHES.get(kind, "model"), clusters, important)
 

@@ -83,8 +83,8 @@ class LogisticInference(LogisticEstimates):
         covariance : {"model", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"}, optional
             From the information matrix; a sandwich of the rows' scores (HC: White 1980, MacKinnon & White 1985), or of
             their sums over ``clusters`` (CR: Liang & Zeger 1986; CR2: Bell & McCaffrey 2002). "robust" is HC0,
-            "clustered" CR1. HC2, HC3 and CR2 are for two classes. Default: CR1 with ``clusters``, HC3 (more than two
-            classes: HC1) with importance weights, "model" otherwise.
+            "clustered" CR1. CR2 is for two classes. Default: CR1 with ``clusters``, HC3 with importance weights,
+            "model" otherwise.
         clusters : array-like of shape (n_rows,), optional
             The cluster of each row; a dataset has them in a column.
         weights : {"frequency", "importance"}, optional

@@ -18,8 +18,10 @@ CR2   residuals of a cluster times a matrix that makes       Bell & McCaffrey 20
 ====  =====================================================  ===========================================
 
 With frequency weights a row of weight w counts as w rows; with importance weights as one row whose score is w times as
-large. Rows and clusters of weight 0 do not count. HC2, HC3 and CR2 need the leverages, which are numbers for two
-classes only. They have definitions in terms of a generalised linear model: with v = p (1 - p), h = w v x' B x.
+large. Rows and clusters of weight 0 do not count. Leverages are those of a generalised linear model: for two classes
+h = w v x' B x with v = p (1 - p). For more, v is the covariance matrix of the row's indicators, h a matrix, and the
+residuals are multiplied by the root of (I - h)^-1 that is symmetric in residuals of unit variance (HC2), or by
+(I - h)^-1 (HC3). CR2 is for two classes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ from .likelihood import inverse
 
 SandwichKind = Literal["HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"]
 CLUSTERED_KINDS: Final = ("CR0", "CR1", "CR2")
-LEVERAGE_KINDS: Final = ("HC2", "HC3", "CR2")
 #: The power of 1 / (1 - h) that the score vector of a row is multiplied by.
 LEVERAGE_POWERS: Final = {"HC2": 0.5, "HC3": 1.0}
 #: A row that determines a coefficient alone has leverage 1 and no residual: 1 - h is kept from 0.
@@ -69,9 +70,8 @@ def sandwich_covariance(
     array of shape (n_parameters, n_parameters)
     """
     objective = problem.objective
-    if kind in LEVERAGE_KINDS and isinstance(objective.loss, Softmax):
-        instead = "CR1" if kind == "CR2" else "HC1"
-        raise ParameterError(f"covariance {kind!r} is for two classes. Use ", Setting("covariance", instead), ".")
+    if kind == "CR2" and isinstance(objective.loss, Softmax):
+        raise ParameterError("covariance 'CR2' is for two classes. Use ", Setting("covariance", "CR1"), ".")
     bread = inverse(objective.total_weight * problem.value_gradient_hessian(theta)[2])
     if kind == "CR2":
         meat, n_clusters = _adjusted_cluster_products(problem, theta, bread, importance)
@@ -128,7 +128,7 @@ class _ScoreProducts(Pass):
         if self.form.fit_intercept:
             rows = np.concatenate((rows, np.ones((len(rows), 1))), axis=1)
         if self.power:
-            slopes = slopes * (self._one_minus_leverage(part, rows) ** -self.power)[:, None]
+            slopes = self._adjusted(slopes, part, rows[:, self.columns] / self.scale)
         scores = (slopes[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
         self.n_rows += int(np.count_nonzero(part.weight > 0))
         if self.n_clusters and part.cluster is not None:
@@ -138,11 +138,32 @@ class _ScoreProducts(Pass):
             scores *= (part.weight if self.importance else np.sqrt(part.weight))[:, None]
             self.outer += scores.T @ scores
 
-    def _one_minus_leverage(self, part: Block, rows: Array) -> Array:
-        own = rows[:, self.columns] / self.scale
-        leverage = self.loss.curvature(self.scores(part), part.codes) * np.einsum("ij,ij->i", own @ self.bread, own)
-        leverage *= part.weight if self.importance else 1.0
-        return np.maximum(1 - leverage, MIN_ONE_MINUS_LEVERAGE)
+    def _adjusted(self, slopes: Array, part: Block, x: Array) -> Array:
+        """Slopes (rows, functions) times ``(I - h)^-power``, by the eigenvectors of ``V^(1/2) (x' B x) V^(1/2)``."""
+        n_functions, size = slopes.shape[1], x.shape[1]
+        bread = self.bread.reshape(n_functions, size, n_functions, size)
+        products = np.stack([x @ bread[a, :, b] for a in range(n_functions) for b in range(n_functions)], axis=1)
+        spread = np.einsum("nki,ni->nk", products, x).reshape(-1, n_functions, n_functions)
+        spread *= (part.weight if self.importance else np.ones(len(x)))[:, None, None]
+        values, vectors = np.linalg.eigh(self._working_covariances(part))
+        roots = np.sqrt(np.maximum(values, RELATIVE_ZERO * np.maximum(values[:, -1:], np.finfo(float).tiny)))
+        turned = np.swapaxes(vectors, 1, 2)
+        root = (vectors * roots[:, None]) @ turned
+        leverages, axes = np.linalg.eigh(root @ spread @ root)
+        whitened = ((vectors / roots[:, None]) @ turned @ slopes[:, :, None])[:, :, 0]
+        along = (
+            np.einsum("nji,nj->ni", axes, whitened) / np.maximum(1 - leverages, MIN_ONE_MINUS_LEVERAGE) ** self.power
+        )
+        return np.asarray(np.einsum("nij,njk,nk->ni", root, axes, along))
+
+    def _working_covariances(self, part: Block) -> Array:
+        """The covariance V of each row's indicators in the functions, (rows, functions, functions)."""
+        scores = self.scores(part)
+        if not isinstance(self.loss, Softmax):
+            return np.asarray(self.loss.curvature(scores, part.codes))[:, None, None]
+        contrasts, p = self.form.contrasts, self.loss.probabilities(scores)
+        mean = p @ contrasts.T
+        return np.einsum("ak,nk,bk->nab", contrasts, p, contrasts) - mean[:, :, None] * mean[:, None, :]
 
 
 def _adjusted_cluster_products(
