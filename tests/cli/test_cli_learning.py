@@ -426,6 +426,23 @@ def test_maximum_likelihood_with_few_rows_says_what_predicts_better(run, tmp_pat
     assert "AutoClassifier predicts better" in run("fit", table, "-t", "y", "--model", "logistic").out
 
 
+def test_fractional_weights_do_not_count_rows(run, tmp_path):
+    """Their unit does not matter, and the table says what the standard errors are."""
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=200), np.exp(rng.normal(size=200))
+    y = (x + rng.logistic(size=200) > 0).astype(int)
+    table, found = tmp_path / "survey.csv", []
+    for unit in (1.0, 460.7):
+        np.savetxt(table, np.column_stack([x, unit * weight, y]), delimiter=",", header="x,w,y", comments="")
+        found.append(
+            run("fit", table, "-t", "y", "--weights", "w", "--model", "logistic", "--json").json["coefficients"]
+        )
+    z = [[row["z"] for row in one["rows"]] for one in found]
+    assert z[0] == pytest.approx(z[1], rel=1e-6)
+    assert found[0]["fit"]["aic"] is None
+    assert sum("importances" in note for note in found[0]["notes"]) == 1
+
+
 def test_fit_tells_the_settings_it_found(run, iris, tmp_path):
     found = run("fit", iris, "-t", "species", "--model", "rda", "-o", tmp_path / "model.dsc", "--json").json["found"]
     assert list(found) == ["pooling", "shrinkage", "temperature", "held-out log-loss"]

@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from discriminant import LinearDiscriminantAnalysis, LogisticRegression, coefficient_table
 from discriminant.errors import CollinearityWarning, DegenerateDataError, ParameterError, SeparationWarning
+from discriminant.estimators import logistic, logistic_estimates
 from helpers import REFERENCE
 
 R = json.loads((REFERENCE / "inference.json").read_text())
@@ -87,6 +88,21 @@ class TestAliasedColumns:
         own, other = whole.term_tests(), plain.term_tests()
         assert (own["x0"].df, own["x3"].df) == (0, n_classes - 1)
         assert own["x3"].statistic == pytest.approx(other["x2"].statistic, rel=1e-6)
+
+    def test_columns_that_the_fit_did_not_check_are_checked_by_inference(self, clinics, monkeypatch):
+        X, y = pd.get_dummies(clinics[["x", "region"]]).to_numpy(float), clinics["ill"]
+        for module in (logistic, logistic_estimates):
+            monkeypatch.setattr(module, "MAX_CHECKED_PARAMETERS", 1)
+        model = LogisticRegression(tol=1e-14).fit(X, y)
+        plain = LogisticRegression(tol=1e-14).fit(X[:, :3], y)
+        assert model.aliased_ == ()
+        found, expected = (one.summary(covariance="HC3").rows for one in (model, plain))
+        assert np.isnan(found[4].estimate)
+        for field in ("estimate", "std_error"):
+            assert_allclose(
+                [getattr(row, field) for row in found[:4]], [getattr(row, field) for row in expected], rtol=1e-6
+            )
+        assert model.term_tests()["x0"].statistic == pytest.approx(plain.term_tests()["x0"].statistic, rel=1e-6)
 
     @pytest.mark.parametrize("noise", [1e-7, 1e-8, 1e-9])
     def test_a_column_that_nearly_follows_is_left_out_and_the_others_fitted_again(self, clinics, noise):
