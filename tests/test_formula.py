@@ -1,5 +1,7 @@
 """Formulas: what they mean, that their columns are those of patsy and formulaic, and that nothing in them is run."""
 
+import re
+
 import formulaic
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ import patsy
 import pytest
 
 from discriminant.errors import ColumnError, DiscriminantError, InputError, ParameterError
-from discriminant.formula import Formula, quantiles, term_name
+from discriminant.formula import Formula, level_orders, quantiles, term_name
 from discriminant.tables import open_table
 
 COLUMNS = ["ill", "age", "sex", "dose", "bmi", "race", "body mass", "a.b", "class", "log"]
@@ -99,7 +101,13 @@ def test_the_intercept_can_be_left_out(text):
         "ill ~ `nothing`",
         "ill ~ agee",
         "ill ~ foo(age)",
-        "ill ~ cr(age, 3)",
+        "ill ~ cr(age)",
+        "ill ~ cr(age, 3, constraints='none')",
+        "ill ~ cr(age, 0, constraints='center')",
+        "ill ~ offset(age):sex",
+        "ill ~ offset(age)",
+        "ill ~ sex + offset(bs(age, 4))",
+        "ill ~ sex + offset(3)",
         "ill ~ log(age",
         "ill ~ age)",
         "ill ~ age +",
@@ -135,7 +143,12 @@ def test_the_intercept_can_be_left_out(text):
         "ill ~ poly(age, 0)",
         "ill ~ poly(age, 2, raw='no')",
         "ill ~ bs(age, 4, intercept=1)",
-        "ill ~ C(race, Sum)",
+        "ill ~ C(race, Sum(log(age)))",
+        "ill ~ C(race, Diff)",
+        "ill ~ C(race, Poly('a'))",
+        "ill ~ C(race, levels=[1])",
+        "ill ~ Sum(race)",
+        "ill ~ C(race) + offset(race)",
         "ill ~ C(log(race))",
         "ill ~ C(race) + log(race)",
         "ill ~ Treatment('a')",
@@ -194,6 +207,14 @@ def test_errors_name_what_is_wrong():
         "sex/age",
         "I(age**2) + I((age - 50) / 10) + np.log(dose) + np.sqrt(dose) + np.log10(dose + 1)",
         "center(age) + standardize(bmi)",
+        "cr(age, df=5) + cr(bmi, knots=[22, 27]) - 1",
+        "cr(age, df=4, constraints='center') * sex",
+        "cr(np.log(dose), df=3, constraints='center') + cr(age, df=4, lower_bound=0, upper_bound=120)",
+        "C(site, Sum) * age + C(race, Helmert) * sex",
+        "C(site, Sum('b')) * C(race, Helmert)",
+        "C(site, Poly) + C(race, Poly([1, 2, 10]))",
+        "C(site, Poly, levels=['d', 'b', 'a', 'c']) * age",
+        "C(site, Treatment, levels=['d', 'b', 'a', 'c']) + C(race, levels=[10, 1, 2])",
     ],
 )
 def test_columns_are_those_of_patsy(text):
@@ -212,11 +233,15 @@ def called(name):
     """What patsy calls a column, in our words."""
     parts = []
     for part in name.split(":"):
+        contrast = re.fullmatch(r"C\((\w+), .*\)(\[[SH]\.\w+\]|\.\w+|\^\d+)", part)
+        if contrast:
+            parts.append("".join(contrast.groups()))
+            continue
         if "[" not in part:
             parts.append(part.replace(" ** ", "**"))
             continue
         factor, level = part[:-1].rsplit("[", 1)
-        if factor.startswith("bs"):
+        if factor.startswith(("bs", "cr")):
             parts.append(f"{factor}[{int(level) + 1}]")
         else:
             parts.append(f"{factor.removeprefix('C(').split(')')[0].split(',')[0]}={level.removeprefix('T.')}")
@@ -253,6 +278,46 @@ def test_levels_are_compared_with_the_first_in_order():
         made("ill ~ C(race, Treatment(7))", frame)
 
 
+@pytest.mark.parametrize("coding", ["Sum", "Helmert", "Poly", "contr.sum", "contr.helmert()", "Treatment('c')"])
+@pytest.mark.parametrize("text", ["{} * sex", "{}:sex", "0 + {}", "age:{}", "({} + sex + C(race))**3 - {}"])
+def test_contrasts_span_what_levels_span(coding, text):
+    frame = people()
+    plain, coded = (made(f"ill ~ {text.format(site, site)}", frame) for site in ("site", f"C(site, {coding})"))
+    assert plain[0].shape == coded[0].shape
+    ours, theirs = (np.column_stack((np.ones(len(frame)), own[0])) for own in (coded, plain))
+    np.testing.assert_allclose(ours @ np.linalg.lstsq(ours, theirs)[0], theirs, atol=1e-9)
+
+
+def test_contrasts_go_in_the_order_of_a_frames_own_categories():
+    frame = people()
+    order = ["d", "b", "a", "c"]
+    frame["site"] = pd.Categorical(frame.site, categories=order)
+    stated = made("ill ~ C(site, Poly, levels=['d', 'b', 'a', 'c'])", people())[0]
+    table = open_table(frame)
+    training = Formula.parse("ill ~ C(site, Poly)", table.columns).training(table, rare=1)
+    formula = Formula.parse("ill ~ C(site, Poly)", table.columns)
+    basis, *_ = formula.design(training.schema, training.X, orders=level_orders(frame))
+    np.testing.assert_allclose(basis.expand(training.X), stated)
+    with pytest.raises(ParameterError, match="coded in several ways"):
+        made("ill ~ C(site, Sum) + C(site, Poly):age", frame)
+    with pytest.raises(ParameterError, match="levels"):
+        made("ill ~ C(site, levels=['a', 'b'])", frame)
+
+
+def test_words_of_contrasts_may_be_columns():
+    frame = people().rename(columns={"site": "Sum", "dose": "Poly"})
+    assert made("ill ~ C(Sum, Sum) + log(Poly)", frame)[1] == ["Sum[S.a]", "Sum[S.b]", "Sum[S.c]", "log(Poly)"]
+
+
+def test_an_offset_is_no_term():
+    formula = Formula.parse("ill ~ age + offset(log(dose)) + offset(bmi) - offset(bmi)", COLUMNS)
+    assert [term_name(term) for term in formula.terms] == ["age"]
+    assert [factor.text for factor in formula.offsets] == ["offset(log(dose))"]
+    assert formula.columns == ["age", "dose"]
+    with pytest.raises(ParameterError, match="is a category"):
+        made("ill ~ age + offset(site)", people())
+
+
 def test_long_calls_that_end_otherwise_are_different():
     knots = ", ".join(f"{20 + i / 100:.6f}" for i in range(40))
     names = made(f"ill ~ bs(bmi, knots=[{knots}, 29]) + bs(bmi, knots=[{knots}, 30])", people())[1]
@@ -284,7 +349,8 @@ def test_the_spelling_of_levels_is_not_put_right():
 
 def test_weights_are_repeated_rows():
     frame, weight = people(), np.random.default_rng(1).integers(1, 4, 400)
-    text = "ill ~ ns(age, 4) + bs(bmi, 5) + poly(dose, 3) + scale(age) + standardize(bmi)"
+    text = "ill ~ ns(age, 4) + bs(bmi, 5) + poly(dose, 3) + scale(age) + standardize(bmi) + "
+    text += "cr(dose, 4, constraints='center')"
     weighted = made(text, frame, weight.astype(float))[0]
     repeated = made(text, frame.loc[frame.index.repeat(weight)])[0]
     np.testing.assert_allclose(np.repeat(weighted, weight, axis=0), repeated, rtol=1e-8, atol=1e-10)

@@ -91,7 +91,7 @@ class Piecewise:
 
 @dataclass(frozen=True)
 class Basis:
-    """Columns as they are, functions of columns, and products of these.
+    """Columns as they are, functions of columns, products of these, and linear combinations of the products.
 
     Parameters
     ----------
@@ -101,8 +101,11 @@ class Basis:
         The first factors: columns as they are.
     functions : list of Piecewise
         Their outputs are the factors after those.
-    outputs : array of int, of shape (n_outputs, degree)
+    outputs : array of int, of shape (n_products, degree)
         The factors whose product each output is; -1 stands for no factor.
+    contrasts : array of shape (n_products, n_outputs), optional
+        The weights of the products in each output, where outputs are sums of products: contrasts of the levels of a
+        factor. None: each product is an output.
 
     Examples
     --------
@@ -116,11 +119,12 @@ class Basis:
     columns: Array
     functions: list[Piecewise]
     outputs: Array
+    contrasts: Array | None = None
 
     @property
     def n_outputs(self) -> int:
         """The number of columns after the expansion."""
-        return len(self.outputs)
+        return len(self.outputs) if self.contrasts is None else int(self.contrasts.shape[1])
 
     @property
     def n_factors(self) -> int:
@@ -136,6 +140,8 @@ class Basis:
             whole = isinstance(places, np.ndarray) and places.dtype == np.int64
             require(whole and bool(((places >= least) & (places < most)).all()), self, name)
         require(self.columns.ndim == 1 and self.outputs.ndim == 2 and self.outputs.shape[1] > 0, self, "shapes")
+        if self.contrasts is not None:
+            require(check_shapes(self, contrasts="po")["p"] == len(self.outputs), self, "contrasts")
 
     def expand(self, block: Any) -> Array:
         """The outputs for a block of rows."""
@@ -146,9 +152,9 @@ class Basis:
             function.write(X[:, function.column], factors, first)
             first += function.n_outputs
         factors[:, -1] = 1.0  # what -1 leads to: no factor
-        out = np.empty((len(X), self.n_outputs))
+        out = np.empty((len(X), len(self.outputs)))
         kernels.column_products(factors, self.outputs % factors.shape[1], out)
-        return out
+        return out if self.contrasts is None else out @ self.contrasts
 
 
 def powers(column: int, degree: int, centre: float = 0.0, scale: float = 1.0) -> Piecewise:
@@ -180,11 +186,16 @@ def b_splines(column: int, knots: Sequence[float] | Array, degree: int = 3) -> P
     knots = np.asarray(knots, dtype=np.float64)
     whole = np.r_[np.repeat(knots[0], degree), knots, np.repeat(knots[-1], degree)]
     spline, breaks = BSpline(whole, np.eye(len(whole) - degree - 1), degree), np.unique(knots)
+    return _straight_beyond(column, spline, breaks, degree)
+
+
+def _straight_beyond(column: int, spline: Any, breaks: Array, degree: int) -> Piecewise:
+    """Splines of scipy between the breaks, and straight lines beyond them."""
     # Taylor series at the left end of each interval; beyond the boundary only value and slope go on
     taylor = [spline(breaks[:-1], nu=d) / factorial(d) for d in range(degree + 1)]
     inside = np.stack(taylor, axis=-1)
     before, after = inside[:1].copy(), np.zeros_like(inside[:1])
-    last = whole[-1]
+    last = breaks[-1]
     after[0, :, 0], after[0, :, 1] = spline(last), spline(last, nu=1)
     before[:, :, 2:] = 0.0
     return Piecewise(column, breaks, np.r_[breaks[0], breaks], np.concatenate([before, inside, after]))
@@ -204,6 +215,31 @@ def natural_splines(column: int, knots: Sequence[float] | Array, intercept: bool
     first = 0 if intercept else 1
     turned = np.linalg.qr(bent[:, first:].T, mode="complete")[0][:, 2:]
     return whole.combined(np.pad(turned.T, ((0, 0), (first, 0))))
+
+
+def cubic_regression_splines(column: int, knots: Array, centred_over: Array | None = None) -> Piecewise:
+    """The natural cubic splines with value 1 at one knot and 0 at the others (patsy's and mgcv's ``cr``).
+
+    They add up to 1. With the means of their values over the rows, ``centred_over``, they are replaced by one function
+    fewer, which has mean 0 over these rows.
+
+    References
+    ----------
+    Wood, S. N. (2017). Generalized Additive Models, 2nd edition, sections 5.3.1 and 5.4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cubic_regression_splines(0, np.array([0.0, 1.0, 3.0])).evaluate(np.array([1.0, 4.0])).round(3).tolist()
+    [[0.0, 1.0, 0.0], [0.333, -1.0, 1.667]]
+    """
+    from scipy.interpolate import CubicSpline  # needed to make them, not to evaluate them
+
+    spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    whole = _straight_beyond(column, spline, np.asarray(knots, dtype=np.float64), 3)
+    if centred_over is None:
+        return whole
+    return whole.combined(np.linalg.qr(centred_over[:, None], mode="complete")[0][:, 1:].T)
 
 
 def _second_derivative(splines: Piecewise) -> Array:

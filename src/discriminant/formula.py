@@ -22,14 +22,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, combinations, product
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.polynomial import polynomial
 
 from .arrays import Array
-from .basis import Basis, Piecewise, b_splines, natural_splines, orthogonal_polynomials, powers
+from .basis import (
+    Basis,
+    Piecewise,
+    b_splines,
+    cubic_regression_splines,
+    natural_splines,
+    orthogonal_polynomials,
+    powers,
+)
 from .data import Rows, as_frame, as_rows, check_shapes, dense_rows, require
 from .dependencies import optional_module
 from .errors import ColumnError, DiscriminantError, InputError, ParameterError, Setting
@@ -37,6 +45,7 @@ from .results import quoted, shortened, suggestion
 from .tables.levels import number_meant
 from .tables.schema import OTHER, Column, Schema
 
+ContrastKind = Literal["treatment", "sum", "helmert", "poly"]
 #: Functions of a column, made from its place, its values and their weights.
 Making = Callable[[int, Array, Array | None], Piecewise]
 
@@ -49,11 +58,54 @@ _TOKEN = re.compile(
     r"|(?P<operator>\*\*|[~+\-:*/^()]))"
 )
 _CALL, _POWER = re.compile(r"\s*\("), re.compile(r"\s*(?:\*\*|\^)\s*(\d+)(?![\w.])")
+#: Columns of a formula with contrasts other than comparisons with a reference: their weights are a matrix.
+_MOST_COMBINED = 2000
+#: Levels of polynomial contrasts, as R has it: beyond, they are no longer orthogonal to rounding.
+_MOST_SCORES = 95
 #: What a call is made of, as far as its end and its columns are concerned.
 _IN_CALL = re.compile(
     r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)(?P<next>\s*(?:\(|=(?!=)))?"""
     r"|\d[\w.]*|(?P<bracket>[()])|(?P<caret>\^)"
 )
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The coding of a factor: the columns that take the place of those of its levels where one column is redundant.
+
+    References
+    ----------
+    Chambers, J. M. & Hastie, T. J., eds. (1992). Statistical Models in S, section 2.3.2.
+    """
+
+    kind: ContrastKind
+    level: str | None = None  #: the reference level of "treatment", by default the first; of "sum" the last
+    scores: tuple[float, ...] | None = None  #: of the levels, for "poly"; by default 1, 2, 3, ...
+
+    def columns(self, levels: Sequence[str], special: int) -> tuple[Array, list[str]]:
+        """The weights of levels in each column (n_levels, n_levels - 1), and what to append to the factor's name.
+
+        ``special`` is the place of the reference or omitted level.
+        """
+        n = len(levels)
+        others = [level for j, level in enumerate(levels) if j != special]
+        if self.kind == "treatment":
+            return np.delete(np.eye(n), special, axis=1), [f"={level}" for level in others]
+        if self.kind == "sum":
+            weights = np.delete(np.eye(n), special, axis=1)
+            weights[special] = -1.0
+            return weights, [f"[S.{level}]" for level in others]
+        if self.kind == "helmert":
+            weights = np.diag(np.arange(n, dtype=np.float64))[:, 1:] - np.triu(np.ones((n, n)), 1)[:, 1:]
+            return weights, [f"[H.{level}]" for level in levels[1:]]
+        scores = np.arange(1.0, n + 1) if self.scores is None else np.array(self.scores)
+        if len(scores) != n or len(np.unique(scores)) < n:
+            _refuse(f"Poly needs {n} different scores for the levels {quoted(levels, 20)}, got {scores.tolist()}.")
+        if n > _MOST_SCORES:
+            _refuse(f"Poly takes up to {_MOST_SCORES} levels, not {n}. Take poly() of numbers instead.")
+        q, r = np.linalg.qr((scores - scores.mean())[:, None] ** np.arange(n))
+        names = [".Linear", ".Quadratic", ".Cubic", *(f"^{degree}" for degree in range(4, n))]
+        return (q * np.sign(np.diagonal(r)))[:, 1:], names[: n - 1]
 
 
 @dataclass(frozen=True)
@@ -63,9 +115,11 @@ class Factor:
     text: str
     column: str
     category: bool = False
-    reference: str | None = None
+    contrast: Contrast | None = None
+    levels: tuple[str, ...] | None = None  #: of a category, in the order that the formula gives
     make: Making | None = None
     numbered: bool = False  #: whether its functions are told apart by numbers
+    offset: bool = False  #: whether it is a known part of the score, without a coefficient
 
 
 @dataclass(frozen=True)
@@ -82,6 +136,12 @@ class FormulaTerms:
         The term that each column of the model belongs to.
     lowest, middle, highest : arrays of shape (n_inputs,)
         The range of each input in the training rows, and its median; of levels and marks the share of their rows.
+    offsets : list of str
+        The terms of the last columns, whose coefficient is 1: known parts of the score.
+    factors : dict
+        The factors of each term by its name: marginality is seen in them.
+    references : dict
+        What the levels of each categorical column are compared with.
     """
 
     formula: str
@@ -90,10 +150,29 @@ class FormulaTerms:
     lowest: Array
     middle: Array
     highest: Array
+    offsets: list[str] = field(default_factory=list)
+    factors: dict[str, list[str]] = field(default_factory=dict)
+    references: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def of_levels(self) -> list[bool]:
+        """Which columns of the model are made of levels of categories alone."""
+        own = set(self.inputs)
+
+        def is_category(factor: str) -> bool:
+            return factor not in own and any(name.startswith(f"{factor}=") for name in own)
+
+        found = {term: all(map(is_category, factors)) for term, factors in self.factors.items()}
+        return [found.get(term, False) for term in self.terms]
 
     def _check_parts(self) -> None:
-        lists = all(isinstance(own, list) and all(isinstance(v, str) for v in own) for own in (self.inputs, self.terms))
-        require(isinstance(self.formula, str) and lists, self, "formula")
+        own = (self.inputs, self.terms, self.offsets)
+        require(isinstance(self.formula, str) and all(map(_is_texts, own)), self, "formula")
+        require(self.offsets == self.terms[len(self.terms) - len(self.offsets) :], self, "offsets")
+        named = isinstance(self.factors, dict) and all(map(_is_texts, self.factors.values()))
+        require(named and _is_texts(list(self.factors)), self, "factors")
+        known = isinstance(self.references, dict) and _is_texts([*self.references, *self.references.values()])
+        require(known, self, "references")
         sizes = check_shapes(self, lowest="p", middle="p", highest="p")
         require(sizes["p"] == len(self.inputs), self, "ranges")
 
@@ -112,14 +191,19 @@ class FormulaTerms:
         return as_rows(basis.expand(block), names)
 
 
+def _is_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
 @dataclass(frozen=True)
 class Formula:
-    """A formula that has been read: its terms in the order of their degree, and whether there is an intercept."""
+    """A formula that has been read: its terms in the order of their degree, offsets, and if there is an intercept."""
 
     text: str
     target: str
     terms: tuple[tuple[Factor, ...], ...]
     intercept: bool
+    offsets: tuple[Factor, ...] = ()
 
     @classmethod
     def parse(cls, text: Any, columns: Iterable[str], apart: Iterable[str | None] = ()) -> Formula:
@@ -137,15 +221,20 @@ class Formula:
     @cached_property
     def columns(self) -> list[str]:
         """The columns of the table that it names, but for the target."""
-        return list(dict.fromkeys(factor.column for term in self.terms for factor in term))
+        return list(dict.fromkeys(factor.column for factor in self.factors))
+
+    @property
+    def factors(self) -> list[Factor]:
+        """The factors of all terms, and the offsets."""
+        return [*chain.from_iterable(self.terms), *self.offsets]
 
     @cached_property
     def types(self) -> dict[str, str]:
         """What it says that columns are."""
-        factors = list(chain.from_iterable(self.terms))
+        factors = self.factors
         stated = {factor.column: "category" for factor in factors if factor.category}
         for factor in factors:
-            if factor.make is not None and factor.column in stated:
+            if (factor.make is not None or factor.offset) and factor.column in stated:
                 both = f"both a category, C({factor.column}), and a number, {factor.text}"
                 _refuse(f"{factor.column!r} is {both}. Copy the column under another name for one of them.")
         return stated
@@ -171,14 +260,21 @@ class Formula:
         return training
 
     def design(
-        self, schema: Schema, X: Any, weight: Array | None = None, first: Mapping[str, str] | None = None
+        self,
+        schema: Schema,
+        X: Any,
+        weight: Array | None = None,
+        orders: Mapping[str, Sequence[str]] | None = None,
+        contrast: ContrastKind | None = None,
     ) -> tuple[Basis, list[str], FormulaTerms]:
         """The basis that training rows give to the formula, the names of its columns, and what a model keeps of it.
 
-        ``first`` has the level that comes first in a column, where that is not the first of them in order.
+        ``orders`` has the levels of columns whose categories have an order of their own; ``contrast`` takes the place
+        of the contrasts that the formula gives.
         """
         rows = np.asarray(dense_rows(X), dtype=np.float64)
-        return _Designer(self, schema, rows, weight, first or {}).design()
+        stated = None if contrast is None else Contrast(contrast)
+        return _Designer(self, schema, rows, weight, orders or {}, stated).design()
 
 
 def term_name(term: Sequence[Factor]) -> str:
@@ -222,9 +318,14 @@ class _Reader:
         for factor in chain.from_iterable(terms):
             if factor.column == target.column:
                 _refuse(f"the target {target.column!r} also stands on the right side, in {factor.text}.")
+        for term in terms:
+            if len(term) > 1 and any(factor.offset for factor in term):
+                _refuse(f"{term_name(term)} multiplies an offset: it has no coefficient, and stands alone.")
+        offsets = tuple(term[0] for term in terms if term[0].offset)
+        terms = sorted((term for term in terms if not term[0].offset), key=len)
         if not terms:
             _refuse("no term is left on its right side. Name the columns that the classes depend on.")
-        made = Formula(self.text, target.column, tuple(sorted(terms, key=len)), intercept)
+        made = Formula(self.text, target.column, tuple(terms), intercept, offsets)
         _ = made.types
         return made
 
@@ -288,7 +389,8 @@ class _Reader:
 
         def placed(found: re.Match[str]) -> str:
             name = found["quoted"] or found["name"]
-            if name is None or found["next"] or (found["quoted"] is None and name in _WORDS):
+            word = found["quoted"] is None and (name in _WORDS or (name in _CONTRASTS and name not in self.columns))
+            if name is None or found["next"] or word:
                 return "**" if found["caret"] else found[0]
             names[f"_{len(names)}_"] = self._known(name)
             return f"_{len(names) - 1}_"
@@ -380,11 +482,6 @@ class _Expression:
         return lambda j, *_: Piecewise(j, np.zeros(0), np.zeros(1), self.powers[None, None], **self.of)
 
 
-@dataclass(frozen=True)
-class _Treatment:
-    reference: str
-
-
 def _meaning(node: ast.expr, names: Mapping[str, str]) -> Any:
     """What a syntax tree stands for, in which ``names`` are those of columns; a ValueError where it may not stand."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float, str, bool):
@@ -393,8 +490,10 @@ def _meaning(node: ast.expr, names: Mapping[str, str]) -> Any:
         return _Expression(np.array([0.0, 1.0]), names[node.id])
     if isinstance(node, ast.Name) and node.id in _WORDS:
         return _WORDS[node.id]
+    if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in _CONTRASTS:
+        return _CONTRASTS[ast.unparse(node)]()
     if isinstance(node, (ast.List, ast.Tuple)):
-        return [_number(_meaning(each, names)) for each in node.elts]
+        return _listed(*(_meaning(each, names) for each in node.elts))
     if isinstance(node, ast.UnaryOp) and type(node.op) in (ast.UAdd, ast.USub):
         own = _expression(_meaning(node.operand, names))
         return replace(own, powers=own.powers if isinstance(node.op, ast.UAdd) else -own.powers)
@@ -434,6 +533,11 @@ def _number(found: Any) -> float:
     if made.column is not None:
         raise ValueError("a number was expected, not a column")
     return float(made.powers[0])
+
+
+def _listed(*found: Any) -> list[float | str]:
+    """The numbers and texts of a list."""
+    return [each if isinstance(each, str) else _number(each) for each in found]
 
 
 def _whole(found: Any, name: str, least: int, most: int = 1000) -> int:
@@ -477,17 +581,45 @@ _OPERATIONS: dict[type, Callable[[Array, Array], Array]] = {
 }
 
 
-def _category(x: Any, contrasts: Any = None) -> Factor:
+def _category(x: Any, contrasts: Any = None, levels: Any = None) -> Factor:
     own = x if isinstance(x, _Expression) and x.functions is None else None
-    if own is None or own.column is None or not (contrasts is None or isinstance(contrasts, _Treatment)):
-        raise ValueError("it is C(column) or C(column, Treatment(reference level))")
-    return Factor("", own.column, True, None if contrasts is None else contrasts.reference)
+    if isinstance(contrasts, _Expression) and contrasts.column in _CONTRASTS:  # a column has this name, too
+        contrasts = _CONTRASTS[contrasts.column]()
+    if own is None or own.column is None or not (contrasts is None or isinstance(contrasts, Contrast)):
+        raise ValueError("it is C(column), or C(column, contrasts) with Treatment, Sum, Helmert or Poly")
+    if not (levels is None or (isinstance(levels, list) and len(levels) > 1)):
+        raise ValueError("levels must be a list of all levels in their order, such as ['low', 'high']")
+    order = None if levels is None else tuple(each if isinstance(each, str) else f"{each:.15g}" for each in levels)
+    return Factor("", own.column, True, contrasts, order)
 
 
-def _treatment(reference: Any) -> _Treatment:
-    if type(reference) not in (str, int, float, bool):
-        raise ValueError("the reference must be a level, as text or number")
-    return _Treatment(str(reference))
+def _treatment(reference: Any = None) -> Contrast:
+    return Contrast("treatment", _level(reference, "reference"))
+
+
+def _sum_to_zero(omit: Any = None) -> Contrast:
+    return Contrast("sum", _level(omit, "omitted level"))
+
+
+def _polynomial_contrasts(scores: Any = None) -> Contrast:
+    if scores is None:
+        return Contrast("poly")
+    if not isinstance(scores, list) or not all(isinstance(score, float) for score in scores):
+        raise ValueError("scores must be a list of numbers, one for each level")
+    return Contrast("poly", scores=tuple(scores))
+
+
+def _level(given: Any, name: str) -> str | None:
+    if given is not None and type(given) not in (str, int, float, bool):
+        raise ValueError(f"the {name} must be a level, as text or number")
+    return None if given is None else str(given)
+
+
+def _offset(x: Any) -> Factor:
+    own = _expression(x)
+    if own.column is None:
+        raise ValueError("an offset is a column, or log, exp, sqrt or a polynomial of one")
+    return Factor("", own.column, make=own.functions, offset=True)
 
 
 def _inner(function: str, factor: float = 1.0, shift: float = 0.0) -> Callable[[Any], _Expression]:
@@ -521,6 +653,27 @@ def _natural_splines(x: Any, df: Any = None, knots: Any = None, intercept: Any =
     own, whole = _argument(x), _truth(intercept)
     within = _Knots(df, knots, 1 + whole)
     return _of_argument(own, lambda j, values, weight: natural_splines(j, within.placed(values, weight), whole))
+
+
+def _regression_splines(
+    x: Any, df: Any = None, knots: Any = None, lower_bound: Any = None, upper_bound: Any = None, constraints: Any = None
+) -> Factor:
+    own, (low, high) = _argument(x), (None if end is None else _number(end) for end in (lower_bound, upper_bound))
+    if constraints not in (None, "center"):
+        raise ValueError("constraints is 'center', or left out")
+    if df is None and knots is None:
+        raise ValueError("give df, or knots")
+    centred = constraints == "center"
+    within = _Knots(df, knots, 2 - centred, low, high)
+
+    def make(j: int, values: Array, weight: Array | None) -> Piecewise:
+        placed = within.placed(np.unique(values), None)
+        made = cubic_regression_splines(j, placed)
+        if not centred:
+            return made
+        return cubic_regression_splines(j, placed, np.average(made.evaluate(values), axis=0, weights=weight))
+
+    return _of_argument(own, make)
 
 
 def _polynomials(x: Any, degree: Any = 1, raw: Any = False) -> Factor:
@@ -568,18 +721,23 @@ class _Knots:
     df: Any
     given: Any
     least: int  #: functions without any knot within
+    low: float | None = None  #: the first and the last knot, by default the range of the values
+    high: float | None = None
 
     def __post_init__(self) -> None:
         if self.df is not None and self.given is not None:
             raise ValueError("df and knots are two ways to say one thing: give one of them")
         if self.df is not None:
             _whole(self.df, "df", self.least)
-        if self.given is not None and not isinstance(self.given, list):
+        numbers = isinstance(self.given, list) and all(isinstance(knot, float) for knot in self.given)
+        if self.given is not None and not numbers:
             raise ValueError("knots must be a list of numbers, such as [20, 30]")
 
     def placed(self, values: Array, weight: Array | None) -> Array:
         """All knots of these values, with those at the ends of their range."""
-        lowest, highest = values.min(), values.max()
+        lowest = values.min() if self.low is None else self.low
+        highest = values.max() if self.high is None else self.high
+        values = values[(values >= lowest) & (values <= highest)]
         if self.given is not None:
             within = np.array(sorted(self.given))
         else:
@@ -611,10 +769,22 @@ def quantiles(values: Array, at: Array, weight: Array | None = None) -> Array:
     return np.asarray(low + (high - low) * (place - np.floor(place)))
 
 
+_CONTRASTS: dict[str, Callable[..., Contrast]] = {
+    "Treatment": _treatment,
+    "Sum": _sum_to_zero,
+    "Helmert": lambda: Contrast("helmert"),
+    "Poly": _polynomial_contrasts,
+    "contr.treatment": _treatment,
+    "contr.sum": _sum_to_zero,
+    "contr.helmert": lambda: Contrast("helmert"),
+    "contr.poly": _polynomial_contrasts,
+}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "C": _category,
-    "Treatment": _treatment,
+    **_CONTRASTS,
+    "offset": _offset,
     "bs": _b_splines,
+    "cr": _regression_splines,
     "ns": _natural_splines,
     "poly": _polynomials,
     "I": _expression,
@@ -627,12 +797,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "center": _scaled(lambda *_: 1.0),
     "scale": _scaled(partial(_deviation, less=1)),
     "standardize": _scaled(partial(_deviation, less=0)),
-    "c": lambda *numbers: [_number(each) for each in numbers],
+    "c": _listed,
 }
 _WORDS = {"True": True, "False": False, "TRUE": True, "FALSE": False}
 
 
 # From terms to columns.
+
+
+#: A column before contrasts: the weights of products, by the factors of each.
+_Products = dict[tuple[int, ...], float]
 
 
 @dataclass
@@ -643,44 +817,74 @@ class _Designer:
     schema: Schema
     X: Array
     weight: Array | None
-    first: Mapping[str, str]
+    orders: Mapping[str, Sequence[str]]
+    contrast: Contrast | None = None  #: instead of those of the formula
     functions: list[Piecewise] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.columns = {column.name: column for column in self.schema.used}
         self.places = {name: j for j, name in enumerate(self.schema.names)}
         self.made: dict[str, list[tuple[int, str]]] = {}  #: the functions of factors, by their text
+        self.references: dict[str, str] = {}  #: what levels of categories are compared with
         #: Which categories, each without one level, are multiplied with which numbers already.
         self.spanned: dict[frozenset[Factor], set[frozenset[str]]] = {}
         if self.formula.intercept:
             self.spanned[frozenset()] = {frozenset()}
 
     def design(self) -> tuple[Basis, list[str], FormulaTerms]:
-        made: list[tuple[str, tuple[int, ...], str]] = []
+        made: list[tuple[str, _Products, str]] = []
+        factors: dict[str, list[str]] = {}
         for term in self.formula.terms:
-            made += [(term_name(term), *own) for own in self._term(term)]
+            own = [f.column if self._is_category(f) else f.text for f in term]
+            factors[term_name(term)] = list(dict.fromkeys(own))
+            made += [(term_name(term), *column) for column in self._term(term)]
             if len(made) > _MOST_COLUMNS:
                 _refuse(f"its terms have more than {_MOST_COLUMNS:,} columns.")
         for column in self.schema.used:
             if column.kind != "category" and column.missing_column:  # where the mean stands in, that is marked
-                made.append((column.outputs[-1], (self.places[column.outputs[-1]],), column.outputs[-1]))
-        terms, factors, names = map(list, zip(*made, strict=True))
+                name = column.outputs[-1]
+                factors[name] = [name]
+                made.append((name, {(self.places[name],): 1.0}, name))
+        for factor in self.formula.offsets:
+            if self._is_category(factor):
+                _refuse(f"{factor.text} is of numbers, and {factor.column!r} is a category.")
+            made.append((factor.text, {(self._functions(factor)[0][0],): 1.0}, factor.text))
+        terms, products, names = map(list, zip(*made, strict=True))
         twice, count = Counter(names).most_common(1)[0]
         if count > 1:
             raise ColumnError(f"Two columns of the formula would be called {twice!r}. Rename a column of the table.")
-        outputs = np.full((len(made), max(map(len, factors))), -1)
-        for row, own in zip(outputs, factors, strict=True):
-            row[: len(own)] = own
-        basis = Basis(len(self.places), np.arange(len(self.places)), self.functions, outputs)
+        basis = self._basis(products)
         low, middle, high = np.array([quantiles(x, np.array([0.0, 0.5, 1.0]), self.weight) for x in self.X.T]).T
         marks = np.array([mark for column in self.schema.used for mark in column.marks])
         middle = np.where(marks, np.average(self.X, axis=0, weights=self.weight), middle)
-        return basis, names, FormulaTerms(self.formula.text, list(self.places), terms, low, middle, high)
+        offsets = [factor.text for factor in self.formula.offsets]
+        known = (list(self.places), terms, low, middle, high, offsets, factors, self.references)
+        kept = FormulaTerms(self.formula.text, *known)
+        return basis, names, kept
 
-    def _term(self, term: tuple[Factor, ...]) -> Iterator[tuple[tuple[int, ...], str]]:
-        """The factors and the name of each column of a term; of the first factor the next comes first.
+    def _basis(self, columns: Sequence[_Products]) -> Basis:
+        """The basis of columns that are weighted sums of products of factors."""
+        places: dict[tuple[int, ...], int] = {}
+        for column in columns:
+            for product_ in column:
+                places.setdefault(product_, len(places))
+        outputs = np.full((len(places), max(map(len, places))), -1)
+        for row, own in zip(outputs, places, strict=True):
+            row[: len(own)] = own
+        contrasts = None
+        if any(list(column.values()) != [1.0] for column in columns):
+            if len(places) > _MOST_COMBINED:
+                _refuse(f"with contrasts, its terms may have at most {_MOST_COMBINED:,} columns.")
+            contrasts = np.zeros((len(places), len(columns)))
+            for j, column in enumerate(columns):
+                for product_, weight in column.items():
+                    contrasts[places[product_], j] = weight
+        return Basis(len(self.places), np.arange(len(self.places)), self.functions, outputs, contrasts)
 
-        A category has all its levels where the term without it is not spanned by those before, else all but one.
+    def _term(self, term: tuple[Factor, ...]) -> Iterator[tuple[_Products, str]]:
+        """The products and the name of each column of a term; of the first factor the next comes first.
+
+        A category has all its levels where the term without it is not spanned by those before, else one column fewer.
         """
         crossed = dict.fromkeys(factor.column for factor in term if self._is_category(factor))
         if len(crossed) > _MOST_CROSSED:
@@ -691,11 +895,18 @@ class _Designer:
         spanned.update(new)
         for full in _codings(new):
             used = [factor for factor in term if factor.column not in crossed or factor.column in full]
-            parts = [self._levels(f.column, full[f.column]) if f.column in full else self._functions(f) for f in used]
+            used = list({f.column if f.column in full else f.text: f for f in used}.values())
+            parts = [
+                self._levels(f.column, full[f.column])
+                if f.column in full
+                else [({j: 1.0}, name) for j, name in self._functions(f)]
+                for f in used
+            ]
             if np.prod([float(len(part)) for part in parts]) > _MOST_COLUMNS:
                 _refuse(f"{term_name(term)} would have more than {_MOST_COLUMNS:,} columns.")
             for chosen in product(*reversed(parts)):
-                yield tuple(j for j, _ in reversed(chosen)), ":".join(name for _, name in reversed(chosen))
+                weights, names = zip(*reversed(chosen), strict=True) if chosen else ((), ())
+                yield _multiplied(weights), ":".join(names)
 
     def _is_category(self, factor: Factor) -> bool:
         if self.columns[factor.column].kind != "category":
@@ -704,28 +915,48 @@ class _Designer:
             _refuse(f"{factor.text} is of numbers, and {factor.column!r} is a category.")
         return True
 
-    def _levels(self, name: str, full: bool) -> list[tuple[int, str]]:
-        """The coded columns of the levels, all of them or all but the reference."""
+    def _levels(self, name: str, full: bool) -> list[tuple[dict[int, float], str]]:
+        """The columns of a category: of all its levels, or the contrasts of these, one fewer."""
         column = self.columns[name]
-        left_out = None if full else self._reference(column)
-        levels = [f"{name}={level}" for level in _in_order(column) if level != left_out]
+        contrast, levels = self._contrast(column)
+        special = len(levels) - 1 if contrast.kind == "sum" else 0
+        if contrast.level is not None:
+            special = levels.index(_level_of(column, contrast.level, levels))
+        if full:
+            weights, named = np.eye(len(levels)), [f"={level}" for level in levels]
+        else:
+            weights, named = contrast.columns(levels, special)
+            compared = {"treatment": levels[special], "sum": "mean of all levels", "helmert": "mean of earlier levels"}
+            if contrast.kind in compared:
+                self.references[name] = compared[contrast.kind]
+        own = [self.places[f"{name}={level}"] for level in levels]
+        found = [
+            ({place: w for place, w in zip(own, column_weights, strict=True) if w}, f"{name}{suffix}")
+            for column_weights, suffix in zip(weights.T.tolist(), named, strict=True)
+        ]
         marks = column.outputs[len(column.coded_levels) :]  # of missing values, where these are a level
-        return [(self.places[own], own) for own in (*levels, *marks)]
+        return [*found, *(({self.places[mark]: 1.0}, mark) for mark in marks)]
 
-    def _reference(self, column: Column) -> str:
-        """The level that others are compared with: as the formula says, else the first of them."""
-        factors = chain.from_iterable(self.formula.terms)
-        stated = {f.reference for f in factors if f.column == column.name and f.reference is not None}
+    def _contrast(self, column: Column) -> tuple[Contrast, list[str]]:
+        """The contrast of a category, and its levels in order: as the formula says, as the frame does, or sorted."""
+        factors = [f for f in self.formula.factors if f.column == column.name and f.category]
+        stated = list(dict.fromkeys(f.contrast for f in factors if f.contrast is not None))
+        given = list(dict.fromkeys(f.levels for f in factors if f.levels is not None))
+        if len(stated) > 1 or len(given) > 1:
+            texts = list(dict.fromkeys(f.text for f in factors))
+            _refuse(f"{column.name!r} is coded in several ways, {', '.join(texts)}: give one.")
+        contrast = self.contrast or (stated[0] if stated else Contrast("treatment"))
         levels = _in_order(column)
-        if len(stated) > 1:
-            _refuse(f"{column.name!r} has the references {quoted(sorted(stated))}: give one.")
-        wanted = stated.pop() if stated else self.first.get(column.name)
-        if wanted is None:
-            return levels[0]
-        found = column.places.place(wanted, "text")
-        if found is None or found < 0:
-            raise ColumnError(f"The reference {wanted!r} is no level of {column.name!r}: {quoted(levels, 20)}.")
-        return column.coded_levels[found]
+        if given:
+            named = [_level_of(column, level, levels) for level in given[0]]
+            if sorted(named) != sorted(levels):
+                _refuse(f"levels of {column.name!r} must be all of {quoted(levels, 20)}, each once.")
+            return contrast, named
+        known = [column.places.place(level, "text") for level in self.orders.get(column.name, ())]
+        first = [column.coded_levels[place] for place in known if place is not None and place >= 0]
+        if contrast.kind == "treatment" and first:  # columns stand in the sorted order, as they always have
+            return (contrast if contrast.level is not None else replace(contrast, level=first[0])), levels
+        return contrast, [*first, *(level for level in levels if level not in first)]
 
     def _functions(self, factor: Factor) -> list[tuple[int, str]]:
         """The places and names of a number, or of the functions of one."""
@@ -757,14 +988,30 @@ class _Designer:
         return made
 
 
-def first_levels(frame: Any) -> dict[str, str]:
-    """The first level of the columns of a frame whose categories have an order of their own."""
-    table, found = as_frame(frame), dict[str, str]()
+def _multiplied(parts: Iterable[Mapping[int, float]]) -> _Products:
+    """The product of sums of factors, each factor with its weight, as a sum of products."""
+    found: _Products = {(): 1.0}
+    for part in parts:
+        found = {(*own, place): w * weight for own, w in found.items() for place, weight in part.items()}
+    return found
+
+
+def _level_of(column: Column, wanted: str, levels: Sequence[str]) -> str:
+    """The level that is meant."""
+    found = column.places.place(wanted, "text")
+    if found is None or found < 0:
+        raise ColumnError(f"The reference {wanted!r} is no level of {column.name!r}: {quoted(levels, 20)}.")
+    return column.coded_levels[found]
+
+
+def level_orders(frame: Any) -> dict[str, list[str]]:
+    """The levels of the columns of a frame whose categories have an order of their own, in that order."""
+    table, found = as_frame(frame), dict[str, list[str]]()
     for name, kind in {} if table is None else table.schema.items():
         if kind == nw.Enum or (kind == nw.Categorical and table.implementation.is_pandas()):
             there = set(table[name].drop_nulls().cast(nw.String).unique().to_list())
             levels = [level for level in table[name].cat.get_categories().cast(nw.String).to_list() if level in there]
-            found |= {name: levels[0]} if levels else {}
+            found |= {name: levels} if levels else {}
     return found
 
 

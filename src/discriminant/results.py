@@ -103,6 +103,23 @@ def number(value: float | None, digits: int = 4) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
+def exponential(log: float | None, digits: int = 4) -> str:
+    """``exp(log)`` to so many significant digits of its distance from 1, or of itself if that is far from 1.
+
+    >>> exponential(0.00011), exponential(0.0), exponential(0.693147), exponential(9471.0)
+    ('1.00011', '1', '2', '1.596e+4113')
+    """
+    if log is None or math.isnan(log) or math.isinf(log):
+        return NOTHING if log is None or math.isnan(log) else "inf" if log > 0 else "0"
+    if abs(log) > 700:  # beyond the range of floats
+        power = math.floor(log / math.log(10))
+        return f"{math.exp(log - power * math.log(10)):.{digits}g}e{power:+d}"
+    if not 1e-12 < abs(log) < 0.01:
+        return number(math.exp(log), digits)
+    places = digits - 1 - math.floor(math.log10(abs(log)))
+    return f"{1 + math.expm1(log):.{places}f}".rstrip("0").rstrip(".")
+
+
 def decimal(value: float | None, places: int = 4) -> str:
     """A number with so many decimals; a dash where there is none."""
     return NOTHING if value is None or math.isnan(value) else f"{value:z.{places}f}"

@@ -74,7 +74,7 @@ def test_evaluate_explain_and_report_speak_of_the_terms(run, formula_model, new_
     assert "ns(age, df=3)[1]" in (tmp_path / "page.html").read_text()
     told = run("explain", formula_model).out
     assert "ns(age, df=3)[3]" in told
-    assert "Terms: likelihood ratio" in told
+    assert "Likelihood-ratio tests of terms, type II" in told
     why = run("explain", formula_model, "--row", "age=30,sex=female,fare=20,class=1", "--json").json
     assert {row["column"] for row in why["contributions"]["rows"]} == {"age", "sex", "fare", "class"}
 

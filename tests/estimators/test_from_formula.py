@@ -15,11 +15,13 @@ import statsmodels.formula.api as smf
 from scipy.stats import chi2, norm
 
 from discriminant import (
+    GaussianNB,
     LinearDiscriminantAnalysis,
     LogisticRegression,
     LogisticRegressionCV,
     NaiveBayes,
     OneVsRest,
+    QuadraticDiscriminantAnalysis,
     SupportVectorClassifier,
     coefficient_table,
     contributions,
@@ -35,6 +37,7 @@ from discriminant.errors import (
     DiscriminantWarning,
     InputError,
     ParameterError,
+    SeparationWarning,
 )
 
 
@@ -201,6 +204,34 @@ def test_logarithms_of_what_has_none_name_the_row():
         model.predict(frame[:5].assign(dose=[1.0, 2.0, -1.0, 0.0, 1.0]))
 
 
+def test_only_models_with_offsets_take_them():
+    frame = people()
+    for kind in (LinearDiscriminantAnalysis, SupportVectorClassifier):
+        with pytest.raises(ParameterError, match="takes no offset"):
+            kind.from_formula("ill ~ age + offset(dose)", frame)
+
+
+def test_effects_of_contrasts_are_those_of_levels():
+    frame = people()
+    by_levels, by_sums = (LogisticRegression.from_formula(f"ill ~ C(race{c}) + age", frame) for c in ("", ", Sum"))
+    for ours, theirs in zip(by_sums.effect("race", at=2).points, by_levels.effect("race", at=2).points, strict=True):
+        np.testing.assert_allclose([ours.estimate, ours.low, ours.high], [theirs.estimate, theirs.low, theirs.high])
+    sums = {row.term: row.estimate for row in by_sums.summary().rows}
+    assert set(sums) == {"intercept", "race[S.1]", "race[S.2]", "age"}
+
+
+def test_offsets_count_under_separation():
+    """The finite limits are those of the fit to the other rows, offsets and all."""
+    frame = people().query("ill == 1 or sex == 'f'")
+    formula = "ill ~ age + sex + offset(dose)"
+    with pytest.warns(SeparationWarning):
+        rows = {row.term: row for row in LogisticRegression.from_formula(formula, frame).summary().rows}
+    women = frame[frame.sex == "f"]
+    limit = LogisticRegression().fit(women[["age"]], women.ill, offset=women.dose).summary().rows
+    assert rows["sex=m"].estimate == np.inf
+    np.testing.assert_allclose(rows["age"].estimate, limit[1].estimate, rtol=1e-5)
+
+
 def test_files_keep_all_that_answers_need(tmp_path, monkeypatch):
     frame = people()
     model = LogisticRegression.from_formula(FORMULA, frame)
@@ -215,11 +246,21 @@ def test_files_keep_all_that_answers_need(tmp_path, monkeypatch):
         LogisticRegression.from_formula(FORMULA, frame)
 
 
-def test_exports_take_raw_rows():
-    frame = people(80)
+@pytest.mark.parametrize(
+    ("kind", "formula"),
+    [
+        (LogisticRegression, FORMULA),
+        (LogisticRegression, "ill ~ C(race, Sum) * sex + cr(age, df=4, constraints='center') + offset(log(dose))"),
+        (LinearDiscriminantAnalysis, "ill ~ C(race, Poly) * bs(age, 4)"),
+        (QuadraticDiscriminantAnalysis, "ill ~ C(race, Helmert) * dose + age"),
+        (GaussianNB, "ill ~ C(race, Sum) * dose + age"),
+    ],
+)
+def test_exports_take_raw_rows(kind, formula):
+    frame = people(80 if formula == FORMULA else 300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LogisticRegression.from_formula(FORMULA, frame)
+        model = kind.from_formula(formula, frame)
     module = {}
     exec(export(model, "python"), module)
     rows = frame.to_dict("records")

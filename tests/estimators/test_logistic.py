@@ -240,7 +240,7 @@ def test_likelihood_ratio_tests():
     assert nested.to_dict() == {"statistic": nested.statistic, "df": 2, "p_value": nested.p_value}
     table = whole.term_tests().to_frame()
     assert list(table.columns) == ["term", "statistic", "df", "p_value"]
-    assert len(str(whole.term_tests()).splitlines()) == 1 + len(table)
+    assert len(str(whole.term_tests()).splitlines()) == 2 + len(table)
 
 
 def test_intervals_are_a_table():
@@ -261,7 +261,7 @@ def test_summary_prints_and_gives_frames():
     assert "odds ratio" in text
     assert "log-odds of 'yes'" in text
     assert list(summary.to_frame()["term"]) == ["intercept", "age", "dose", "weight", "height"]
-    assert summary.to_frame(backend="polars").shape == (5, 9)
+    assert summary.to_frame(backend="polars").shape == (5, 10)
 
 
 def test_polynomial_terms_carry_their_names():

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import ColumnError, DegenerateDataError, DiscriminantError, InputError, ParameterError
-from ..results import NOTHING, decimal, number, p_value, quoted, suggestion, visible
+from ..results import NOTHING, decimal, exponential, number, p_value, quoted, suggestion, visible
 from . import options
 from .console import Page, grid, say, shortened, show, told
 from .modelfile import StoredModel, batches, kept_values, opened
 from .options import TableOptions, command, option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..decision import Decision
+    from ..tables.schema import Schema
 
 #: A row is explained column by column up to this many scored values.
 _MOST_VALUES = 50_000_000
 _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
+#: How tests of terms are headed, by their kind.
+_TERM_TESTS = {
+    "II": "Likelihood-ratio tests of terms, type II",
+    "III": "Likelihood-ratio tests of terms, type III",
+    "drop1": "Likelihood-ratio tests of single-term deletions",
+}
 _PLAIN = (type(None), str, int, float, list, dict)
 
 
@@ -61,11 +68,12 @@ def explain(
         show(_explained_row(stored, decision, X, raw), _row_page, json)
 
 
-def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
+def learned(model: Any, schema: Schema) -> dict[str, Any]:
     """Settings found, priors, coefficients, means, scalings and families, whatever the model has, by column names."""
     from ..estimators.base import found_settings
     from ..estimators.coefficients import coefficient_table, column_names, member_coefficients
 
+    names: Sequence[str] = schema.names
     values: dict[str, Any] = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if isinstance(value, _PLAIN)},
@@ -79,7 +87,7 @@ def learned(model: Any, names: Sequence[str]) -> dict[str, Any]:
     if hasattr(model, "priors_"):
         values["priors"] = model.priors_.tolist()
     if hasattr(model, "coef_"):
-        table = coefficient_table(model, names)
+        table = coefficient_table(model, names, schema=schema)
         values["coefficients"] = {**table.to_dict(), "reason": None if table.reason is None else told(table.reason)}
     if hasattr(model, "means_") and len(names):
         values["means"] = {name: column.tolist() for name, column in zip(names, model.means_.T, strict=True)}
@@ -119,7 +127,7 @@ def _explained_model(stored: StoredModel) -> dict[str, Any]:
         "saved": stored.metadata["saved"],
         "training": {name: stored.training.get(name) for name in ("data", "rows", "sha256")},
         "training_metrics": stored.metadata["metrics"],
-        **(stored.metadata.get("learned") or learned(stored.model, stored.schema.names)),
+        **(stored.metadata.get("learned") or learned(stored.model, stored.schema)),
         "effects": effects,
         "nomogram": points,
         "no_nomogram": note,
@@ -256,7 +264,10 @@ def learned_page(values: dict[str, Any]) -> Page:
             [name, number(test["statistic"]), str(test["df"]), p_value(test["p_value"])]
             for name, test in values["terms"]["tests"].items()
         ]
-        page += shortened("Terms: likelihood ratio of the model without each", ["term", "chi-square", "df", "p"], rows)
+        kind = values["terms"].get("kind", "drop1")  # files of earlier versions have single-term deletions
+        page += shortened(_TERM_TESTS[kind], ["term", "chi-square", "df", "p"], rows)
+    if values.get("hypotheses"):
+        page += _hypotheses_page(values["hypotheses"])
     if "means" in values:
         rows = [[name, *map(number, means)] for name, means in values["means"].items()]
         page += shortened("Class means", ["column", *map(str, values["classes"])], rows)
@@ -265,6 +276,17 @@ def learned_page(values: dict[str, Any]) -> Page:
         rows = [[name, *map(number, row)] for name, row in values["scalings"].items()]
         page += shortened("Discriminant axes (share of the variance between classes)", ["column", *ratios], rows)
     return page
+
+
+def _hypotheses_page(found: dict[str, Any]) -> Page:
+    """The Wald tests of linear hypotheses, each and all together."""
+    rows = [
+        [row["hypothesis"], *map(number, (row["estimate"], row["std_error"], row["z"])), p_value(row["p_value"])]
+        for row in found["rows"]
+    ]
+    table = shortened("Linear hypotheses (Wald)", ["hypothesis", "difference", "std. error", "z", "p"], rows)
+    together = f"chi-square {number(found['statistic'])}, df {found['df']}, p {p_value(found['p_value'])}"
+    return [*table, f"All hypotheses: {together}."]
 
 
 def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
@@ -292,7 +314,9 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
 def _coefficient_page(table: dict[str, Any]) -> Page:
     fit, kind = table["fit"], "log-odds" if table["log_odds"] else "score"
     tested, odds = ["std. error", "z", "p"] if fit else [], ["odds ratio"] if table["log_odds"] else []
-    columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else [])]
+    by_deviation = any(row.get("odds_ratio_per_sd") is not None for row in table["rows"])
+    per_sd = ["per std. dev."] if odds and by_deviation else []
+    columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else []), *per_sd]
     page: Page = []
     against = "" if table["reference"] is None else f" against {table['reference']}"
     for outcome in dict.fromkeys(row["outcome"] for row in table["rows"]):
@@ -317,15 +341,15 @@ def _fit_line(fit: dict[str, float | None]) -> str:
 
 
 def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
-    low, high = (None if row[end] is None else math.exp(min(row[end], 700)) for end in ("low", "high"))
     found = {
         "coefficient": number(row["estimate"]),
         "std. error": number(row["std_error"]),
         "z": number(row["z"]),
         "p": p_value(row["p_value"]),
-        "odds ratio": number(row["odds_ratio"]),
-        "from": number(low),
-        "to (95 %)": number(high),
+        "odds ratio": exponential(row["estimate"]),
+        "from": exponential(row["low"]),
+        "to (95 %)": exponential(row["high"]),
+        "per std. dev.": number(row.get("odds_ratio_per_sd")),
     }
     if row.get("infinite"):  # which JSON cannot hold
         ends = {"coefficient": f"{row['infinite']}inf", "odds ratio": "inf" if row["infinite"] == "+" else "0"}

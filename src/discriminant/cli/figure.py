@@ -35,6 +35,7 @@ class Subject:
     costs: Any
     column: str | None
     shape: tuple[int, int]
+    coefficients: Any = None  #: the table of coefficients that a model file holds
 
     @property
     def fresh(self) -> Any:
@@ -207,6 +208,17 @@ def _of_model(name: str, **settings: Any) -> Callable[[Subject], Figure]:
     return draw
 
 
+def _coefficients(odds_ratios: bool) -> Callable[[Subject], Figure]:
+    """The coefficients of a model, with the intervals that its file has."""
+
+    def draw(subject: Subject) -> Figure:
+        from .. import figures
+
+        return figures.coefficients(subject.coefficients or subject.model, odds_ratios=odds_ratios)
+
+    return draw
+
+
 def _of_evaluation(name: str, what: str) -> Callable[[Subject], Figure]:
     """A figure of a part of the evaluation."""
 
@@ -260,8 +272,8 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
     "projected-histograms": (_of_rows("projected_histograms"), "fisher"),
     "projections": (_projections, "fisher"),
     "class-densities": (_class_densities, "qda"),
-    "coefficients": (_of_model("coefficients"), "logistic"),
-    "odds-ratios": (_of_model("coefficients", odds_ratios=True), "logistic"),
+    "coefficients": (_coefficients(odds_ratios=False), "logistic"),
+    "odds-ratios": (_coefficients(odds_ratios=True), "logistic"),
     "effect": (_effect, "logistic"),
     "regularisation-path": (_regularisation_path, "lda"),
     "code-matrix": (_code_matrix, "lda"),
@@ -285,6 +297,8 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
 }
 #: Figures that need no data.
 _ALONE = ("loss-curves",)
+#: Figures of models alone.
+_WITHOUT_ROWS = ("coefficients", "odds-ratios")
 #: Figures of models that keep their iterations.
 _TRACED = ("perceptron-trace", "dual-trace", "descent-trace")
 
@@ -364,22 +378,29 @@ def _drawn(
         raise ParameterError(f"{kind} draws a table or a model: name its file, and -t COLUMN for a table.")
     draw, usual = KINDS[kind]
     if source.lower().endswith(".dsc"):
-        return draw(_stored(source, rows, asked, reading))
+        return draw(_stored(kind, source, rows, asked, reading))
     given = read_settings(settings or [])
     if kind in _TRACED:
         given = {"trace": "true", **given}
     return draw(_fitted(source, target, model or usual, given, asked, reading))
 
 
-def _stored(path: str, rows: str | None, asked: tuple[Any, Any, Any], reading: TrainingOptions) -> Subject:
+def _stored(kind: str, path: str, rows: str | None, asked: tuple[Any, Any, Any], reading: TrainingOptions) -> Subject:
     """The model of a file, with rows that it has not seen."""
+    from ..estimators.coefficients import CoefficientTable
+
     stored = opened(path)
-    if rows is None:
+    if rows is None and kind not in _WITHOUT_ROWS:
         raise InputError(f"A figure of {path} needs rows: give a labelled table, --rows DATA.")
-    X, y = labelled_rows(stored, stored.table(reading, rows, "refuse"), "refuse")
-    stored.tell_report()
+    X, y = None, None
+    if rows is not None:
+        X, y = labelled_rows(stored, stored.table(reading, rows, "refuse"), "refuse")
+        stored.tell_report()
     costs, column, shape = asked
-    return Subject(stored.model, X, y, stored.name, True, options.read_costs(costs, stored.classes), column, shape)
+    read = options.read_costs(costs, stored.classes)
+    known = (stored.metadata.get("learned") or {}).get("coefficients")
+    table = None if known is None else CoefficientTable.from_dict(known)
+    return Subject(stored.model, X, y, stored.name, True, read, column, shape, table)
 
 
 def _fitted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParameterError
@@ -45,6 +45,13 @@ def fit(
     formula: options.FormulaText = None,
     output: Annotated[str | None, option("FILE", "The model file (.dsc).", "--output", "-o")] = None,
     weights: options.Weights = None,
+    term_tests: Annotated[
+        str | None, option("KIND", "Likelihood-ratio tests of terms: II, III or drop1. [default with --formula: II]")
+    ] = None,
+    hypotheses: Annotated[
+        list[str] | None,
+        option("EQUATION", "A linear hypothesis about coefficients (Wald); may be repeated.", "--hypothesis"),
+    ] = None,
     scale: ScaleOptions = ScaleOptions(),
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
@@ -65,6 +72,7 @@ def fit(
       discriminant fit data.csv -t y --model perceptron --multiclass one-vs-one
       discriminant fit "data/*.parquet" -t y --model lda -o model.dsc
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
+      discriminant fit data.csv --formula "y ~ race + dose" --hypothesis "race=b = race=c" --term-tests III
     """
     from ..estimators.registry import coding_for, new_model
 
@@ -81,7 +89,8 @@ def fit(
         labelled = reading.training(files, target, weights, None, name, coding, formula)
     if not json:
         tell_findings(labelled.training.findings)
-    show(fitted(labelled, name, given, output, multiclass), _page, json)
+    tests = {"terms": term_tests, "hypotheses": hypotheses}
+    show(fitted(labelled, name, given, output, multiclass, tests), _page, json)
     scale.done()
 
 
@@ -94,9 +103,17 @@ def read_settings(given: list[str]) -> dict[str, str]:
 
 
 def fitted(
-    labelled: Labelled, name: str, settings: dict[str, str], output: str | None, multiclass: str | None = None
+    labelled: Labelled,
+    name: str,
+    settings: dict[str, str],
+    output: str | None,
+    multiclass: str | None = None,
+    tests: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Fit a model and write it, if it has a file to go to; gives what is shown of it."""
+    """Fit a model and write it, if it has a file to go to; gives what is shown of it.
+
+    ``tests`` has the kind of the tests of ``terms``, and ``hypotheses``.
+    """
     from ..estimators.base import fit_formula
     from ..storage.model_file import save
     from .explain import learned
@@ -107,7 +124,7 @@ def fitted(
         model.fit(labelled.rows, labelled.labels, **labelled.weights)
     else:
         fit_formula(model, labelled.formula, training)
-    values = learned(model, training.schema.names)
+    values = learned(model, training.schema) | _tested(model, name, tests or {})
     values["shows"] = _shows(model, labelled)
     metrics = _training_metrics(model, labelled)
     if output is not None:
@@ -122,6 +139,21 @@ def fitted(
         )
     source = {**labelled.source, "columns": model.n_features_in_}
     return {**source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+
+
+def _tested(model: Any, name: str, tests: Mapping[str, Any]) -> dict[str, Any]:
+    """The tests of terms and hypotheses that were asked for."""
+    from ..inference.terms import TERM_TEST_KINDS
+
+    wanted = {option: given for option, given in tests.items() if given}
+    if wanted and not hasattr(model, "term_tests"):
+        raise ParameterError(
+            f"Tests of terms and hypotheses are of logistic regression, not of {name}: --model logistic."
+        )
+    if "terms" in wanted and wanted["terms"] not in TERM_TEST_KINDS:
+        raise ParameterError(f"--term-tests takes II, III or drop1, got {wanted['terms']!r}.")
+    found = {"terms": model.term_tests(wanted["terms"])} if "terms" in wanted else {}
+    return found | ({"hypotheses": model.hypothesis(wanted["hypotheses"])} if "hypotheses" in wanted else {})
 
 
 def _around(model: Any, multiclass: str | None) -> Any:

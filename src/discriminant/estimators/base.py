@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..data import (
     as_rows,
     check_choice,
     check_weights,
+    dense_rows,
     is_collection,
     labelled_rows,
     sorted_classes,
@@ -173,8 +175,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         ----------
         formula : str
             The column of classes, ``~``, and terms as R writes them: columns, ``a:b``, ``a * b``, ``(a + b)**2``,
-            ``- 1``, ``.``, `` `odd names` ``, ``C(a)``, ``C(a, Treatment("level"))``, ``bs``, ``ns``, ``poly``,
-            ``I(a**2)``, ``log``, ``exp``, ``sqrt``, ``center``, ``scale``. Needs the package formulaic.
+            ``- 1``, ``.``, `` `odd names` ``, ``C(a)``, ``C(a, Treatment("level"))``, ``C(a, Sum)``, ``bs``, ``ns``,
+            ``cr``, ``poly``, ``I(a**2)``, ``log``, ``exp``, ``sqrt``, ``center``, ``scale``, ``offset(a)``. Needs the
+            package formulaic.
         frame : frame, or what `open_table` opens
             The training table, with columns by name.
         sample_weight : str or array-like of shape (n_rows,), default=None
@@ -208,11 +211,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         >>> model.feature_names_in_.tolist()
         ['ns(mean radius, df=3)[1]', 'ns(mean radius, df=3)[2]', 'ns(mean radius, df=3)[3]', 'mean texture']
         >>> print(model.term_tests())
+        Likelihood-ratio tests of terms, type II
         term                   chi-square  df         p
         ns(mean radius, df=3)       356.2   3  < 0.0001
         mean texture                38.55   1  < 0.0001
         """
-        from ..formula import Formula, first_levels  # tables take as long to load as all models
+        from ..formula import Formula, level_orders  # tables take as long to load as all models
         from ..tables import TableEncoder, open_table
 
         table, weights = open_table(frame), sample_weight if isinstance(sample_weight, str) else None
@@ -226,7 +230,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         told = [text for severity, text in notes(found) if severity == "warning"]
         if told:
             warn(" ".join(told), DiscriminantWarning)
-        model = fit_formula(cls(**parameters), read, training, first_levels(frame))
+        model = fit_formula(cls(**parameters), read, training, level_orders(frame))
         model.encoder_ = TableEncoder.of_training(training)
         return model
 
@@ -393,19 +397,53 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return listed + (f" and {len(chosen) - 5} more" if len(chosen) > 5 else "")
 
 
-def fit_formula(model: Any, formula: Formula, training: TrainingTable, first: Mapping[str, str] | None = None) -> Any:
-    """The model, fitted to a training table by a formula; ``first`` has the levels that come first in their columns."""
+def fit_formula(
+    model: Any, formula: Formula, training: TrainingTable, orders: Mapping[str, Sequence[str]] | None = None
+) -> Any:
+    """The model, fitted to a training table by a formula; ``orders`` has the levels of columns with an own order."""
     if not formula.intercept:
         if "fit_intercept" not in model.get_params(deep=False):
             without = f"{type(model).__name__} always has an intercept: leave - 1 and + 0 out."
             raise ParameterError(Setting("formula"), ": ", without)
         model.set_params(fit_intercept=False)
     formula = replace(formula, intercept=getattr(model, "fit_intercept", True))
-    basis, names, terms = formula.design(training.schema, training.X, training.weights, first)
+    basis, names, terms = formula.design(training.schema, training.X, training.weights, orders)
     rows = terms.expanded(basis, training.rows, names)
-    model.fit(rows, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
+    weights = {} if training.weights is None else {"sample_weight": training.weights}
+    if formula.offsets:
+        _fit_with_offsets(model, rows, len(formula.offsets), training.y, weights)
+    else:
+        model.fit(rows, training.y, **weights)
     model.basis_, model.formula_ = basis, terms
+    if "_design" in getattr(model, "_own_state", ()):
+        known = {"schema": training.schema, "X": training.X, "weight": training.weights, "orders": orders}
+        model._design = partial(formula.design, **known)
     return model
+
+
+def _fit_with_offsets(model: Any, rows: Rows, n_offsets: int, y: Any, weights: dict[str, Any]) -> None:
+    """Fit a model to all columns but the last, which are known parts of the score; its rule then adds them up."""
+    if "offset" not in inspect.signature(model.fit).parameters:
+        without = f"{type(model).__name__} takes no offset: leave offset() out, or use "
+        raise ParameterError(Setting("formula"), ": ", without, Model("LogisticRegression"), ".")
+    values, names = dense_rows(rows.block(0, rows.n_rows)), list(rows.names or ())
+    if len(np.unique(y)) > 2:
+        no_effect = ": offset() is for two classes: added to the scores of all classes, it changes nothing."
+        raise ParameterError(Setting("formula"), no_effect)
+    own = as_rows(np.ascontiguousarray(values[:, :-n_offsets]), names[:-n_offsets])
+    model.fit(own, y, offset=values[:, -n_offsets:].sum(axis=1), **weights)
+    rule = model.rule_
+    known = np.repeat([[0.0], [1.0]], n_offsets, axis=1)
+    model.rule_ = replace(
+        rule, centre=np.pad(rule.centre, (0, n_offsets)), coef=np.ascontiguousarray(np.hstack((rule.coef, known)))
+    )
+    model.coef_ = np.hstack((model.coef_, known[1:]))
+    model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
+
+
+def n_offset_columns(model: Any) -> int:
+    """How many of the last columns of a model are offsets of its formula, whose coefficient is 1."""
+    return len(model.formula_.offsets) if hasattr(model, "formula_") else 0
 
 
 def input_names(model: Any) -> list[str] | None:

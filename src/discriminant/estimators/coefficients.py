@@ -18,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..errors import DiscriminantError, Message, ParameterError
 from ..inference.likelihood import Coefficient, Summary, coefficient_lines
-from ..results import Result, jsonable, plain
+from ..moments.statistic import ClassMoments
+from ..objective import column_spread
+from ..results import Result, jsonable, listed, plain
 from ..rules import LinearRule
-from .base import PosteriorClassifier
+from .base import PosteriorClassifier, n_offset_columns
 
 #: Standard errors of more parameters than this cost more than they tell.
 _MOST_TESTED = 600
@@ -58,6 +60,8 @@ class CoefficientTable(Result):
         Log-likelihood, deviance, AIC, BIC and McFadden's pseudo R2, where the model was summarised.
     notes : list of str
         What to know when reading the table.
+    reference_levels : dict
+        The level that the levels of each categorical column are compared with.
     """
 
     model: str
@@ -68,6 +72,7 @@ class CoefficientTable(Result):
     reason: Message | None = None
     fit: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    reference_levels: dict[str, str] = field(default_factory=dict)
 
     @property
     def has_errors(self) -> bool:
@@ -133,7 +138,9 @@ def _stored_row(values: Mapping[str, Any]) -> Coefficient:
     return Coefficient(**{**known, "outcome": values["outcome"], "term": values["term"]})
 
 
-def coefficient_table(model: Any, names: Sequence[str] | None = None, level: float = 0.95) -> CoefficientTable:
+def coefficient_table(
+    model: Any, names: Sequence[str] | None = None, level: float = 0.95, schema: Any = None
+) -> CoefficientTable:
     """The coefficients of a fitted linear model, with standard errors and intervals where it can be summarised.
 
     Parameters
@@ -144,6 +151,8 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
         What its columns are called, if the model does not know.
     level : float, default=0.95
         Of the intervals.
+    schema : Schema, optional
+        How its columns were coded, if the model does not know: it has the reference levels of categories.
 
     Returns
     -------
@@ -170,27 +179,75 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
     if len(columns) != np.shape(model.coef_)[-1]:
         raise ParameterError(f"The model has {np.shape(model.coef_)[-1]} columns, but {len(columns)} names were given.")
     outcomes, coef, intercepts, reference = _scores_by_outcome(model)
+    n_estimated = len(columns) - n_offset_columns(model)
+    columns, coef = columns[:n_estimated], coef[:, :n_estimated]
     log_odds = reference is not None and isinstance(model, PosteriorClassifier)
     with_intercept = getattr(model, "fit_intercept", True)
     terms = [INTERCEPT] * bool(with_intercept) + columns
     summary, reason = _summary(model, level)
+    levels, fit = reference_levels(model, schema), {}
+    notes = reference_notes(levels)
     if summary is not None:
         rows = [replace(row, term=term) for row, term in zip(summary.rows, cycle(terms), strict=False)]
         fit = {name: getattr(summary, name) for name in _FIT}
-        return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, None, fit, summary.notes)
-    values = np.column_stack((intercepts, coef)) if with_intercept else coef
-    rows = _rows_of(values, outcomes, terms, log_odds)
-    return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason)
+        notes = list(dict.fromkeys([*summary.notes, *notes]))
+    else:
+        deviations = [math.nan] * bool(with_intercept) + column_deviations(model, schema).tolist()
+        values = np.column_stack((intercepts, coef)) if with_intercept else coef
+        rows = _rows_of(values, outcomes, terms, deviations if log_odds else None)
+    return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason, fit, notes, levels)
 
 
-def _rows_of(values: Array, outcomes: Sequence[Any], terms: Sequence[str], log_odds: bool) -> list[Coefficient]:
-    """Rows without standard errors, of values (outcomes, terms)."""
-    nan = math.nan
+def _rows_of(
+    values: Array, outcomes: Sequence[Any], terms: Sequence[str], deviations: Sequence[float] | None
+) -> list[Coefficient]:
+    """Rows without standard errors, of values (outcomes, terms); with standard deviations they are log-odds."""
+    nan, odds = math.nan, deviations is not None
     return [
-        Coefficient(outcome, term, value, nan, nan, nan, nan, nan, _exp(value) if log_odds else nan)
+        Coefficient(
+            outcome, term, value, nan, nan, nan, nan, nan, _exp(value) if odds else nan, _exp(value * deviation)
+        )
         for outcome, own in zip(outcomes, values.tolist(), strict=True)
-        for term, value in zip(terms, own, strict=True)
+        for term, value, deviation in zip(terms, own, deviations or [nan] * len(terms), strict=True)
     ]
+
+
+def reference_levels(model: Any, schema: Any = None) -> dict[str, str]:
+    """The level that the levels of each categorical column are compared with, where it has one."""
+    if hasattr(model, "formula_"):
+        return dict(model.formula_.references)
+    known = schema if schema is not None else getattr(getattr(model, "encoder_", None), "schema_", None)
+    columns = [] if known is None or known.width is not None else known.used
+    return {
+        column.name: str(column.reference)
+        for column in columns
+        if column.kind == "category" and column.reference is not None and column.coding != "full"
+    }
+
+
+def reference_notes(levels: Mapping[str, str]) -> list[str]:
+    """The reference levels as a note."""
+    told = [f"{column} = {level}" for column, level in levels.items()]
+    return [f"reference levels: {listed(told, 10)}"] if told else []
+
+
+def column_deviations(model: Any, schema: Any = None) -> Array:
+    """Standard deviations of the columns of the training rows; NaN of levels, and where a model does not know them."""
+    n_columns = len(column_names(model)) - n_offset_columns(model)
+    known = schema if schema is not None else getattr(getattr(model, "encoder_", None), "schema_", None)
+    training, moments = getattr(model, "_training", None), getattr(model, "moments_", None)
+    if training is not None:
+        data = getattr(training, "data", training)  # an objective, or rows
+        found, marks = column_spread(data, model.n_jobs), data.rows.marks
+    elif isinstance(moments, ClassMoments):
+        found, marks = np.sqrt(moments.column_variances()), None
+    else:
+        return np.full(n_columns, np.nan)
+    if hasattr(model, "formula_"):
+        marks = np.array(model.formula_.of_levels[:n_columns], dtype=bool)
+    elif marks is None and known is not None and known.width is None:
+        marks = known.marked()[0]
+    return found if marks is None or len(marks) != len(found) else np.where(marks, np.nan, found)
 
 
 def member_coefficients(model: Any, names: Sequence[str] | None = None) -> dict[str, CoefficientTable]:
@@ -228,7 +285,7 @@ def member_coefficients(model: Any, names: Sequence[str] | None = None) -> dict[
     for member, rule in zip(model.members_, model.rule_.rules, strict=True):
         if isinstance(rule, LinearRule) and rule.coef.any():
             values = np.column_stack((rule.intercept, rule.coef))
-            rows = _rows_of(values[1:] - values[0], others, terms, log_odds=True)
+            rows = _rows_of(values[1:] - values[0], others, terms, [math.nan] * len(terms))
             found[member.name] = CoefficientTable(member.name, rows, first, True, 0.95)
     return found
 

@@ -65,7 +65,7 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
     trace = False
     random_state: Any
     _stream_state = "stream_"
-    _own_state = ("_training", "_remaining", "_estimated")
+    _own_state = ("_training", "_remaining", "_estimated", "_design")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Fit the model.
@@ -199,8 +199,9 @@ class LogisticClassifier(LogisticInference, StreamingMixin):
         if self.aliased_:
             solution = _without_aliased(problem, solution, sound)
             theta = solution.theta
+            named = self._columns(self.aliased_)
             warn(
-                f"{self._columns(self.aliased_).capitalize()} can be computed from the columns before (or the "
+                f"{named[0].upper()}{named[1:]} can be computed from the columns before (or the "
                 "intercept), to rounding: the coefficient is set to 0.",
                 AliasWarning,
             )

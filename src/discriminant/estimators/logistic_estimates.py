@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..data import LabelledRows, check_choice, dense_rows
-from ..errors import LabelError, NotReadyError, ParameterError, Setting
+from ..errors import DegenerateDataError, LabelError, NotReadyError, ParameterError, Setting
 from ..inference.estimable import EstimableObjective
 from ..inference.likelihood import information, inverse, penalised_covariance
 from ..inference.sandwich import CLUSTERED_KINDS, SandwichKind, effective_class_rows, sandwich_covariance
@@ -22,7 +22,8 @@ from ..moments.covariance import collinearity
 from ..objective import Objective
 from ..results import number, plain, several
 from ..solvers.smooth import named_solver
-from .base import PosteriorClassifier
+from .base import PosteriorClassifier, n_offset_columns
+from .coefficients import column_names
 
 #: Aliased columns that are listed with their equations: of 500 columns of 40 rows, 461 are aliased.
 MAX_ALIAS_EQUATIONS: Final = 5
@@ -177,9 +178,13 @@ class LogisticEstimates(PosteriorClassifier):
         if self.firth:
             raise ParameterError(f"{what} need maximum likelihood. Use ", Setting("firth", False), ".")
 
+    @property
+    def _n_estimated(self) -> int:
+        """The number of columns that have an estimated coefficient: not those of offsets in a formula."""
+        return self.n_features_in_ - n_offset_columns(self)
+
     def _column_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        return column_names(self)[: self._n_estimated]
 
     def _reported(self, reference: Any) -> Reported:
         r = self._reference_code(reference)
@@ -275,6 +280,10 @@ class LogisticEstimates(PosteriorClassifier):
             f"intervals, which need {needed} to hold their level with importance weights"
         )
 
+    def _refuse_untestable(self, choice: CovarianceChoice) -> None:
+        if untestable := self._untestable(choice):
+            raise DegenerateDataError(f"{untestable}. Fit without ", Setting("class_weight"), " or with fewer columns.")
+
     def _estimates(self, reported: Reported, choice: CovarianceChoice) -> Estimates:
         """Estimates and covariance of the reported terms, and what to know about them."""
         if self.firth:
@@ -287,6 +296,8 @@ class LogisticEstimates(PosteriorClassifier):
             reason = "class_weight is set" if self.class_weight is not None else "not whole numbers"
             reason = reason if self.class_weight is not None or not data.has_whole_weights else "by request"
             notes.append(f"weights are importances ({reason}): no AIC, BIC and likelihood-ratio tests")
+        if n_offset_columns(self):
+            notes.append(f"known part of the log-odds: {' + '.join(self.formula_.offsets)}")
         if problem.aliased:
             notes.append(self._alias_note(data, problem.aliased))
         if self.separation_ is not None:
@@ -346,7 +357,7 @@ class LogisticEstimates(PosteriorClassifier):
     @property
     def _intercept_first(self) -> list[int]:
         """Where the reported terms stand among coefficients whose intercept comes last."""
-        p = self.n_features_in_
+        p = self._n_estimated
         return [p] * bool(self.fit_intercept) + list(range(p))
 
     def _infinite(self, reported: Reported) -> Array:
@@ -391,7 +402,7 @@ class LogisticEstimates(PosteriorClassifier):
         K = len(self.classes_)
         # Row k of `to_class`: the log-odds of class k against the class the fit refers to.
         to_class = np.delete(np.eye(K), 0 if K == 2 else K - 1, axis=1)
-        terms = np.eye(self.n_features_in_ + 1)[self._intercept_first]
+        terms = np.eye(self._n_estimated + 1)[self._intercept_first]
         return np.concatenate([np.kron(to_class[k] - to_class[reported.reference], terms) for k in reported.outcomes])
 
     def _firth_estimates(self, reported: Reported) -> Estimates:

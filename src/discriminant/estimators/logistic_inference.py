@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import cycle
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -22,7 +23,6 @@ from ..inference.likelihood import (
     EffectPoint,
     LikelihoodRatioTest,
     Summary,
-    TermTests,
     coefficient,
     effective_parameters,
     null_log_likelihood,
@@ -30,15 +30,17 @@ from ..inference.likelihood import (
 from ..inference.profile import ProfileDeviance
 from ..inference.sandwich import n_counted
 from ..results import plain, shown
+from .coefficients import column_deviations, column_names, reference_levels, reference_notes
 from .effect_rows import effect_rows
-from .logistic_estimates import CovarianceChoice, CovarianceKind, Estimates, LogisticEstimates, Reported, WeightKind
+from .logistic_estimates import CovarianceKind, Estimates, Reported, WeightKind
+from .logistic_tests import LogisticTests
 
 #: Profiles of Firth's likelihood take some 600 multiplications for each row and cubed number of coefficients (569 x 31:
 #: 13 s). Beyond so many summaries have Wald tests.
 MAX_PROFILE_WORK: Final = 3e10
 
 
-class LogisticInference(LogisticEstimates):
+class LogisticInference(LogisticTests):
     """`summary`, `conf_int` and likelihood-ratio tests of a logistic regression."""
 
     def log_odds(self, reference: Any = None) -> tuple[Array, Array, Array]:
@@ -119,6 +121,7 @@ class LogisticInference(LogisticEstimates):
         elif untestable := self._untestable(choice):
             rows = [replace(row, z=math.nan, p_value=math.nan, low=math.nan, high=math.nan) for row in rows]
             notes.append(untestable)
+        notes += reference_notes(reference_levels(self))
         kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
         kind = "not at its optimum" if unfinished else kind
         objective = reported.objective
@@ -144,8 +147,9 @@ class LogisticInference(LogisticEstimates):
         infinite, aliased = self._infinite(reported), self._aliased(reported)
         estimates[infinite != 0], errors[infinite != 0] = infinite[infinite != 0] * np.inf, np.inf
         estimates[aliased] = errors[aliased] = np.nan
-        terms = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
-        return [coefficient(*term, estimate, error, level) for term, estimate, error in terms]
+        deviations = [math.nan] * bool(self.fit_intercept) + column_deviations(self).tolist()
+        terms = zip(self._terms(reported), estimates.tolist(), errors.tolist(), cycle(deviations), strict=False)
+        return [coefficient(*term, estimate, error, level, own) for term, estimate, error, own in terms]
 
     def _penalised_tests(
         self, reported: Reported, rows: list[Coefficient], level: float
@@ -205,10 +209,6 @@ class LogisticInference(LogisticEstimates):
             return CoefficientIntervals([(row.outcome, row.term, row.low, row.high) for row in rows], level, chosen)
         limits = zip(self._terms(reported), self._profile(reported, level), strict=True)
         return CoefficientIntervals([(*term, low, high) for term, (low, high) in limits], level, chosen)
-
-    def _refuse_untestable(self, choice: CovarianceChoice) -> None:
-        if untestable := self._untestable(choice):
-            raise DegenerateDataError(f"{untestable}. Fit without ", Setting("class_weight"), " or with fewer columns.")
 
     def _profile(self, reported: Reported, level: float) -> list[tuple[float, float]]:
         if self.firth:
@@ -276,31 +276,6 @@ class LogisticInference(LogisticEstimates):
     def _n_estimable(self) -> int:
         return self._training.n_parameters if self.firth else self._estimated[0].n_parameters
 
-    def term_tests(self) -> TermTests:
-        """For each column, or term of a formula, the likelihood-ratio test of the model without it.
-
-        Returns
-        -------
-        TermTests
-            A test for each term, by its name: that all of its coefficients are 0.
-        """
-        check_is_fitted(self, "rule_")
-        self._refuse_penalty("Likelihood-ratio tests")
-        self._refuse_importance("Likelihood-ratio tests")
-        self._refuse_unfinished("Likelihood-ratio tests")
-        problem, theta = self._estimated
-        total, log_likelihood = problem.objective.total_weight, self._log_likelihood()
-        columns: dict[str, list[int]] = {}
-        for j, name in enumerate(self.formula_.terms if hasattr(self, "formula_") else self._column_names()):
-            columns.setdefault(name, []).append(j)
-        found = {}
-        for name, own in columns.items():
-            smaller = problem.without(own)
-            df = problem.n_parameters - smaller.n_parameters
-            value = smaller.minimum(smaller.nearest(problem.whole(theta)))[1] if df else -log_likelihood / total
-            found[name] = LikelihoodRatioTest.of(-total * value, log_likelihood, df)
-        return TermTests(found)
-
     def effect(
         self, column: str, values: Any = None, at: Any = None, reference: Any = None, level: float = 0.95
     ) -> Effect:
@@ -337,14 +312,16 @@ class LogisticInference(LogisticEstimates):
         chosen, centre, rows = effect_rows(self, column, values, at)
         if hasattr(self, "formula_"):
             inputs = as_rows(rows, self.formula_.inputs)
-            rows = self.formula_.expanded(self.basis_, inputs, self._column_names()).values
-        change = np.pad(rows[:-1] - rows[-1], ((0, 0), (int(self.fit_intercept), 0)))
+            rows = self.formula_.expanded(self.basis_, inputs, column_names(self)).values
+        n_own = len(self._column_names())
+        known = (rows[:-1, n_own:] - rows[-1, n_own:]).sum(axis=1)  # of offsets, which are there for two classes
+        change = np.pad((rows[:-1] - rows[-1])[:, :n_own], ((0, 0), (int(self.fit_intercept), 0)))
         reported = self._reported(reference)
         estimates, covariance, _ = self._estimates(reported, choice)
         points, n_terms, z = [], change.shape[1], float(ndtri(0.5 + level / 2))
         for k, outcome in enumerate(reported.outcomes):
             own = slice(k * n_terms, (k + 1) * n_terms)
-            mean = change @ estimates[own]
+            mean = change @ estimates[own] + (known if outcome else -known)
             error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", change, covariance[own, own], change), 0.0))
             ends = zip(chosen, mean.tolist(), (mean - z * error).tolist(), (mean + z * error).tolist(), strict=True)
             points += [EffectPoint(plain(self.classes_[outcome]), *point) for point in ends]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..data import check_integer
 from ..errors import LabelError, Model, ParameterError, Setting
-from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table, reference_notes
 from ..estimators.logistic import LogisticRegressionCV, LogisticRegressionPath, chosen_strength
 from ..inference.likelihood import Effect, EffectPoint
 from ..multiclass import Codebook
@@ -94,7 +94,7 @@ def coefficients(
         _add_bars(made, theme.written(table.contrast(outcome)), names, drawn, k)
     what = f"odds ratio of each {unit} (logarithmic scale)" if odds_ratios else f"change of the score with each {unit}"
     made.add_vline(x=1 if odds_ratios else 0, line={"color": theme.GREY, "width": 1.5, "dash": "dot"})
-    made.update_xaxes(**theme.axis(what, **({"type": "log"} if odds_ratios else {})))
+    made.update_xaxes(**theme.axis(what, **(theme.log_ticks(drawn) if odds_ratios else {})))
     return made.update_yaxes(**theme.names_axis(names, showgrid=True))
 
 
@@ -199,7 +199,8 @@ def _bars_subtitle(table: CoefficientTable, names: list[str], drawn: Array, chos
     lost = [name for j, name in enumerate(names) if not np.isfinite(drawn[:, j, 0]).all()]
     if lost:
         lost = [f"Not drawn, because infinite or not estimable: {', '.join(lost)}."]
-    return " ".join([*words, *filter(None, [chosen]), *lost])
+    levels = [f"{note[0].upper()}{theme.written(note[1:])}." for note in reference_notes(table.reference_levels)]
+    return " ".join([*words, *filter(None, [chosen]), *lost, *levels])
 
 
 def _add_bars(made: Figure, outcome: str, names: list[str], drawn: Array, k: int) -> None:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -239,6 +239,27 @@ def panels(
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with its name."""
     return {"title": {"text": title}, **more}
+
+
+#: A logarithmic axis of up to so many decades has ticks at 1, 2 and 5, a longer one at so many powers of 10 at most.
+MAX_FINE_DECADES: Final = 2.5
+MAX_DECADE_TICKS: Final = 8
+
+
+def log_ticks(values: Array) -> dict[str, Any]:
+    """A logarithmic axis with ticks written as numbers: plotly writes 0.2 and 20 as 2."""
+    found = np.asarray(values)[np.isfinite(values) & (np.asarray(values) > 0)]
+    low, high = (float(np.log10(end)) for end in (found.min(initial=1.0), found.max(initial=1.0)))
+    first, last = int(np.floor(low)), int(np.ceil(high))
+    if high - low > MAX_FINE_DECADES:
+        step = -(-(last - first) // MAX_DECADE_TICKS)
+        ticks = [10.0**power for power in range(first, last + 1, step)]
+    else:
+        digits = (1, 2, 5) if high - low > 0.3 else (1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)
+        ticks = [digit * 10.0**power for power in range(first, last + 1) for digit in digits]
+        if high - low < 0.1:  # a narrow range about 1
+            ticks = [float(tick) for tick in np.linspace(10**low, 10**high, 5)]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:.4g}" for tick in ticks]}
 
 
 def names_axis(names: Sequence[str], **more: Any) -> dict[str, Any]:

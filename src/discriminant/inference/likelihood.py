@@ -7,7 +7,7 @@ linear function of ``theta``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,7 +17,19 @@ from scipy.special import chdtrc, ndtr, ndtri
 from ..arrays import Array
 from ..moments.covariance import factorised
 from ..objective import MARGIN_LOSSES, NO_PENALTY, Objective
-from ..results import Result, aligned, columns_of, count, decimal, jsonable, number, p_value, percent
+from ..results import (
+    NOTHING,
+    Result,
+    aligned,
+    columns_of,
+    count,
+    decimal,
+    exponential,
+    jsonable,
+    number,
+    p_value,
+    percent,
+)
 from .estimable import EstimableObjective, constrained_minimum
 
 
@@ -97,7 +109,9 @@ class Coefficient:
     low, high : float
         Ends of the interval, which holds the values that this test does not reject.
     odds_ratio : float
-        ``exp(estimate)``.
+        ``exp(estimate)``: of one unit more of the column.
+    odds_ratio_per_sd : float
+        The same of one standard deviation more; NaN for levels of categories, and where that is not known.
     """
 
     outcome: Any
@@ -109,29 +123,35 @@ class Coefficient:
     low: float
     high: float
     odds_ratio: float
+    odds_ratio_per_sd: float = np.nan
 
 
-def coefficient(outcome: Any, term: str, estimate: float, std_error: float, level: float) -> Coefficient:
-    """The Wald test and interval of one estimate."""
+def coefficient(
+    outcome: Any, term: str, estimate: float, std_error: float, level: float, deviation: float = np.nan
+) -> Coefficient:
+    """The Wald test and interval of one estimate, for a column with this standard deviation."""
     z = estimate / std_error if np.isfinite(estimate) and std_error > 0 else np.nan
     reach = float(ndtri(0.5 + level / 2)) * std_error
     low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - reach, estimate + reach)
     with np.errstate(over="ignore"):
-        odds = float(np.exp(estimate))
-    return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds)
+        odds, per_sd = float(np.exp(estimate)), float(np.exp(estimate * deviation))
+    return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds, per_sd)
 
 
 def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5) -> list[str]:
-    """The rows as lines of text under a head."""
-    head = ["term", "estimate", "std. error", "z", "p", f"[{100 * level:g} %", "interval]", "odds ratio"]
-    table = [head]
+    """The rows as lines of text under a head; without the columns that have no value in any row."""
+    tests = ["std. error", "z", "p", f"[{100 * level:g} %", "interval]"]
+    table = [["term", "estimate", *tests, "odds ratio", "per std. dev."]]
     for row in rows:
-        test = [decimal(row.z, 3), p_value(row.p_value)]
-        estimate, error, low, high, odds = (
-            number(value, digits) for value in (row.estimate, row.std_error, row.low, row.high, row.odds_ratio)
+        estimate, error, low, high = (
+            number(value, digits) for value in (row.estimate, row.std_error, row.low, row.high)
         )
-        table.append([row.term, estimate, error, *test, low, high, odds])
-    return aligned(table)
+        odds = exponential(np.nan if np.isnan(row.odds_ratio) else row.estimate, digits)
+        tested = [error, decimal(row.z, 3), p_value(row.p_value), low, high]
+        table.append([row.term, estimate, *tested, odds, number(row.odds_ratio_per_sd, digits)])
+    left_out = range(2, 7) if all(np.isnan(row.std_error) and np.isnan(row.low) for row in rows) else range(0)
+    absent = {*left_out, *(j for j in (7, 8) if all(cells[j] == NOTHING for cells in table[1:]))}
+    return aligned([[cell for j, cell in enumerate(cells) if j not in absent] for cells in table])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,35 +299,6 @@ class LikelihoodRatioTest(Result):
 
     def __str__(self) -> str:
         return f"Likelihood ratio: chi-square {number(self.statistic)}, df {self.df}, p {p_value(self.p_value)}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TermTests(Result):
-    """The likelihood-ratio tests of a model against those without one of its terms.
-
-    Each asks what the term tells beyond all others.
-
-    Parameters
-    ----------
-    tests : mapping of str to LikelihoodRatioTest
-        By the name of the term left out, a column or a term of a formula; ``found[name]`` looks one up.
-
-    See Also
-    --------
-    LogisticRegression : Its `term_tests` makes them.
-    """
-
-    tests: Mapping[str, LikelihoodRatioTest]
-
-    def __getitem__(self, term: str) -> LikelihoodRatioTest:
-        return self.tests[term]
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {"term": list(self.tests), **columns_of(list(self.tests.values()))}
-
-    def __str__(self) -> str:
-        rows = [[term, number(t.statistic), str(t.df), p_value(t.p_value)] for term, t in self.tests.items()]
-        return "\n".join(aligned([["term", "chi-square", "df", "p"], *rows]))
 
 
 @dataclass(frozen=True)

@@ -258,6 +258,10 @@ class ThinScatter(Scatter):
         return SpectralCovariance(scale, basis, (1 - shrinkage) / divisor * values + rest, rest)
 
 
+#: A share of its variance that elimination may leave, by rounding, to a column that follows from others.
+_MOST_SWEPT_ROUNDING = 1e-10
+
+
 def factorised(matrix: Array) -> Covariance:
     """A covariance matrix, positive definite or not quite, as a `Covariance`."""
     scale = standard_deviations(np.diagonal(matrix))
@@ -271,7 +275,11 @@ def factorised(matrix: Array) -> Covariance:
         pass  # not of full rank: the spectrum below tells which directions are there
     values, basis = np.linalg.eigh(correlation)
     kept = values > tolerance * values[-1]
-    return SpectralCovariance(scale, basis[:, kept], values[kept], 0.0, _aliased_columns(correlation, tolerance))
+    aliased = _aliased_columns(correlation, tolerance)
+    while len(aliased) < int((~kept).sum()) and tolerance < _MOST_SWEPT_ROUNDING:
+        tolerance *= 2  # the sweep adds up rounding that the spectrum does not have
+        aliased = _aliased_columns(correlation, tolerance)
+    return SpectralCovariance(scale, basis[:, kept], values[kept], 0.0, aliased)
 
 
 def standard_deviations(variances: Array) -> Array:

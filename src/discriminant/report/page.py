@@ -47,7 +47,9 @@ def significant(value: float, digits: int = 4) -> str:
     """A number to so many significant digits, zeros at its end included; a dash where there is none."""
     if not math.isfinite(value):
         return NOTHING if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
-    size = 0 if value == 0 else math.floor(math.log10(abs(value)))
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
     text = f"{value:.{max(digits - 1 - size, 0)}f}" if -4 <= size < 6 else f"{value:.{digits - 1}e}"
     return text.replace("-", _MINUS)
 

@@ -19,13 +19,13 @@ import scipy.sparse as sp
 
 from ..arrays import Array
 from ..data import as_rows
-from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table
+from ..estimators.coefficients import INTERCEPT, CoefficientTable, coefficient_table, reference_notes
 from ..evaluation.curves import RankedScores, Roc, Rocs, expected_costs
 from ..evaluation.evaluation import NO_PROBABILITIES, NO_SCORES
 from ..inference.likelihood import Coefficient
 from ..moments.covariance import collinearity_findings
 from ..moments.statistic import column_moments
-from ..results import Finding, count, metric_name, p_value, percent, plain
+from ..results import Finding, count, exponential, metric_name, p_value, percent, plain
 from ..tables.training import imbalance_findings
 from ..validation.comparison import BASELINE, Comparison
 from .page import SHARES, between, drawing, measured, quoted, short, signed, significant, versions
@@ -72,6 +72,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "standardised": (
         "Per standard deviation",
         "What one standard deviation more of the column adds to the score; comparable between columns.",
+    ),
+    "odds per deviation": (
+        "Odds ratio per standard deviation",
+        "What the odds of the class are multiplied by with one standard deviation more of the column.",
     ),
     "out of fold": (
         "Held-out rows",
@@ -265,7 +269,8 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
     n_columns = np.shape(model.coef_)[-1]
     rows = data.rows if data.rows is not None and len(data.rows.names) == n_columns else None
     names = None if rows is None else rows.names
-    table = data.coefficients or coefficient_table(model, names, data.evaluation.level)
+    schema = None if data.rows is None else data.rows.schema
+    table = data.coefficients or coefficient_table(model, names, data.evaluation.level, schema)
     unit = np.full(n_columns, np.nan)
     if rows is not None:
         unit = np.sqrt(column_moments(as_rows(rows.X), rows.weights)[1])
@@ -281,6 +286,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         "with_standardised": not np.isnan(unit).all(),
         "about": quoted(effects[0].outcome) if effects else "",
         "reason": _no_errors(model, table),
+        "reference_levels": reference_notes(table.reference_levels),
         "drawing": drawing("plot-coefficients", coefficients, table, spread=None if rows is None else unit),
     }
 
@@ -297,18 +303,29 @@ def _no_errors(model: Any, table: CoefficientTable) -> str:
 def _term(row: Coefficient, deviation: float) -> dict[str, str]:
     """The effect of a column on the score of a class, as it is printed."""
     known = not math.isnan(row.low)
-    with np.errstate(over="ignore"):
-        low, high = np.exp([row.low, row.high]).tolist()
+    low, high = _odds(row.low), _odds(row.high)
     return {
         "name": row.term,
         "outcome": str(row.outcome),
         "estimate": significant(row.estimate),
         "interval": f"{significant(row.low)} to {significant(row.high)}" if known else "",
-        "odds": significant(row.odds_ratio),
-        "odds_interval": f"{significant(low)} to {significant(high)}" if known else "",
+        "odds": _odds(math.nan if math.isnan(row.odds_ratio) else row.estimate),
+        "odds_interval": f"{low} to {high}" if known else "",
+        "odds_per_sd": _odds(row.estimate * deviation),
         "p_value": p_value(row.p_value, 3),
         "standardised": significant(row.estimate * deviation),
     }
+
+
+#: Logarithms of odds ratios that are written like other numbers: further from 1 than the last digit, and no overflow.
+_MIN_LOG_ODDS, _MAX_LOG_ODDS = 0.01, 700.0
+
+
+def _odds(log: float) -> str:
+    """An odds ratio by its logarithm, as it is printed."""
+    if _MIN_LOG_ODDS <= abs(log) <= _MAX_LOG_ODDS:
+        return significant(math.exp(log))
+    return exponential(log).replace("inf", "∞").replace("-", "−")  # noqa: RUF001
 
 
 def _size(row: Coefficient, deviation: float = math.nan) -> float:

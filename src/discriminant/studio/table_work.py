@@ -19,7 +19,7 @@ from ..data import as_rows
 from ..decision import Decision, posterior
 from ..engine import ProgressOption
 from ..errors import DiscriminantError, InputError
-from ..estimators.coefficients import coefficient_table
+from ..estimators.coefficients import coefficient_table, reference_levels
 from ..estimators.counterfactuals import NearestChanges, nearest_changes
 from ..estimators.explanations import Contributions, contributions
 from ..estimators.registry import MODELS, common_coding, new_model
@@ -294,8 +294,14 @@ class StoredTableModel:
             ("Learned from", str(noted.get("data", ""))),
             ("Rows", f"{noted['rows']:,}" if isinstance(noted.get("rows"), int) else ""),
             ("Columns", listed([column.name for column in self.schema.used], 20)),
+            ("Reference levels", listed([f"{k} = {level}" for k, level in self.reference_levels.items()], 20)),
         ]
         return [(name, value) for name, value in found if value]
+
+    @property
+    def reference_levels(self) -> dict[str, str]:
+        """What the coefficients of levels are compared with."""
+        return reference_levels(self.model, self.schema) if hasattr(self.model, "coef_") else {}
 
     def coefficients(self) -> list[tuple[str, str, str]]:
         """Column, class and coefficient; empty where the model has none."""

@@ -310,8 +310,28 @@ def _coded_member(rule: CodebookRule, model: Any) -> Member:
 def _expanded_member(rule: ExpandedRule) -> Member:
     if isinstance(rule.rule, LinearRule):
         return _summed_member(rule.basis, rule.rule)
+    if rule.basis.contrasts is not None:
+        return _contrasts_member(rule.basis, rule.rule)
     products, places = _features(rule.basis)
     return replace(_plain_member(rule.rule, places), functions=tuple(rule.basis.functions), products=products)
+
+
+def _contrasts_member(basis: Basis, rule: DiagonalRule | QuadraticRule) -> Member:
+    """A rule of squared lengths, of columns that are sums of products: lengths of linear maps of the products."""
+    contrasts = np.asarray(basis.contrasts)
+    if isinstance(rule, DiagonalRule):
+        spheres = np.stack([np.diag(own) for own in 1 / np.sqrt(rule.variances)])
+        means = rule.means
+    else:
+        spheres, means = rule.spheres, rule.centre + rule.offsets
+    n_products, n_columns = contrasts.shape
+    # Columns of zeros make the maps square; contrasts have full column rank, so each mean is that of some products.
+    wide = np.pad(contrasts @ spheres, ((0, 0), (0, 0), (0, n_products - n_columns)))
+    offsets = means @ np.linalg.pinv(contrasts)
+    own = ExpandedRule(
+        replace(basis, contrasts=None), QuadraticRule(np.zeros(n_products), offsets, wide, rule.constants)
+    )
+    return _expanded_member(own)
 
 
 def _features(basis: Basis) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
@@ -326,6 +346,8 @@ def _features(basis: Basis) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
 
 def _summed_member(basis: Basis, rule: LinearRule) -> Member:
     """A linear rule: all that it makes of the functions of one column is one function for each class."""
+    if basis.contrasts is not None:
+        basis, rule = _without_contrasts(basis, rule)
     n_own, counted = len(basis.columns), rule.coef.any(axis=0)
     single, factor = (basis.outputs >= 0).sum(axis=1) == 1, basis.outputs.max(axis=1)
     as_is, of_one = counted & single & (factor < n_own), counted & single & (factor >= n_own)
@@ -346,6 +368,13 @@ def _summed_member(basis: Basis, rule: LinearRule) -> Member:
     parts.append(RulePart(LinearRule(np.zeros(len(places)), rule.coef[:, multiplied], rule.constants), tuple(places)))
     constants = rule.constants - rule.coef[:, ~as_is] @ rule.centre[~as_is]
     return Member(constants, tuple(part for part in parts if part.places), tuple(needed.functions), products)
+
+
+def _without_contrasts(basis: Basis, rule: LinearRule) -> tuple[Basis, LinearRule]:
+    """The same scores by a rule of products, where its columns are sums of products."""
+    constants = rule.constants - rule.coef @ rule.centre
+    coef = rule.coef @ np.asarray(basis.contrasts).T
+    return replace(basis, contrasts=None), LinearRule(np.zeros(len(basis.outputs)), coef, constants)
 
 
 def _with_outputs(basis: Basis, wanted: Array) -> Basis:
