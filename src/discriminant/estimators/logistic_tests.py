@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +13,13 @@ from ..arrays import Array
 from ..data import LabelledRows, as_rows, check_choice, dense_rows
 from ..errors import DegenerateDataError, ParameterError, Setting
 from ..inference.estimable import EstimableObjective
-from ..inference.hypotheses import HypothesisTest, linear_functions, wald_test
-from ..inference.terms import TERM_TEST_KINDS, TermTestKind, TermTests, term_tests, terms_containing
 from ..objective import Objective
 from ..results import plain
 from .logistic_estimates import CovarianceKind, LogisticEstimates, Reported, WeightKind
+
+if TYPE_CHECKING:
+    from ..inference.hypotheses import HypothesisTest
+    from ..inference.terms import TermTestKind, TermTests
 
 
 class LogisticTests(LogisticEstimates):
@@ -47,6 +49,8 @@ class LogisticTests(LogisticEstimates):
         --------
         LogisticRegression.hypothesis : Tests of linear functions of coefficients.
         """
+        from ..inference.terms import TERM_TEST_KINDS, term_tests, terms_containing  # loaded by who asks for tests
+
         check_choice("kind", kind, TERM_TEST_KINDS)
         check_is_fitted(self, "rule_")
         self._refuse_penalty("Likelihood-ratio tests")
@@ -120,6 +124,8 @@ class LogisticTests(LogisticEstimates):
         >>> found.df, round(found.statistic, 1)
         (2, 53.6)
         """
+        from ..inference.hypotheses import linear_functions, wald_test
+
         check_is_fitted(self, "rule_")
         self._refuse_l1()
         self._refuse_ridge("Tests of hypotheses")
