@@ -8,11 +8,13 @@ import pytest
 from scipy.stats import norm
 
 from discriminant import Decision, Posterior, bayes_error, estimate_priors, top_k
+from discriminant.report.page import significant
 from discriminant.results import (
     Result,
     aligned,
     columns_of,
     decimal,
+    exponential,
     frame_of,
     jsonable,
     listed,
@@ -119,3 +121,28 @@ def test_a_share_near_none_or_all_is_told_from_them(share, told):
 
 def test_what_rounds_to_zero_has_no_sign():
     assert decimal(-1e-9, 4) == "0.0000"
+
+
+@pytest.mark.parametrize(
+    ("log", "text"),
+    [
+        (0.0, "1"),
+        (1e-4, "1.0001"),
+        (-1.5e-5, "0.999985"),
+        (1.108e-4, "1.0001108"),
+        (0.5, "1.649"),
+        (-0.5, "0.6065"),
+        (9471.0, "1.596e+4113"),
+        (-9471.0, "6.266e-4114"),
+        (float("inf"), "inf"),
+        (float("-inf"), "0"),
+        (float("nan"), "-"),
+        (None, "-"),
+    ],
+)
+def test_odds_ratios_are_written_from_their_logarithms(log, text):
+    assert exponential(log) == text
+
+
+def test_a_zero_is_written_as_0():
+    assert [significant(value) for value in (0.0, -0.0, 1.5)] == ["0", "0", "1.500"]

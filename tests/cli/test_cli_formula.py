@@ -112,3 +112,54 @@ def test_formulas_that_cannot_be_are_refused_in_words(titanic, arguments, said):
     assert ran.code == 1
     assert said in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_terms_and_hypotheses_are_tested_as_asked(run, titanic):
+    options = ["--formula", "survived ~ sex * fare + C(class, Sum)", "--json"]
+    plain = run("fit", titanic, *options).json
+    assert (plain["terms"]["kind"], "hypotheses" in plain) == ("II", False)
+    tests = ["--term-tests", "III", "--hypothesis", "class[S.1] = class[S.2]", "--hypothesis", "fare = 0"]
+    found = run("fit", titanic, *options, *tests).json
+    model = LogisticRegression.from_formula("survived ~ sex * fare + C(class, Sum)", pd.read_csv(titanic))
+    expected, terms = model.hypothesis("class[S.1] = class[S.2], fare = 0"), model.term_tests("III")
+    np.testing.assert_allclose(found["hypotheses"]["statistic"], expected.statistic, rtol=1e-6)
+    assert found["terms"]["kind"] == "III"
+    np.testing.assert_allclose(found["terms"]["tests"]["sex"]["statistic"], terms["sex"].statistic, rtol=1e-6)
+    assert "class[S.1] = class[S.2]" in run("fit", titanic, *options[:-1], *tests).out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-t", "survived", "--model", "lda", "--hypothesis", "fare = 0"],
+        ["--formula", "survived ~ fare", "--term-tests", "IV"],
+        ["--formula", "survived ~ fare", "--hypothesis", "fair = 0"],
+        ["--formula", "survived ~ fare + offset(age)", "--model", "lda"],
+    ],
+)
+def test_tests_that_cannot_be_are_refused(titanic, arguments):
+    ran = run_command("fit", titanic, *arguments)
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_tables_name_the_reference_levels(run, titanic, tmp_path):
+    path = tmp_path / "m.dsc"
+    by_table = run("fit", titanic, "-t", "survived", "--model", "logistic", "--drop", "name", "-o", path, "--json").json
+    assert by_table["coefficients"]["reference_levels"]["sex"] in ("female", "male")
+    by_formula = run("fit", titanic, "--formula", "survived ~ sex + C(class, Treatment(3)) + fare", "--json").json
+    assert by_formula["coefficients"]["reference_levels"] == {"sex": "female", "class": "3"}
+    assert "reference levels: sex = " in run("explain", path).out
+    rows = {row["term"]: row for row in by_formula["coefficients"]["rows"]}
+    assert rows["sex=male"]["odds_ratio_per_sd"] is None
+    deviation = np.std(pd.read_csv(titanic).fare)
+    np.testing.assert_allclose(
+        rows["fare"]["odds_ratio_per_sd"], np.exp(rows["fare"]["estimate"] * deviation), rtol=1e-3
+    )
+
+
+def test_odds_ratios_of_a_model_file_have_its_intervals(run, titanic, tmp_path):
+    run("fit", titanic, "--formula", "survived ~ sex + fare", "-o", tmp_path / "m.dsc")
+    found = run("figure", "odds-ratios", tmp_path / "m.dsc", "-o", tmp_path / "o.html", "--json").json
+    assert "95 % intervals" in found["shows"]
+    assert "sex = female" in found["shows"]

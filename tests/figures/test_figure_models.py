@@ -21,7 +21,15 @@ from discriminant import (
 )
 from discriminant.errors import InputError, LabelError, ParameterError
 from discriminant.estimators.perceptron import Perceptron
-from discriminant.figures import coefficients, comparison, effect, error_sources, learning_curve, regularisation_path
+from discriminant.figures import (
+    coefficients,
+    comparison,
+    effect,
+    error_sources,
+    learning_curve,
+    regularisation_path,
+    theme,
+)
 from discriminant.validation.comparison import compare
 from discriminant.validation.learning_curve import error_sources as measured_sources
 from discriminant.validation.learning_curve import learning_curve as measured_curve
@@ -309,3 +317,25 @@ def test_sources_of_error_are_drawn_and_unknown_ones_named(bayes_error):
 def test_other_results_are_refused_by_name(draw):
     with pytest.raises(InputError, match=f"figures.{draw.__name__} draws a .*, got dict"):
         draw({})
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.15, 12.0], ["0.1", "0.2", "0.5", "1", "2", "5", "10"]),
+        ([1e-6, 1e5], ["1e-06", "0.0001", "0.01", "1", "100"]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_their_values(values, ticks):
+    """plotly writes 2 for 0.2 and for 20."""
+    found = theme.log_ticks(np.array([*values, np.nan, np.inf]))
+    assert set(ticks) <= set(found["ticktext"])
+    np.testing.assert_allclose([float(text) for text in found["ticktext"]], found["tickvals"], rtol=1e-3)
+
+
+def test_odds_ratios_have_ticks_with_their_values():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    model = LogisticRegression().fit(X, X[:, 0] + rng.normal(size=200) > 0)
+    axis = coefficients(model, odds_ratios=True).layout.xaxis
+    np.testing.assert_allclose([float(text) for text in axis.ticktext], axis.tickvals, rtol=1e-3)
