@@ -40,6 +40,7 @@ def compare(
         ),
     ] = None,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     report: options.Report = None,
     groups: options.Groups = None,
     weights: options.Weights = None,
@@ -51,7 +52,8 @@ def compare(
 
     All models are tuned, fitted and measured on the same folds of the table. A baseline that knows the shares of the
     classes alone takes part, and a model that is not better than it by its test is not recommended. With --costs
-    models with probabilities decide by least expected cost.
+    models with probabilities decide by least expected cost. F1, and the curves and thresholds of the report, are those
+    of the positive class.
 
     \b
     Examples:
@@ -88,6 +90,7 @@ def compare(
         sample_weight=training.weights,
         keep="predictions" if report is None else "posteriors",
         on_failure="leave_out" if models is None else "raise",
+        positive=options.read_positive(positive, list(labelled.class_rows)),
     )
     reasons = {name: Message(told(reason)) for name, reason in (unsuited | found.left_out).items()}
     found = replace(found, left_out=reasons)
@@ -171,8 +174,11 @@ def comparison_page(found: dict[str, Any]) -> Page:
     told = [*filter(None, [found["chosen"] and found["chosen"]["sentence"], found["rarely_found"]])]
     told += [f"{listed(own)} {'was' if len(own) == 1 else 'were'} left out: {why}" for why, own in left_out.items()]
     repeats = f", repeated {found['repeats']} times" if found["repeats"] > 1 else ""
+    positive = found["cross_validation"]["positive"]
+    named = "" if positive is None else f"; positive class: {positive}"
+    title = f"{found['rows']:,} rows, {found['folds']}-fold cross-validation{repeats}{_shares(found)}{named}"
     return [
-        grid(f"{found['rows']:,} rows, {found['folds']}-fold cross-validation{repeats}{_shares(found)}", head, rows),
+        grid(title, head, rows),
         found["sentence"],
         *(["\n".join(told)] if told else []),
         *([f"Report: {found['report']}"] if found["report"] else []),

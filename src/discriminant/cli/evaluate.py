@@ -21,6 +21,7 @@ def evaluate(
     model: options.ModelPath,
     data: options.Files,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     report: options.Report = None,
     f_measure: Annotated[
         float | None,
@@ -37,11 +38,13 @@ def evaluate(
     """Measure a model on rows it was not fitted to.
 
     Every number has an interval; the table needs the column of classes. With --costs a model with probabilities decides
-    by least expected cost, as in predict.
+    by least expected cost, as in predict. Curves, average precision, calibration error and the thresholds of the
+    report are those of the positive class.
 
     \b
     Examples:
       discriminant evaluate model.dsc test.csv
+      discriminant evaluate model.dsc test.csv --positive ill
       discriminant evaluate model.dsc test.csv --costs costs.csv --report test.html
     """
     check_output(report, overwrite, model, *data, costs)
@@ -49,6 +52,7 @@ def evaluate(
     from ..evaluation import evaluate as evaluate_rows
 
     stored = opened(model)
+    label = options.read_positive(positive, stored.classes)
     if scale.by_passes(files):
         if report is not None or costs is not None or absent != "refuse":
             raise ParameterError(
@@ -56,7 +60,7 @@ def evaluate(
                 "them out, or give a sample of the rows."
             )
         rows = coded_dataset(scale, files, reading, stored.schema)
-        _tell(stored, rows.written.label, evaluate_rows(stored.model, rows), None, f_measure, json)
+        _tell(stored, rows.written.label, evaluate_rows(stored.model, rows, positive=label), None, f_measure, json)
         scale.done()
         return
     costed = options.read_costs(costs, stored.classes)
@@ -64,7 +68,7 @@ def evaluate(
     if stored.training.get("sha256") == table.fingerprint:
         say("Warning: these are the rows the model was fitted to: the numbers flatter it.")
     X, y = labelled_rows(stored, table, absent)
-    evaluation = _measured(stored, X, y, costed)
+    evaluation = _measured(stored, X, y, costed, label)
     stored.tell_report()
     if report is not None:
         with kept_values(model):
@@ -112,13 +116,14 @@ def labelled_rows(stored: StoredModel, table: Any, absent: str) -> tuple[Any, An
     return X, (y if kept is None else y[kept])
 
 
-def _measured(stored: StoredModel, X: Any, y: Any, costs: Any) -> Evaluation:
+def _measured(stored: StoredModel, X: Any, y: Any, costs: Any, positive: Any) -> Evaluation:
     """The evaluation of what ``predict`` answers, with the same costs."""
     from ..evaluation import evaluate, evaluation_of
 
     if costs is None or not hasattr(stored.model, "predict_proba"):
-        return evaluate(stored.model, X, y, costs=costs)
-    return evaluation_of(y, posterior=stored.model.predict_proba(X), classes=stored.classes, costs=costs)
+        return evaluate(stored.model, X, y, costs=costs, positive=positive)
+    posterior = stored.model.predict_proba(X)
+    return evaluation_of(y, posterior=posterior, classes=stored.classes, costs=costs, positive=positive)
 
 
 def _write_report(

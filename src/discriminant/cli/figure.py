@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
 
+#: Files of costs, a column, the shape of images and the positive class, as they were written.
+Asked = tuple[str | None, str | None, tuple[int, int], str | None]
+
+
 @dataclass
 class Subject:
     """What is drawn: a fitted model with rows and their classes, and what else was asked for."""
@@ -35,6 +39,7 @@ class Subject:
     costs: Any
     column: str | None
     shape: tuple[int, int]
+    positive: Any  #: the positive class, where one was named
 
     @property
     def fresh(self) -> Any:
@@ -49,9 +54,9 @@ class Subject:
         from ..validation.cross_validation import cross_validate
 
         if self.unseen:
-            return evaluate(self.model, self.X, self.y, costs=self.costs)
-        found = cross_validate({self.name: self.fresh}, self.X, self.y, costs=self.costs, keep="posteriors")
-        return found.evaluation(self.name)
+            return evaluate(self.model, self.X, self.y, costs=self.costs, positive=self.positive)
+        models, settings = {self.name: self.fresh}, {"costs": self.costs, "positive": self.positive}
+        return cross_validate(models, self.X, self.y, keep="posteriors", **settings).evaluation(self.name)
 
     def measured(self, what: str) -> Any:
         """A part of the evaluation that models without probabilities do not have."""
@@ -62,7 +67,7 @@ class Subject:
 
 
 def _one_curve(subject: Subject) -> Any:
-    """The ROC curve that a cost curve is drawn of: of several classes the first, or that of --column."""
+    """The ROC curve that a cost curve is drawn of: the positive class, else that of --column, else the first class."""
     found = subject.measured("roc")
     if not hasattr(found, "keys"):
         return found
@@ -233,6 +238,17 @@ def _of_validation(name: str) -> Callable[[Subject], Figure]:
     return draw
 
 
+def _calibration_curve(subject: Subject) -> Figure:
+    """Of the positive class; without one, of each."""
+    from .. import figures
+
+    found = subject.evaluation()
+    if not found.calibration:
+        raise ParameterError(f"The model {subject.name} has no calibration: it has no probabilities.")
+    one = found.positive
+    return figures.calibration_curve(found.calibration if one is None else {one: found.calibration[one]})
+
+
 def _cost_curve(subject: Subject) -> Figure:
     from .. import figures
 
@@ -275,7 +291,7 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
     "confusion": (_of_evaluation("confusion", "confusion"), "auto"),
     "roc-curve": (_of_evaluation("roc_curve", "roc"), "auto"),
     "precision-recall-curve": (_of_evaluation("precision_recall_curve", "precision_recall"), "auto"),
-    "calibration-curve": (_of_evaluation("calibration_curve", "calibration"), "auto"),
+    "calibration-curve": (_calibration_curve, "auto"),
     "risk-coverage": (_of_evaluation("risk_coverage", "risk_coverage"), "auto"),
     "cost-curve": (_cost_curve, "auto"),
     "learning-curve": (_of_validation("learning_curve"), "lda"),
@@ -285,6 +301,7 @@ KINDS: dict[str, tuple[Callable[[Subject], Figure], str]] = {
 }
 #: Figures that need no data.
 _ALONE = ("loss-curves",)
+_OF_THE_POSITIVE_CLASS = ("roc-curve", "precision-recall-curve", "calibration-curve", "cost-curve")
 #: Figures of models that keep their iterations.
 _TRACED = ("perceptron-trace", "dual-trace", "descent-trace")
 
@@ -303,6 +320,7 @@ def figure(
     model: Annotated[str | None, option("NAME", "The model to fit; each kind has its own if none is named.")] = None,
     settings: Settings = None,
     costs: options.Costs = None,
+    positive: options.Positive = None,
     column: Annotated[str | None, option("NAME", "The column of an effect, or the class of a cost curve.")] = None,
     shape: Annotated[str, option("ROWSxCOLUMNS", "The shape of images.")] = "20x20",
     reading: TrainingOptions = TrainingOptions(),
@@ -327,7 +345,9 @@ def figure(
     if kind not in KINDS and kind not in _ALONE:
         known = (*KINDS, *_ALONE)
         raise ParameterError(f"No figure is called {kind!r}.{suggestion(kind, known)} Kinds: {', '.join(known)}.")
-    made = _drawn(kind, source, rows, target, model, settings, (costs, column, _size(shape)), reading)
+    if positive is not None and kind not in _OF_THE_POSITIVE_CLASS:
+        raise ParameterError(f"--positive is for {', '.join(_OF_THE_POSITIVE_CLASS)}; {kind} has no positive class.")
+    made = _drawn(kind, source, rows, target, model, settings, (costs, column, _size(shape), positive), reading)
     _write(made, output)
     values = {"figure": kind, "file": output, "shows": alt_text(made)}
     show(values, lambda found: [found["shows"], f"Written to {found['file']}."], json)
@@ -353,7 +373,7 @@ def _drawn(
     target: str | None,
     model: str | None,
     settings: list[str] | None,
-    asked: tuple[Any, Any, Any],
+    asked: Asked,
     reading: TrainingOptions,
 ) -> Figure:
     from ..figures import loss_curves
@@ -371,30 +391,29 @@ def _drawn(
     return draw(_fitted(source, target, model or usual, given, asked, reading))
 
 
-def _stored(path: str, rows: str | None, asked: tuple[Any, Any, Any], reading: TrainingOptions) -> Subject:
+def _stored(path: str, rows: str | None, asked: Asked, reading: TrainingOptions) -> Subject:
     """The model of a file, with rows that it has not seen."""
     stored = opened(path)
     if rows is None:
         raise InputError(f"A figure of {path} needs rows: give a labelled table, --rows DATA.")
     X, y = labelled_rows(stored, stored.table(reading, rows, "refuse"), "refuse")
     stored.tell_report()
-    costs, column, shape = asked
-    return Subject(stored.model, X, y, stored.name, True, options.read_costs(costs, stored.classes), column, shape)
+    return _subject(stored.model, X, y, stored.name, True, stored.classes, asked)
+
+
+def _subject(model: Any, X: Any, y: Any, name: str, unseen: bool, classes: list[Any], asked: Asked) -> Subject:
+    """A model with rows, and what was asked for in the words of its classes."""
+    costs, column, shape, positive = asked
+    read, label = options.read_costs(costs, classes), options.read_positive(positive, classes)
+    return Subject(model, X, y, name, unseen, read, column, shape, label)
 
 
 def _fitted(
-    data: str,
-    target: str | None,
-    name: str,
-    given: dict[str, str],
-    asked: tuple[Any, Any, Any],
-    reading: TrainingOptions,
+    data: str, target: str | None, name: str, given: dict[str, str], asked: Asked, reading: TrainingOptions
 ) -> Subject:
     """A model fitted to a table."""
     from ..estimators.registry import coding_for
 
     labelled = reading.training(data, target, None, None, name, coding_for(name, given))
     made = made_model(name, labelled, given).fit(labelled.rows, labelled.training.y)
-    costs, column, shape = asked
-    read = options.read_costs(costs, made.classes_.tolist())
-    return Subject(made, labelled.rows, labelled.training.y, name, False, read, column, shape)
+    return _subject(made, labelled.rows, labelled.training.y, name, False, made.classes_.tolist(), asked)

@@ -148,6 +148,14 @@ Costs = Annotated[
         "FILE", "A table of costs: true classes in the first column, what is decided in the header, costs in the cells."
     ),
 ]
+Positive = Annotated[
+    str | None,
+    option(
+        "CLASS",
+        "The positive class; one of more than two stands against the rest.  [default: the rarer of two; the second, if "
+        "they are equally frequent]",
+    ),
+]
 Output = Annotated[
     str | None,
     option(
@@ -538,6 +546,13 @@ def read_costs(path: str | None, classes: Sequence[Any]) -> dict[Any, dict[Any, 
     costs = read_cost_file(path, classes)
     say(costs_in_words(costs))
     return costs
+
+
+def read_positive(text: str | None, classes: Sequence[Any]) -> Any:
+    """The class that is written like this; what is none of them is refused where it is used."""
+    from ..decision.costs import class_written
+
+    return None if text is None else class_written(text, classes)
 
 
 def read_priors(text: str | None, classes: Sequence[Any]) -> dict[Any, float] | None:

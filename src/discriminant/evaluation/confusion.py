@@ -779,8 +779,11 @@ def class_intervals(sample: TableSample, metric: str, level: float) -> list[Inte
     return [interval.mapped(lambda j: 2 * j / (1 + j)) for interval in found]
 
 
-def table_statistic(metric: str, of: str) -> Statistic:
-    """A measure of a table, given as ("kappa", "overall") or ("recall", "macro")."""
+def table_statistic(metric: str, of: str | int) -> Statistic:
+    """A measure of a table, given as ("kappa", "overall"), ("recall", "macro"), or ("recall", 1): of one class."""
+    if isinstance(of, int):
+        rate = named_rate(metric)
+        return lambda counts: rate.of(counts)[..., of]
     return OVERALL[metric].of if of == "overall" else _average(metric, of)
 
 

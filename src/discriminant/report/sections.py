@@ -360,9 +360,9 @@ def confusion_section(data: ReportData) -> dict[str, Any]:
 
 
 def _measures(data: ReportData) -> list[str]:
-    """The measures of each class; the AUC of two classes is the same for both, and told with its curve."""
+    """The measures of each class; the AUC of the positive class is told with its curve."""
     known = {found.metric for found in data.evaluation.estimates}
-    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or len(data.classes) > 2)]
+    return [m for m in CLASS_MEASURES if m in known and (m != "auc" or data.evaluation.positive is None)]
 
 
 def _class_lines(data: ReportData) -> list[dict[str, Any]]:
@@ -390,7 +390,8 @@ def roc_section(data: ReportData) -> dict[str, Any]:
         pairs = f"A row of a class scores above a row of another class in {percent(auc.value)} of all pairs"
         sentence = f"{pairs}, averaged over the classes: {known}."
     else:
-        pairs = f"A row of {quoted(curve.positive)} scores above a row of the other class"
+        other = "the other class" if len(data.classes) == 2 else "another class"
+        pairs = f"A row of {quoted(curve.positive)}, the positive class, scores above a row of {other}"
         sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
     if data.comparison is not None and data.comparison.metric == "auc":
         within = measured("auc", data.compared_by[0])
@@ -405,9 +406,9 @@ def calibration_section(data: ReportData) -> dict[str, Any]:
     evaluation = data.evaluation
     if not evaluation.calibration:
         return {"absent": _NO_PROBABILITIES if evaluation.roc is not None else _NO_SCORES}
-    bins, curve, error = evaluation.calibration, evaluation.roc, evaluation["ece"]
+    bins, error = evaluation.calibration, evaluation["ece"]
     # Of two classes one tells all: the other's probabilities are the complement.
-    shown = bins[curve.positive] if isinstance(curve, Roc) else bins
+    shown = bins if evaluation.positive is None else {evaluation.positive: bins[evaluation.positive]}
     return {
         "distance": f"{100 * error.value:.1f}",
         "distance_interval": f"{100 * error.low:.1f} to {100 * error.high:.1f}",
@@ -620,7 +621,7 @@ def thresholds_section(data: ReportData) -> dict[str, Any]:
     table = _cost_table(data.costs)
     if not every:
         return {} if table is None else {"every": [], "cost_table": table}
-    # First comes the second of two classes, else the one that is missed most often.
+    # First comes the positive class, else the one that is missed most often.
     recall = dict(zip(data.confusion.classes.tolist(), data.confusion.recall.tolist(), strict=True))
     first = every[0] if len(every) == 1 else min(every, key=lambda found: recall[found.label])
     ratio, are_probabilities = cost_ratio(data.costs, first.label), bool(data.evaluation.calibration)

@@ -455,7 +455,7 @@ def conclusions_section(data: ReportData) -> dict[str, Any]:
     return {
         "noise": _noise(data),
         "costs": _other_costs(data),
-        "shares": _other_shares(data.confusion),
+        "shares": _other_shares(data.confusion, data.evaluation.positive),
         "rows": _more_rows(data),
         "drawing": None if curve is None else drawing("plot-learning", learning_curve, curve),
     }
@@ -504,20 +504,21 @@ def _best_words(found: Thresholds, ratio: float) -> str:
     return f"the best threshold for {label} is {threshold} and finds {sensitivity} of the class"
 
 
-def _other_shares(confusion: ConfusionMatrix) -> list[str]:
+def _other_shares(confusion: ConfusionMatrix, positive: Any) -> list[str]:
     recalls = confusion.recall
     if np.isnan(recalls).any():
         return ["Some class has no rows here: what happens where it is frequent cannot be told."]
     equal = f"Were all classes equally frequent, {percent(float(recalls.mean()))} of the rows would be right."
-    if len(recalls) != 2:
+    if positive is None:
         return [f"{equal} Accuracy moves towards the recall of whatever class becomes more frequent."]
-    # How the precision of the second class changes where the class is rarer.
-    sensitivity, specificity = float(recalls[1]), float(confusion.specificity[1])
-    share = float(confusion.counts[1].sum() / confusion.total)
+    # How the precision of the positive class changes where the class is rarer.
+    k = confusion.classes.tolist().index(positive)
+    sensitivity, specificity = float(recalls[k]), float(confusion.specificity[k])
+    share = float(confusion.counts[k].sum() / confusion.total)
     now, rarer = (precision_at(part, sensitivity, specificity) for part in (share, share / 10))
     return [
         equal,
-        f"Of the rows called {quoted(confusion.classes[1])}, {percent(now)} are right at its present share of "
+        f"Of the rows called {quoted(confusion.classes[k])}, {percent(now)} are right at its present share of "
         f"{percent(share)}; were it ten times rarer, {percent(rarer)} would be, with the same model and threshold.",
     ]
 
@@ -634,6 +635,8 @@ def write_report(
     n_rows = data.evaluation.n_rows if data.rows is None else len(data.rows.y)
     facts = [] if source is None else [Path(source).name]
     facts += [f"{count(n_rows)} rows", several(len(data.classes), "class", "classes")]
+    if data.evaluation.positive is not None:
+        facts.append(f"positive class {quoted(data.evaluation.positive)}")
     if data.comparison is not None:
         facts.append(several(len(data.comparison.ranking) - 1, "model") + " and a baseline")
     return write_page(path, "report.html", title or title_of(data), facts, sections, words=words)

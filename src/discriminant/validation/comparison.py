@@ -479,7 +479,8 @@ def compare(
     holdout: Any = None, groups: Any = None, costs: Any = None, sample_weight: Any = None, stratify: bool = True,
     level: float = 0.95, random_state: Any = 0, train_scores: bool = False,
     keep: Literal["predictions", "posteriors"] = "posteriors",
-    on_failure: Literal["raise", "leave_out"] = "raise", progress: ProgressOption = None, n_jobs: int | None = None,
+    on_failure: Literal["raise", "leave_out"] = "raise", positive: Any = None, progress: ProgressOption = None,
+    n_jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
     """Cross-validate models on the same splits and say which differences between them are real.
 
@@ -506,10 +507,10 @@ def compare(
     repeats : int, default=1
         How often the folds are dealt.
     metric : str, optional
-        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (the mean over the classes), "cost",
-        "error_rate" or "brier". By default the cost if there are costs, else the log-loss; where a model has no
-        probabilities accuracy, or AUC if one class has more than 80 % of the rows. Log-loss, accuracy, balanced
-        accuracy and AUC are measured in any case.
+        What is compared: "log_loss", "accuracy", "balanced_accuracy", "auc", "f1" (of the positive class; without one,
+        the mean over the classes), "cost", "error_rate" or "brier". By default the cost if there are costs, else the
+        log-loss; where a model has no probabilities accuracy, or AUC if one class has more than 80 % of the rows.
+        Log-loss, accuracy, balanced accuracy and AUC are measured in any case.
     holdout : float or (X, y), optional
         Rows put aside first, as a share or as they are, on which the models are compared once more by McNemar's test
         (mid-p, every row counting once), after being fitted to all others.
@@ -535,6 +536,8 @@ def compare(
         million. A report is made of them.
     on_failure : {"raise", "leave_out"}, default="raise"
         What becomes of a model that cannot be fitted to some training part: an error, or `Comparison.left_out`.
+    positive : label, optional
+        The positive class, as in `cross_validate`.
     progress : bool or callable, optional
         Whether a bar is shown; None: only on a terminal, after a second. A function is told the fits done and their
         number, from any thread; what it raises ends the work.
@@ -590,7 +593,7 @@ def compare(
     metric, reason = default_metric(costs, shares, named) if metric is None else (metric, "")
     learning, held_out = _put_aside(table, holdout, stratify, random_state)
     rounds = plan_rounds(learning, cv, repeats, stratify, random_state)
-    scoring = wanted_scoring((metric, *SHOWN_METRICS), costs, table.classes)
+    scoring = wanted_scoring((metric, *SHOWN_METRICS), costs, table.classes, table.positive_code(positive))
     task = ValidationTask(named, learning, rounds, scoring, train_scores, leave_out=on_failure == "leave_out")
     found, errors = _cross_validated(task, metric, keep, progress, n_jobs)
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
