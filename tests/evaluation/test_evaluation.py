@@ -60,7 +60,7 @@ def intervals(evaluation):
 def test_numbers_are_scikit_learns(K, weighted):
     y, P, weight = predictions(K=K)
     weight = weight if weighted else None
-    found = evaluation_of(y, posterior=P, sample_weight=weight)
+    found = evaluation_of(y, posterior=P, sample_weight=weight, positive=1 if K == 2 else None)
     guess, own = P.argmax(axis=1), {"sample_weight": weight}
     one_hot = y[:, None] == np.arange(K)
     expected = {

@@ -182,7 +182,7 @@ def test_source_and_date_stand_below_the_title(tmp_path):
     evaluation = evaluation_of(list("aabbab"), predicted=list("abbbab"))
     path = write_report(tmp_path / "r.html", None, None, evaluation=evaluation, source=tmp_path / "<i>in.csv")
     byline = next(words(p) for p in parsed(path).iter("p") if p.get("class") == "byline")
-    assert re.fullmatch(r"<i>in\.csv · 6 rows · 2 classes · \d+ [A-Z][a-z]+ \d{4}", byline)
+    assert re.fullmatch(r"<i>in\.csv · 6 rows · 2 classes · positive class “b” · \d+ [A-Z][a-z]+ \d{4}", byline)
 
 
 def test_coefficients_are_drawn_per_standard_deviation_and_listed_in_their_units(report):
@@ -470,7 +470,7 @@ def test_sentence_table_and_conclusion_name_the_same_cheapest_threshold(report, 
 def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
     """And it is written so that a reader who types it gets the same decisions."""
     positive, scores = np.array([side for side, _ in rows]), np.array([score for _, score in rows])
-    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores)
+    evaluation = evaluation_of(np.where(positive, "yes", "no"), posterior=scores, positive="yes")
     data = ReportData(None, None, evaluation)
     (found,) = thresholds_of(data)
     for ratio in RATIOS:
