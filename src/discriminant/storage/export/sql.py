@@ -72,6 +72,10 @@ _DATE_PLACES: dict[str, tuple[Any, ...]] = {
 }
 _NUMBER_PATTERN = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
 _DATE_PATTERN = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9](:[0-9][0-9]([.][0-9]+)?)?)?"
+_CALENDAR_PATTERN = (
+    "(?!0000)[0-9][0-9][0-9][0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    "([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)?"
+)
 _DIALECTS = {
     "duckdb": _Dialect(
         text="(typeof({0}) = 'VARCHAR' OR typeof({0}) LIKE 'ENUM%')",
@@ -100,11 +104,15 @@ _DIALECTS = {
         as_number="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         as_written="CAST(CAST({0} AS VARCHAR) AS DOUBLE PRECISION)",
         not_a_number="{0} = 'NaN'",
-        spells_number=f"{{0}} ~ '^({_NUMBER_PATTERN})$'",
+        # A number too large or too small for a float would stop the query without the name of the column.
+        spells_number=f"CASE WHEN {{0}} ~ '^({_NUMBER_PATTERN[:-3]}{{{{1,3}}}})?)$' THEN CAST({{0}} AS NUMERIC) = 0 OR "
+        "ABS(CAST({0} AS NUMERIC)) BETWEEN 2.3E-308 AND 1.797E308 ELSE FALSE END",
         error="CAST({0} AS DOUBLE PRECISION)",  # which fails, and says what it was given
         character="CHR({0})",
         zoned="pg_typeof({0}) = 'timestamptz'::regtype",
-        spells_time=f"{{0}} ~ '^({_DATE_PATTERN})$'",
+        # So would a day or a time that there is not.
+        spells_time=f"CASE WHEN {{0}} ~ '^({_CALENDAR_PATTERN})$' THEN CAST(SUBSTR({{0}}, 9, 2) AS INTEGER) <= EXTRACT("
+        "DAY FROM CAST(SUBSTR({0}, 1, 8) || '01' AS DATE) + INTERVAL '1 month -1 day') ELSE FALSE END",
         seconds="CAST(EXTRACT(EPOCH FROM CAST({0} AS {1})) AS DOUBLE PRECISION)",
     ),
     "sqlite": _Dialect(
