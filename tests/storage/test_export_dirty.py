@@ -127,6 +127,10 @@ COLUMNS = {
         ["1", "01", "1.0", " 2 ", "2.", "1e1", "+10", "10.00\t", "-1", "1,0", "X", "x ", "0x1", "1e400", "inf", "nan"],
         CATEGORY,
     ),
+    "spellings": Case(
+        ["Male", "male", "MALE", "Female", "female", " Female"] * 7,
+        ["Male", "mAle", "male ", "FEMALE\t", " Female", "\u00a0female", "f", "M", "?"],
+    ),
     "padded": Case(
         ["01", "1", "002"] * 14, ["01", "1", "002", "2", "2.0", " 002", "001", "1.0", "0", "1e-400"], CATEGORY
     ),
@@ -210,7 +214,7 @@ def test_sql_reads_times_with_zones(start, zone, models, database):
     np.testing.assert_allclose(of_database(database, model, schema, start + zone), wanted, rtol=0, atol=1e-9)
 
 
-CATEGORIES = ["words", "levels", "codes", "padded"]
+CATEGORIES = ["words", "levels", "codes", "spellings", "padded"]
 
 
 @pytest.mark.parametrize("name", CATEGORIES)
