@@ -484,10 +484,10 @@ def test_the_cheapest_of_all_thresholds_can_be_chosen(rows):
 
 
 def test_infinite_effects_are_the_largest():
-    def coefficient(estimate, z):
-        return SimpleNamespace(estimate=estimate, z=z, std_error=1.0)
+    def coefficient(estimate, size):
+        return SimpleNamespace(estimate=estimate, size=size, std_error=1.0)
 
-    rows = [coefficient(0.1, -4.0), coefficient(-np.inf, np.nan), coefficient(0.0, np.nan), coefficient(2.0, 1.0)]
+    rows = [coefficient(0.1, 4.0), coefficient(-np.inf, np.nan), coefficient(0.0, np.nan), coefficient(2.0, 1.0)]
     assert [row.estimate for row in sorted(rows, key=_size, reverse=True)] == [-np.inf, 0.1, 2.0, 0.0]
 
 

@@ -291,8 +291,10 @@ def _families_page(found: dict[str, Any], tables: dict[str, Any]) -> Page:
 
 def _coefficient_page(table: dict[str, Any]) -> Page:
     fit, kind = table["fit"], "log-odds" if table["log_odds"] else "score"
-    tested, odds = ["std. error", "z", "p"] if fit else [], ["odds ratio"] if table["log_odds"] else []
-    columns = ["coefficient", *tested, *odds, *(["from", "to (95 %)"] if fit else [])]
+    is_credible = table.get("interval") == "credible"
+    error = ["posterior s.d."] if is_credible else ["std. error", "z", "p"]
+    tested, odds = error if fit else [], ["odds ratio"] if table["log_odds"] else []
+    columns = ["coefficient", *tested, *odds, *(["from", f"to (95 %{' credible' * is_credible})"] if fit else [])]
     page: Page = []
     against = "" if table["reference"] is None else f" against {table['reference']}"
     for outcome in dict.fromkeys(row["outcome"] for row in table["rows"]):
@@ -313,10 +315,12 @@ def _cells(row: dict[str, Any], columns: list[str]) -> list[str]:
         "coefficient": number(row["estimate"]),
         "std. error": number(row["std_error"]),
         "z": number(row["z"]),
+        "posterior s.d.": number(row["std_error"]),
         "p": p_value(row["p_value"]),
         "odds ratio": number(row["odds_ratio"]),
         "from": number(low),
         "to (95 %)": number(high),
+        "to (95 % credible)": number(high),
     }
     if row.get("infinite"):  # which JSON cannot hold
         ends = {"coefficient": f"{row['infinite']}inf", "odds ratio": "inf" if row["infinite"] == "+" else "0"}

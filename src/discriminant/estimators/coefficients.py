@@ -38,6 +38,7 @@ from ..inference.likelihood import (
     CoefficientIntervals,
     Effect,
     EffectPoint,
+    IntervalKind,
     LikelihoodRatioTest,
     Summary,
     TermTests,
@@ -47,7 +48,7 @@ from ..inference.likelihood import (
     effective_parameters,
     information,
     inverse,
-    penalised_covariance,
+    posterior_covariance,
     sandwich_covariance,
 )
 from ..moments.covariance import collinearity
@@ -93,6 +94,8 @@ class CoefficientTable(Result):
         Log-likelihood, deviance, AIC, BIC and McFadden's pseudo R2, where the model was summarised.
     notes : list of str
         What to know when reading the table.
+    interval : {"confidence", "credible"}
+        What ``low`` and ``high`` are ends of; of a ridge they are credible intervals, and there are no tests.
     """
 
     model: str
@@ -103,6 +106,7 @@ class CoefficientTable(Result):
     reason: Message | None = None
     fit: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    interval: IntervalKind = "confidence"
 
     @property
     def has_errors(self) -> bool:
@@ -150,7 +154,7 @@ class CoefficientTable(Result):
         lines = [f"Coefficients of {self.model}"]
         for outcome, rows in self.outcomes.items():
             lines += ["", f"{'log-odds' if self.log_odds else 'score'} of {self.contrast(outcome)}"]
-            lines += coefficient_lines(rows, self.level, digits=4)
+            lines += coefficient_lines(rows, self.level, 4, self.interval)
         notes = self.notes if self.reason is None else [*self.notes, f"no standard errors: {self.reason}"]
         return "\n".join(lines + [f"note: {note}" for note in notes])
 
@@ -212,7 +216,8 @@ def coefficient_table(model: Any, names: Sequence[str] | None = None, level: flo
     if summary is not None:
         rows = [replace(row, term=term) for row, term in zip(summary.rows, cycle(terms), strict=False)]
         fit = {name: getattr(summary, name) for name in _FIT}
-        return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, None, fit, summary.notes)
+        name, notes = type(model).__name__, summary.notes
+        return CoefficientTable(name, rows, reference, log_odds, level, None, fit, notes, summary.interval)
     values = np.column_stack((intercepts, coef)) if with_intercept else coef
     rows = _rows_of(values, outcomes, terms, log_odds)
     return CoefficientTable(type(model).__name__, rows, reference, log_odds, level, reason)
@@ -321,7 +326,14 @@ _ENOUGH_EVENTS = 10
 _SAME = 1e-6
 #: A log-likelihood so near to its maximum is that of estimates within a tenth of a standard error of the optimum.
 _AT_OPTIMUM = 0.005
+_FREQUENCIES = ("need ", Setting("covariance", "model"), " and weights that are frequencies (no class_weight).")
 CovarianceKind = Literal["model", "robust", "clustered"]
+#: What a table of ridge coefficients has to say of its intervals.
+_CREDIBLE = (
+    "ridge estimates are shrunk towards 0. Intervals are credible intervals under the normal prior that the penalty "
+    "implies, its strength taken as known; they cover a large effect less often than their level. Confidence intervals "
+    "and tests need maximum likelihood or Firth's penalty"
+)
 
 
 def _along(model: Any, column: str, values: Any, at: Any) -> tuple[list[Any], Any, Array]:
@@ -432,6 +444,9 @@ class LogisticInference(PosteriorClassifier):
     ) -> Summary:
         """The table of coefficients with standard errors, tests, intervals and odds ratios.
 
+        A ridge has no tests and no confidence intervals, because its estimates are biased towards 0: its intervals are
+        credible intervals under the normal prior that the penalty implies.
+
         Parameters
         ----------
         reference : a class, optional
@@ -467,8 +482,9 @@ class LogisticInference(PosteriorClassifier):
         found = zip(self._terms(reported), estimates.tolist(), errors.tolist(), strict=True)
         kind = "Firth's penalised" if self.firth else "ridge" if self.alpha else "maximum-likelihood"
         kind = "not at its optimum" if unfinished else kind
+        interval: IntervalKind = "credible" if self.alpha else "confidence"
         return Summary(
-            rows=[coefficient(*term, estimate, error, level) for term, estimate, error in found],
+            rows=[coefficient(*term, estimate, error, level, interval) for term, estimate, error in found],
             n_rows=reported.objective.total_weight,
             n_parameters=self._free_parameters(reported.objective, aliased),
             log_likelihood=self._log_likelihood(),
@@ -477,6 +493,7 @@ class LogisticInference(PosteriorClassifier):
             title=f"Logistic regression ({kind}), against {shown(self.classes_[reported.reference])}",
             notes=notes,
             unfinished=unfinished,
+            interval=interval,
         )
 
     def _free_parameters(self, objective: Objective, aliased: Array) -> float:
@@ -508,6 +525,9 @@ class LogisticInference(PosteriorClassifier):
             raise ParameterError(Setting("level"), f" must be between 0 and 1, got {level!r}.")
         check_is_fitted(self, "rule_")
         self._refuse_l1()
+        if self.alpha > 0:
+            reason = "A ridge estimate is biased towards 0 and has no confidence intervals. Credible intervals are in "
+            raise ParameterError(reason, "summary(); confidence intervals need ", Setting("alpha", 0), ".")
         self._refuse_unfinished("Intervals")
         if method == "wald":
             rows = self.summary(reference=reference, level=level).rows
@@ -572,10 +592,11 @@ class LogisticInference(PosteriorClassifier):
     def effect(
         self, column: str, values: Any = None, at: Any = None, reference: Any = None, level: float = 0.95
     ) -> Effect:
-        """How the log-odds go with one column, whatever functions of it the model has, with confidence intervals.
+        """How the log-odds go with one column, whatever functions of it the model has, with pointwise intervals.
 
         The other columns are held at their medians, and categories at their shares: where there are products with
-        them, it is their average effect.
+        them, it is their average effect. Intervals are confidence intervals; of a ridge they are Bayesian credible
+        intervals, which cover a smooth function at their level on average over its points (Nychka 1988).
 
         Parameters
         ----------
@@ -588,7 +609,7 @@ class LogisticInference(PosteriorClassifier):
         reference : a class, optional
             What outcomes are compared with.
         level : float, default=0.95
-            Confidence of the intervals.
+            Of the intervals.
 
         Returns
         -------
@@ -712,12 +733,14 @@ class LogisticInference(PosteriorClassifier):
         if (clustered and not data.n_clusters) or (clusters is not None and not clustered):
             raise ParameterError("covariance='clustered' and clusters= go together: one label per row.")
         important = weights == "importance" or self.class_weight is not None
+        if self.alpha > 0 and (kind != "model" or important):
+            reason = "A ridge estimate is biased, which a sandwich covariance ignores. Confidence intervals need "
+            raise ParameterError(reason, Setting("alpha", 0), "; credible intervals of a ridge ", *_FREQUENCIES)
         if kind != "model" or important:
             whole = sandwich_covariance(replace(objective, data=data), theta, clustered, important)
             note = f"covariance: sandwich, {'by cluster' if clustered else 'robust'}"
         elif self.alpha > 0:
-            whole = penalised_covariance(objective, theta)
-            note = "covariance: sandwich of a ridge fit; estimates are shrunk towards 0, by how much tests do not know"
+            whole, note = posterior_covariance(objective, theta), _CREDIBLE
         else:
             whole, note = self._model_covariance(objective, theta), "covariance: inverse of the information matrix"
         notes = [note]

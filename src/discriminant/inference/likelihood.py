@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
@@ -47,10 +47,13 @@ def inverse(matrix: Array) -> Array:
     return root @ root.T
 
 
-def penalised_covariance(objective: Objective, theta: Array) -> Array:
-    """``(I + R)^-1 I (I + R)^-1``: the spread of a ridge estimate, whose bias it does not know (I information)."""
-    unpenalised, bread = _ridge_information(objective, theta)
-    return bread @ unpenalised @ bread
+def posterior_covariance(objective: Objective, theta: Array) -> Array:
+    """``(I + R)^-1`` with the information I: of a normal prior with precision R, whose posterior mode a ridge is.
+
+    The sampling covariance ``(I + R)^-1 I (I + R)^-1`` ignores the bias of the estimate. Intervals from it covered the
+    largest of 10 effects in 27 to 55 % of samples, and a null effect in as few as 85 %.
+    """
+    return _ridge_information(objective, theta)[1]
 
 
 def effective_parameters(objective: Objective, theta: Array) -> float:
@@ -154,8 +157,9 @@ class Coefficient:
         A column, or the intercept.
     estimate, std_error : float
         The coefficient and its standard error.
+        Of a ridge its posterior standard deviation.
     z, p_value : float
-        Wald's test that the coefficient is 0.
+        Wald's test that the coefficient is 0; NaN for a ridge.
     low, high : float
         Ends of the interval.
     odds_ratio : float
@@ -172,10 +176,22 @@ class Coefficient:
     high: float
     odds_ratio: float
 
+    @property
+    def size(self) -> float:
+        """The absolute estimate in standard errors, by which effects are ranked; NaN without a standard error."""
+        return abs(self.estimate) / self.std_error if np.isfinite(self.estimate) and self.std_error > 0 else np.nan
 
-def coefficient(outcome: Any, term: str, estimate: float, std_error: float, level: float) -> Coefficient:
-    """The Wald test and interval of one estimate."""
-    z = estimate / std_error if np.isfinite(estimate) and std_error > 0 else np.nan
+
+#: What the intervals of a table are: of a ridge they are credible intervals under the prior that the penalty implies.
+IntervalKind = Literal["confidence", "credible"]
+
+
+def coefficient(
+    outcome: Any, term: str, estimate: float, std_error: float, level: float, kind: IntervalKind = "confidence"
+) -> Coefficient:
+    """The interval of one estimate, with Wald's test where it is a confidence interval."""
+    tested = kind == "confidence" and np.isfinite(estimate) and std_error > 0
+    z = estimate / std_error if tested else np.nan
     reach = float(ndtri(0.5 + level / 2)) * std_error
     low, high = (-np.inf, np.inf) if np.isinf(estimate) else (estimate - reach, estimate + reach)
     with np.errstate(over="ignore"):
@@ -183,12 +199,15 @@ def coefficient(outcome: Any, term: str, estimate: float, std_error: float, leve
     return Coefficient(outcome, term, estimate, std_error, z, float(2 * ndtr(-abs(z))), low, high, odds)
 
 
-def coefficient_lines(rows: Sequence[Coefficient], level: float, digits: int = 5) -> list[str]:
+def coefficient_lines(
+    rows: Sequence[Coefficient], level: float, digits: int = 5, kind: IntervalKind = "confidence"
+) -> list[str]:
     """The rows as lines of text under a head."""
-    head = ["term", "estimate", "std. error", "z", "p", f"[{100 * level:g} %", "interval]", "odds ratio"]
-    table = [head]
+    tested = kind == "confidence"
+    error, test, ends = ("std. error", ["z", "p"], "interval]") if tested else ("posterior s.d.", [], "credible]")
+    table = [["term", "estimate", error, *test, f"[{100 * level:g} %", ends, "odds ratio"]]
     for row in rows:
-        test = [decimal(row.z, 3), p_value(row.p_value)]
+        test = [decimal(row.z, 3), p_value(row.p_value)] if tested else []
         estimate, error, low, high, odds = (
             number(value, digits) for value in (row.estimate, row.std_error, row.low, row.high, row.odds_ratio)
         )
@@ -220,6 +239,9 @@ class Summary(Result):
     unfinished : str
         Where the fit stopped short of its optimum, how far; then there are no standard errors, tests, intervals and
         criteria, which are those of the optimum.
+    interval : {"confidence", "credible"}
+        What ``low`` and ``high`` are ends of. Of a ridge they are credible intervals: their coverage is the level on
+        average over effects that follow the normal distribution the penalty implies, not for every effect.
     deviance, null_deviance : float
         Minus twice the log-likelihoods.
     aic, bic : float
@@ -242,6 +264,7 @@ class Summary(Result):
     title: str
     notes: list[str]
     unfinished: str = ""
+    interval: IntervalKind = "confidence"
 
     @property
     def deviance(self) -> float:
@@ -285,7 +308,11 @@ class Summary(Result):
         ]
         for outcome in dict.fromkeys(row.outcome for row in self.rows):
             rows = [row for row in self.rows if row.outcome == outcome]
-            lines += [f"log-odds of {outcome!r}", *(f"  {line}" for line in coefficient_lines(rows, self.level)), ""]
+            lines += [
+                f"log-odds of {outcome!r}",
+                *(f"  {line}" for line in coefficient_lines(rows, self.level, kind=self.interval)),
+                "",
+            ]
         return "\n".join(lines + [f"note: {note}" for note in self.notes]).rstrip()
 
 

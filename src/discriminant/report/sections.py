@@ -275,6 +275,7 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
         "terms": [_term(row, deviation) for row, deviation in ranked[:SHOWN_TERMS]],
         "left_out": max(len(ranked) - SHOWN_TERMS, 0),
         "inferred": table.has_errors,
+        "tested": table.has_errors and table.interval == "confidence",
         "with_odds": table.log_odds,
         "with_outcomes": len(table.outcomes) > 1,
         "reference": "" if table.reference is None else quoted(table.reference),
@@ -286,9 +287,9 @@ def coefficients_section(data: ReportData) -> dict[str, Any]:
 
 
 def _no_errors(model: Any, table: CoefficientTable) -> str:
-    """Why there are no standard errors; empty where there are some."""
+    """Why there are no standard errors or confidence intervals; empty where there are some."""
     if table.has_errors:
-        return ""
+        return "" if table.interval == "confidence" else "; ".join(table.notes)
     if hasattr(model, "summary"):
         return f"There are no intervals: {table.reason}"
     return "This kind of model estimates its coefficients without standard errors."
@@ -316,7 +317,7 @@ def _size(row: Coefficient, deviation: float = math.nan) -> float:
     if math.isinf(row.estimate):
         return math.inf
     if not math.isnan(row.std_error):
-        return abs(row.z) if math.isfinite(row.z) else 0.0
+        return row.size if math.isfinite(row.size) else 0.0
     return abs(row.estimate) if math.isnan(deviation) else abs(row.estimate * deviation)
 
 
