@@ -16,9 +16,9 @@ TEXT: Final = """
 A ridge on standard normal columns with a correlation of 0.3. *Normal*: the effects of every sample are drawn from a
 normal distribution, as the penalty assumes, and its strength is that of this distribution (*known*) or chosen by
 cross-validation (*chosen*, `LogisticRegressionCV`); *sparse*: one effect of 1, all others 0; *none*: all 0. *All
-effects* is the share of effects in their 95 % credible intervals, *largest* that of the largest effect of each sample. Given the
-strength, credible intervals cover 95 % of the effects of the prior. They are not confidence intervals, for they do not
-cover every effect at their level, and a ridge has no p-values.
+effects* is the share of effects in their 95 % credible intervals, *largest* that of the largest effect of each sample.
+Given the strength, credible intervals cover 95 % of the effects of the prior. They are not confidence intervals, for
+they do not cover every effect at their level, and a ridge has no p-values.
 """
 REPLICATIONS: Final = 1_000
 SAMPLE: Final = 100
