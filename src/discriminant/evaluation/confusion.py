@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
 import numpy as np
 
@@ -152,6 +152,10 @@ OVERALL = {
     ),
     "mcc": Overall(_mcc, scale="fisher"),
 }
+
+
+#: Micro averages that are proportions of rows, by the measure of the whole table that they equal.
+MICRO_SHARES: Final = {"recall": "accuracy", "fnr": "error_rate", "precision": "selective_accuracy"}
 
 
 def ratio(part: Array, base: Array) -> Array:
@@ -596,12 +600,15 @@ class ConfusionMatrix(Mergeable, Result):
         Returns
         -------
         Interval
-            Wilson's for proportions, by the BCa bootstrap for other measures.
+            Wilson's for proportions; for other measures Jeffreys's of the table with two classes, with more the BCa
+            bootstrap.
 
         References
         ----------
         Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA 22.
         Efron, B. (1987). Better bootstrap confidence intervals. JASA 82.
+        Brown, L. D., Cai, T. T. & DasGupta, A. (2001). Interval estimation for a binomial proportion. Statistical
+        Science 16.
 
         Examples
         --------
@@ -792,12 +799,17 @@ def other_intervals(
 ) -> list[Interval]:
     """The intervals of measures that are no proportions, given as ("kappa", "overall") or ("recall", "macro")."""
     functions = [table_statistic(metric, of) for metric, of in wanted]
+    shares = {
+        i: MICRO_SHARES[metric] for i, (metric, of) in enumerate(wanted) if of == "micro" and metric in MICRO_SHARES
+    }
     scales: list[Scale] = [OVERALL[metric].scale if of == "overall" else "logit" for metric, of in wanted]
     found = sample.intervals(
         lambda counts: np.stack([function(counts) for function in functions], axis=-1), scales, level, random_state
     )
     for i, (metric, of) in enumerate(wanted):
-        if math.isnan(found[i].low):
+        if i in shares:
+            found[i] = share_interval(sample, shares[i], level)
+        elif math.isnan(found[i].low):
             # At the end of its range every resample leaves the measure there.
             metric, of = ("recall", "macro") if metric == "balanced_accuracy" else (metric, of)
             if of in ("macro", "weighted"):

