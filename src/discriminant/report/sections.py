@@ -432,7 +432,10 @@ def _calibration_sentences(data: ReportData) -> list[str]:
         are = "too sure: extreme ones come true less often than they say"
     else:
         are = "too timid: the truth is more clear-cut than they say"
-    known = f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right"
+    known = (
+        f"slope of the log-odds {slope:.2f}, standard error {error:.2f}; 1 is right; calibration in the large "
+        f"{line.in_the_large:.2f}, standard error {line.in_the_large_error:.2f}; 0 is right"
+    )
     return [*largest, f"Probabilities are {are} ({known})."]
 
 
