@@ -17,9 +17,9 @@ TITLE: Final = "Measures of a confusion matrix"
 TEXT: Final = """
 Two classes with normal scores of equal variance, classified by Bayes's rule; the *rare* class has 5 % or 40 % of the
 rows, and the classes are 0.5 (weak signal), 1.5 or 3 standard deviations apart. Shares are of the samples in which the
-measure is defined (*defined*: kappa). With 5 % and a weak signal hardly a row is assigned to the rare class: kappa and
-MCC are 0 but for single rows, and their intervals cover always. Coverage is checked as the mean over the settings of a
-number of rows in which at least 2 rows are expected in every cell.
+measure is defined (*defined*: kappa). With 5 % and a weak signal hardly a row is assigned to the rare class: kappa is 0
+and MCC undefined but for single rows, and their intervals cover always. Coverage is checked as the mean over the
+settings of a number of rows in which at least 2 rows are expected in every cell.
 """
 REPLICATIONS: Final = 2_000
 SAMPLE: Final = 200
@@ -56,7 +56,7 @@ def run(task: Task, replications: int) -> dict[str, float]:
         for metric, value, interval in zip(MEASURES, truth, intervals, strict=True):
             defined[metric] += not math.isnan(float(OVERALL[metric].of(sample.margins)))
             covered[metric] += interval.low <= value <= interval.high
-    found = {metric: covered[metric] / max(defined[metric], 1) for metric in MEASURES}
+    found = {metric: covered[metric] / defined[metric] for metric in MEASURES if defined[metric]}
     return found | {"defined": defined["kappa"] / replications}
 
 
@@ -64,7 +64,7 @@ def table(found: Found) -> list[str]:
     """One line for each setting."""
     lines = header(["rare class", "distance", "rows", "balanced accuracy", "kappa", "MCC", "defined"], 0)
     for (_, prior, shift, n), one in found.items():
-        shares = (one[what] for what in (*MEASURES, "defined"))
+        shares = (one.get(what, "") for what in (*MEASURES, "defined"))
         lines.append(line(f"{prior:g}", f"{shift:g}", f"{n:,}", *shares))
     return lines
 
