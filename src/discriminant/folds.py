@@ -49,9 +49,9 @@ class HeldOut:
         return cls(rows, fits, np.searchsorted(rows, np.arange(n_rows + 1)), seen)
 
     @classmethod
-    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0) -> HeldOut:
+    def repeated(cls, codes: Array, n_folds: int = 5, seed: int = 0, groups: Array | None = None) -> HeldOut:
         """By `repeated_folds`."""
-        return cls.by_splits(repeated_folds(codes, n_folds, seed), len(codes))
+        return cls.by_splits(repeated_folds(codes, n_folds, seed, groups=groups), len(codes))
 
     @property
     def n_splits(self) -> int:
@@ -64,15 +64,53 @@ class HeldOut:
         return np.array_equal(self.rows, np.arange(n_rows)) and int(self.seen.sum()) == n_rows * self.n_splits
 
 
-def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5) -> list[tuple[Array, Array]]:
+def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
+    """The fold of each row, the rows of a group in one fold, with about equal shares of every class in all folds.
+
+    Large groups are assigned first, each to the fold that has least of its classes. ``groups`` are numbers from 0.
+    """
+    counts = np.zeros((groups.max() + 1, codes.max() + 1))
+    np.add.at(counts, (groups, codes), 1.0)
+    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+    order = np.random.default_rng(seed).permutation(len(shares))
+    fold, held = np.zeros(len(shares), dtype=np.int64), np.zeros((n_folds, shares.shape[1]))
+    for group in order[np.argsort(-shares[order].max(axis=1), kind="stable")]:
+        own = held[:, shares[group] > 0].sum(axis=1)
+        fold[group] = np.lexsort((held.sum(axis=1), own))[0]
+        held[fold[group]] += shares[group]
+    return fold[groups]
+
+
+def _without_lone_groups(fold: Array, codes: Array, groups: Array) -> Array:
+    """The folds with -1 for the only group of a class: no fit could know the class if the group were held out."""
+    pairs = np.unique(np.column_stack((groups, codes)), axis=0)
+    n_groups = np.bincount(pairs[:, 1])
+    lone = np.unique(pairs[n_groups[pairs[:, 1]] == 1, 0])
+    return np.where(np.isin(groups, lone), -1, fold)
+
+
+def _splits_of(fold: Array) -> list[tuple[Array, Array]]:
+    """The rows to train on and the rows held out of each fold; rows of the fold -1 are never held out."""
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+
+
+def repeated_folds(
+    codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5, groups: Array | None = None
+) -> list[tuple[Array, Array]]:
     """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
 
     The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-    only row of a class is never held out: no fit could know its class.
+    only row of a class is never held out: no fit could know its class. With ``groups`` (numbers from 0), the rows of a
+    group are held out together.
     """
     n_rows, splits = len(codes), list[tuple[Array, Array]]()
+    n_repeats = int(np.clip(_STEADY_PAIRS // n_rows, 1, most))
+    if groups is not None:
+        n_folds = min(n_folds, int(groups.max()) + 1)
+        dealt = (group_folds(codes, groups, n_folds, seed + repeat) for repeat in range(n_repeats))
+        return [split for fold in dealt for split in _splits_of(_without_lone_groups(fold, codes, groups))]
     n_folds = min(n_folds, n_rows)
-    for repeat in range(int(np.clip(_STEADY_PAIRS // n_rows, 1, most))):
+    for repeat in range(n_repeats):
         order = np.random.default_rng(seed + repeat).permutation(n_rows)
         _, first, of_class = np.unique(codes[order], return_index=True, return_inverse=True)
         sorted_rows = np.argsort(of_class, kind="stable")
@@ -81,7 +119,7 @@ def repeated_folds(codes: Array, n_folds: int = 5, seed: int = 0, most: int = 5)
         fold = np.empty(n_rows, dtype=np.int64)
         fold[order] = (first[of_class] + rank) % n_folds
         fold[np.bincount(of_class)[of_class[np.argsort(order)]] == 1] = -1
-        splits += [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold[fold >= 0])]
+        splits += _splits_of(fold)
     return splits
 
 

@@ -20,6 +20,7 @@ from discriminant.raster import (
     Band,
     Image,
     Samples,
+    area_groups,
     class_separability,
     cross_validate_areas,
     draw_samples,
@@ -31,7 +32,6 @@ from discriminant.raster import (
     split_by_area,
 )
 from discriminant.raster.figures import band_scatter, discriminant_scatter, histograms, signatures
-from discriminant.raster.models import area_groups
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_splits_keep_areas_together_and_every_class_on_both_sides(seed, share, n
 
 def test_blocks_hold_neighbouring_areas():
     samples = made_samples(12)
-    groups = area_groups(samples, 30)
+    groups = area_groups(samples, 30).groups
     assert_array_equal(groups, samples.areas // 3)
     training, test = split_by_area(samples, 0.3, block=30)
     assert not set(training.areas // 3) & set(test.areas // 3)
@@ -340,7 +340,7 @@ def test_held_out_areas_are_mapped_as_cross_validation_predicts_them(landsat, mo
 
 def test_held_out_areas_know_costs_and_rejection(landsat):
     """By hand: the models of the same folds, their answers at least expected cost, and their distances."""
-    model, groups = QuadraticDiscriminantAnalysis(), area_groups(landsat)
+    model, groups = QuadraticDiscriminantAnalysis(), area_groups(landsat).groups
     X, y, names = landsat.X.astype(float), landsat.y, landsat.classes.tolist()
     costs = 1 - np.eye(len(names))
     costs[names.index("water"), names.index("forest")] = 20

@@ -17,7 +17,7 @@ from .options import application, command, option, pairs, read_costs, read_prior
 
 if TYPE_CHECKING:
     from ..decision import Decision
-    from ..raster import Band, ClassMap, ClassSeparability, Image, Legend, MapAccuracy, Samples
+    from ..raster import Band, ClassMap, ClassSeparability, HeldOutAccuracy, Image, Legend, Samples
 
 _EPILOG = """
 From areas to a map that has been checked:
@@ -45,6 +45,15 @@ Names = Annotated[
     list[str] | None,
     option(
         "VALUE=CLASS", "The class that a number or colour (#rrggbb) of an image stands for; may be repeated.", "--name"
+    ),
+]
+
+GroupDistance = Annotated[
+    float | None,
+    option(
+        "METRES",
+        "Hold areas closer than this out together (pixels for an image without coordinates). [default: points within "
+        "the distance over which pixels of a class are correlated]",
     ),
 ]
 
@@ -184,7 +193,9 @@ class TrainedModel:
             return None
         return Decision(read_costs(costs, self.model.classes_.tolist()), reject_cost=reject_cost)
 
-    def held_out(self, decision: Decision | None, reject: float | None) -> MapAccuracy | None:
+    def held_out(
+        self, decision: Decision | None, reject: float | None, group_distance: float | None
+    ) -> HeldOutAccuracy | None:
         """How right such a map is on areas not seen; None, with the reason told, where that cannot be known."""
         from ..errors import DiscriminantError
         from ..raster import held_out_accuracy
@@ -192,7 +203,8 @@ class TrainedModel:
         if self.samples is None:
             return None
         try:
-            return held_out_accuracy(self.model, self.samples, decision=decision, reject=reject, n_jobs=-1)
+            form: dict[str, Any] = {"decision": decision, "reject": reject, "n_jobs": -1}
+            return held_out_accuracy(self.model, self.samples, group_distance=group_distance, **form)
         except DiscriminantError as error:
             say(f"Note: the model was not judged on areas it has not seen. {told(error)}")
             return None
@@ -291,6 +303,7 @@ def classify(
     validate: Annotated[
         bool, typer.Option(help="Judge the model on training areas it has not seen, held out in turn.")
     ] = True,
+    group_distance: GroupDistance = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -320,7 +333,7 @@ def classify(
         settings: dict[str, Any] = {**making.settings, "decision": decision, "overwrite": overwrite, "progress": None}
         learned: dict[str, Any] = {"trained_on": trained.bands, "training": trained.training}
         made = classify_image(trained.model, image, output, **learned, **settings)
-        held_out = trained.held_out(decision, making.reject) if validate else None
+        held_out = trained.held_out(decision, making.reject, group_distance) if validate else None
         if save_model is not None:
             trained.save(save_model)
         if report is not None:
@@ -461,7 +474,7 @@ def _samples_page(drawn: Samples, found: Any, output: str | None, report: str | 
     return [head, str(drawn.statistics), *distances, *written, *_report_line(report)]
 
 
-def _map_page(made: ClassMap, held_out: MapAccuracy | None, values: dict[str, Any]) -> Page:
+def _map_page(made: ClassMap, held_out: HeldOutAccuracy | None, values: dict[str, Any]) -> Page:
     columns = made.written
     title = f"{values['model']}: {sum(made.pixels.values()):,} pixels with values, {made.n_nodata:,} without"
     return [

@@ -498,7 +498,7 @@ class AutoClassifier(PosteriorClassifier):
             if np.bincount(data.codes).min() * _ENOUGH_ROWS < _FEWEST_ROWS * data.n_rows:
                 shares = data.class_weights / data.total_weight
                 sample = sample.times(shares * sample.total_weight / sample.class_weights)
-        return Training(sample, HeldOut.repeated(sample.codes, self.folds), data, self.n_jobs)
+        return Training(sample, HeldOut.repeated(sample.codes, self.folds, groups=sample.cluster), data, self.n_jobs)
 
     def _tuned(self, training: Training) -> dict[str, TunedRule]:
         """Every family that suits the rows; why others do not is kept."""

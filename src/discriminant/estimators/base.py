@@ -48,6 +48,7 @@ from ..errors import (
     WeightError,
     warn,
 )
+from ..folds import group_folds
 from ..moments.covariance import Covariance
 from ..moments.statistic import ClassMoments, FoldMoments, Needs, combined_needs, merged, narrowed
 from ..results import frame_of, notes, shown
@@ -663,6 +664,10 @@ class MomentClassifier(StreamingMixin, RuleClassifier):
         """Look at the rows once more, for what moments do not tell."""
 
     def _pass_over(self, data: LabelledRows, first_row: int = 0) -> Any:
+        n_folds = self._needs().folds
+        if n_folds and isinstance(data, LabelledRows) and data.cluster is not None:
+            fold = group_folds(data.codes, data.cluster, n_folds)
+            return moments_in_folds(data, self._needs(), fold, n_folds, data.n_rows, self.n_jobs)
         return collected(data, self._statistic(data, first_row), self.n_jobs)
 
     def _statistic(self, data: LabelledRows, first_row: int) -> Any:
@@ -912,6 +917,39 @@ def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
     if len(rule.coef) > 2:
         return rule.coef, rule.intercept
     return np.diff(rule.coef, axis=0), np.diff(rule.intercept)
+
+
+def fit_in_groups(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Any:
+    """Fit a model; where it holds rows out to choose its own settings, the rows of a group are held out together.
+
+    Models that do not choose settings, and those of other packages, are fitted as by ``model.fit``.
+
+    Parameters
+    ----------
+    model : classifier
+        What was fitted before is forgotten.
+    X : array-like, frame or CSR matrix of shape (n_rows, n_columns)
+        Training rows.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    groups : array-like of shape (n_rows,)
+        The group of each row, such as the patient or the training area.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    classifier
+        The model itself.
+    """
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not isinstance(model, RuleClassifier) or not hasattr(model, "folds"):
+        return model.fit(X, y, **given)
+    with all_or_nothing(model):
+        data = model._rows_to_fit(X, y, sample_weight).in_clusters(groups)
+        with computable(data):
+            model._learn(data)
+    return model
 
 
 def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jobs: int | None = None) -> list[M]:

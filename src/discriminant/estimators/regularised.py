@@ -429,7 +429,8 @@ class RegularizedDiscriminantAnalysis(PosteriorClassifier):
         temperature = None if self.temperature == "cv" else float(self.temperature)
         grid = Grid(_tried(self.pooling, _POOLINGS), _tried(self.shrinkage, _SHRINKAGES), temperature)
         sample = data.every(-(-data.n_rows // ENOUGH_ROWS))
-        tuned = regularised_rule(sample, HeldOut.repeated(sample.codes, self.folds), grid, self.n_jobs)
+        held = HeldOut.repeated(sample.codes, self.folds, groups=sample.cluster)
+        tuned = regularised_rule(sample, held, grid, self.n_jobs)
         if sample.n_rows == data.n_rows:
             return tuned
         chosen = replace(grid, poolings=np.array([tuned.settings["pooling"]]))

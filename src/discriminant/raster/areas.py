@@ -29,6 +29,7 @@ Reader = Callable[[Any], tuple[Array, Array]]
 _POINTS, _POLYGONS = ("Point", "MultiPoint"), ("Polygon", "MultiPolygon")
 _LINES = ("LineString", "MultiLineString", "LinearRing")
 _COLLECTION = "GeometryCollection"
+_MULTIPLE = ("MultiPoint", "MultiPolygon", "MultiLineString", _COLLECTION)
 #: A large polygon is drawn in strips of at most about this many pixels.
 _STRIP_PIXELS = 1 << 22
 #: So many areas or pairs are named in a message; the others are counted.
@@ -175,6 +176,8 @@ class Areas:
         What messages call the file.
     path : str, default=""
         The file.
+    findings : tuple of Finding, default=()
+        What was decided when the file was read.
 
     See Also
     --------
@@ -197,6 +200,7 @@ class Areas:
     crs: Any
     source: str
     path: str = ""
+    findings: tuple[Finding, ...] = ()
 
     def save(self, path: str | os.PathLike[str], class_field: str = "class") -> None:
         """Write the areas to a GeoPackage or GeoJSON file.
@@ -216,6 +220,8 @@ class Areas:
     def pixels(self, image: Image) -> AreaPixels:
         """The pixels of an image whose centres lie in the areas, that lines touch, or that hold the points.
 
+        The parts of a multi-part shape are areas by themselves.
+
         Parameters
         ----------
         image : Image
@@ -226,18 +232,17 @@ class Areas:
         AreaPixels
             Each pixel once, with what was found on the way.
         """
-        simple, owner = self._without_collections()
-        shapes, notes = simple._on(image)
+        single, ids, labels = self._single_parts()
+        shapes, notes = single._on(image)
         empty = np.empty(0, dtype=np.int64)
         parts = [(empty, empty, empty), *_drawn_pixels(shapes, image.shape), _point_pixels(shapes, image.shape)]
-        rows, columns, shape = (np.concatenate(column) for column in zip(*parts, strict=True))
-        area = owner[shape]
-        pixels = AreaPixels(rows, columns, area, self.ids, self.labels, tuple(notes))
-        lines = np.unique(owner[[shape.geom_type in _LINES for shape in shapes]])
+        rows, columns, area = (np.concatenate(column) for column in zip(*parts, strict=True))
+        pixels = AreaPixels(rows, columns, area, ids, labels, (*self.findings, *notes))
+        lines = np.flatnonzero([shape.geom_type in _LINES for shape in shapes])
         touched = f"Lines mark the pixels that they touch: {pixels.named(lines)}." if lines.size else ""
         pixels = pixels.noting("note", "lines", touched)
-        inside = np.unique(owner[~simple._outside(shapes, image)])
-        outside, small = np.setdiff1d(np.arange(len(self.ids)), inside), np.setdiff1d(inside, area)
+        inside = np.flatnonzero(~single._outside(shapes, image))
+        outside, small = np.setdiff1d(np.arange(len(ids)), inside), np.setdiff1d(inside, area)
         for places, kind, words in (
             (outside, "outside", "Outside the image"),
             (small, "too-small", "Smaller than a pixel, with no pixel centre inside"),
@@ -249,15 +254,26 @@ class Areas:
         """The chosen areas as messages call them."""
         return named_areas(self.ids, self.labels, np.flatnonzero(chosen))
 
-    def _without_collections(self) -> tuple[Areas, Array]:
-        """Areas of one kind of shape each, and the place of the area that each of them is or is a part of."""
+    def _single_parts(self) -> tuple[Areas, Array, Array]:
+        """The parts of all shapes as areas; and ids and labels of them, then those of the areas without a shape."""
         shapely, shapes, owner = extra("shapely"), self.geometries, np.arange(len(self.ids))
-        while (mixed := np.array([shape.geom_type == _COLLECTION for shape in shapes])).any():
-            parts, of = shapely.get_parts(shapes[mixed], return_index=True)
-            shapes, owner = np.append(shapes[~mixed], parts), np.append(owner[~mixed], owner[mixed][of])
+        while any(shape.geom_type in _MULTIPLE for shape in shapes):
+            shapes, of = shapely.get_parts(shapes, return_index=True)
+            owner = owner[of]
         drawn = ~shapely.is_empty(shapes)
         shapes, owner = shapes[drawn], owner[drawn]
-        return replace(self, geometries=shapes, labels=self.labels[owner], ids=self.ids[owner]), owner
+        n_parts = np.bincount(owner, minlength=len(self.ids))
+        ids = self.ids[owner]
+        if (n_parts > 1).any():
+            number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1
+            several = n_parts[owner] > 1
+            pairs = zip(ids.tolist(), number.tolist(), several.tolist(), strict=True)
+            ids = np.array([f"{own}.{part}" if multiple else str(own) for own, part, multiple in pairs])
+        shapeless = np.flatnonzero(n_parts == 0)
+        owners = np.append(owner, shapeless)
+        single = replace(self, geometries=shapes, labels=self.labels[owner], ids=ids)
+        rest = self.ids[shapeless].astype(ids.dtype if ids.dtype.kind == "U" else self.ids.dtype)
+        return single, np.append(ids, rest), self.labels[owners]
 
     def _on(self, image: Image) -> tuple[Array, list[Finding]]:
         """The geometries in columns and rows of the image, and what had to be done to them."""

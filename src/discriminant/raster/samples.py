@@ -150,16 +150,19 @@ class Samples(Result):
         return class_statistics(self.X, self.y, self.areas, self.band_names)
 
     def to_training(self) -> tuple[Array, Array, Array]:
-        """Rows, labels and groups (areas) for `fit` and for cross-validation that holds out whole areas.
+        """Rows, labels and groups for `fit` and for cross-validation that holds out whole groups of areas.
 
         Returns
         -------
         X : array of shape (n_pixels, n_bands)
             The values.
         y, groups : arrays of shape (n_pixels,)
-            Class and area of each pixel.
+            Class of each pixel, and the group of its area, see `area_groups`: points that are close to each other are
+            in one group.
         """
-        return self.X, self.y, self.areas
+        from .groups import area_groups
+
+        return self.X, self.y, area_groups(self).groups
 
     def take(self, chosen: Any) -> Samples:
         """Some of the pixels: a mask, or their numbers.

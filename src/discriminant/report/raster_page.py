@@ -7,12 +7,13 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..raster import figures
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
 from ..raster.class_map import class_pixels, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
+from ..raster.models import HeldOutAccuracy
 from ..raster.samples import Samples
 from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
 from ..results import count, percent, several
@@ -280,7 +281,13 @@ def agreement_blocks(found: MapAccuracy, where: str = "", remark: str = HELD_OUT
         Block("lead", f"{overall} of the reference pixels have their class{where}; kappa {kappa}."),
         _table("Confusion matrix, rows reference, columns map", head, rows),
         Block("remark", told + remark),
+        *([Block("remark", found.groups.sentence)] if _is_grouped(found) else []),
     ]
+
+
+def _is_grouped(found: MapAccuracy) -> TypeGuard[HeldOutAccuracy]:
+    """Whether areas were held out together because they are close to each other."""
+    return isinstance(found, HeldOutAccuracy) and bool(found.groups.distance)
 
 
 def adjusted_blocks(found: AreaAdjusted, unit: str) -> Blocks:

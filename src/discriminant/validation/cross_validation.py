@@ -495,7 +495,7 @@ def _fitted(task: ValidationTask, name: str, number: int) -> Found:
     train = split.train
 
     def fit() -> SplitResult:
-        fitted = clone(task.models[name]).fit(table.rows(train), table.labels(train), **table.fitting(train))
+        fitted = table.fitted(task.models[name], train)
         parts = (split.test, train) if task.train_scores else (split.test,)
         found = [model_predictions(name, fitted, table, index, task.needs_scores) for index in parts]
         return task.result(split, *(map(task.decided, found) if costs_decide(fitted) else found))

@@ -39,6 +39,7 @@ from ..data import (
     position_of,
 )
 from ..errors import InputError, LabelError, ParameterError, Setting, WeightError
+from ..estimators.base import fit_in_groups
 from ..evaluation.confusion import OVERALL, class_intervals, other_intervals, table_statistic
 from ..evaluation.curves import positive_code, rank_rows
 from ..evaluation.intervals import (
@@ -103,10 +104,13 @@ class LabelledTable:
         """The weights of some rows as ``fit`` takes them."""
         return {} if self.weight is None else {"sample_weight": self.weight[index]}
 
-    def fitted(self, model: Any) -> Any:
-        """A copy of a model, fitted to all rows."""
-        everything = np.arange(self.n_rows)
-        return clone(model).fit(self.X, self.labels(everything), **self.fitting(everything))
+    def fitted(self, model: Any, index: Array | None = None) -> Any:
+        """A copy of a model, fitted to some rows, by default to all; its own tuning holds out whole groups, too."""
+        chosen = np.arange(self.n_rows) if index is None else index
+        X = self.X if index is None else self.rows(index)
+        if self.groups is None:
+            return clone(model).fit(X, self.labels(chosen), **self.fitting(chosen))
+        return fit_in_groups(clone(model), X, self.labels(chosen), self.groups[chosen], **self.fitting(chosen))
 
     def class_weights(self, index: Array) -> Array:
         """The weight of each class among some rows."""
