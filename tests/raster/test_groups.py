@@ -22,7 +22,14 @@ from discriminant import (
 from discriminant.errors import LabelError, ParameterError
 from discriminant.estimators.base import fit_in_groups
 from discriminant.folds import HeldOut
-from discriminant.raster import area_groups, draw_samples, held_out_accuracy, split_by_area
+from discriminant.raster import (
+    area_groups,
+    draw_samples,
+    fit_image_model,
+    held_out_accuracy,
+    image_model,
+    split_by_area,
+)
 from discriminant.raster.samples import Samples
 
 
@@ -170,3 +177,52 @@ def test_the_command_line_groups_points(tmp_path):
     shared = ("classify", image, "--areas", areas, "-c", "cover", "--overwrite", "-o", tmp_path / "map.tif", "--json")
     told = json.loads(run(*shared, "--group-distance", "60").stdout)["held_out_areas"]["groups"]
     assert told == {"n_groups": 30, "group_distance": 60.0, "unit": "m", "squares": False}
+
+
+def hyperspectral(n_per_class=90, n_bands=64, seed=0):
+    """Three classes of one covariance in many bands, in 6 areas each, and as many pixels again to test with."""
+    rng = np.random.default_rng(seed)
+    root = np.eye(n_bands) + 0.3 * rng.normal(size=(n_bands, n_bands))
+    means = 0.4 * rng.normal(size=(3, n_bands)) @ root
+    n = 3 * n_per_class
+    code = np.arange(n) % 3
+    X, new = (means[code] + rng.normal(size=(n, n_bands)) @ root for _ in range(2))
+    area, bands = 3 * (np.arange(n) // 3 * 6 // n_per_class) + code, Fields(1, n_bands=n_bands).samples(1).bands
+    y = np.array(["crop", "grass", "wood"])[code]
+    return Samples(X, y, area, np.arange(n), area, bands), new, y
+
+
+def test_the_default_model_does_not_fail_on_many_bands():
+    samples, new, y = hyperspectral()
+    names = ("auto", "maximum-likelihood")
+    found = {name: image_model(name, samples.classes) for name in names}
+    for model in found.values():
+        fit_in_groups(model, samples.X, samples.y, area_groups(samples).groups)
+    right = {name: np.mean(model.predict(new) == y) for name, model in found.items()}
+    stated = {name: model.predict_proba(new).max(axis=1).mean() for name, model in found.items()}
+    assert stated["maximum-likelihood"] > right["maximum-likelihood"] + 0.1
+    assert right["auto"] > right["maximum-likelihood"] + 0.1
+    assert right["auto"] > 0.9
+    assert abs(stated["auto"] - right["auto"]) < 0.05
+    assert found["auto"].pooling_ > 0
+
+
+def test_the_default_model_has_class_covariances_where_they_help():
+    """Two classes of one mean that differ in their covariances only."""
+    rng = np.random.default_rng(0)
+    n, p = 600, 4
+    y = np.array(["calm", "rough"])[np.arange(n) % 2]
+    X = rng.normal(size=(n, p)) * np.where(y == "rough", 3.0, 1.0)[:, None]
+    samples = Samples(X, y, np.arange(n) % 20, np.arange(n), np.arange(n), Fields(1, n_bands=p).samples(1).bands)
+    model = fit_image_model(image_model("auto", ["calm", "rough"]), samples)
+    assert model.pooling_ < 0.5
+    assert model.priors_.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(("n", "pooling", "shrinkage"), [(200, 0.0, 0.0), (30, 1.0, 0.0), (10, 1.0, 0.1)])
+def test_without_areas_to_hold_out_pixels_decide(n, pooling, shrinkage):
+    """Six bands: ten pixels for each band are wanted of every class, or of all."""
+    fields = Fields(2, n_classes=2)
+    samples = fields.samples(n, points=False)
+    model = fit_image_model(image_model("auto", samples.classes), samples)
+    assert (model.pooling_, model.shrinkage_, model.temperature_) == (pooling, shrinkage, 1.0)

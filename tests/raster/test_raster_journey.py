@@ -14,7 +14,7 @@ import shapely
 from landsat import BANDS, POLYGONS
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import read_raster
-from scipy.stats import chi2
+from scipy.stats import f
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -129,7 +129,7 @@ def test_probabilities_and_rejected_pixels(by_hand, folder):
     target, best = folder / "rejecting.tif", folder / "best.tif"
     run(
         "classify", *BANDS, "--areas", POLYGONS, "-c", "label", "--reject", 0.99, "--probability", best,
-        "-o", target, "--no-validate",
+        "-o", target, "--no-validate", "--model", "maximum-likelihood",
     )  # fmt: skip
     rows, names = values[:, valid].T, sorted(set(y))
     rival = RIVALS["maximum-likelihood"](len(names), len(y)).fit(X, y)
@@ -140,7 +140,9 @@ def test_probabilities_and_rejected_pixels(by_hand, folder):
         step = rows - X[y == name].mean(axis=0)
         squared[:, k] = np.einsum("ij,ij->i", step @ np.linalg.inv(np.cov(X[y == name].T)), step)
     winner = posterior.argmax(axis=1)
-    far = squared[np.arange(len(rows)), winner] > chi2.ppf(0.99, len(BANDS))
+    n, p = np.array([np.sum(y == name) for name in names]), len(BANDS)
+    limits = (1 + 1 / n) * p * (n - 1) / (n - p) * f.ppf(0.99, p, n - p)
+    far = squared[np.arange(len(rows)), winner] > limits[winner]
     expected = np.where(far, len(names) + 1, winner + 1)
     assert 0.01 < far.mean() < 0.5
     assert_array_equal(read_raster(target)[0][valid], expected)
@@ -192,7 +194,8 @@ def test_accuracy_has_its_sides_the_right_way_round(by_hand, folder):
     """The map of one model held against the map of another: an asymmetric matrix."""
     first = folder / "judged.tif"
     values, valid, (X, y) = by_hand
-    run("classify", *BANDS, "--areas", POLYGONS, "-c", "label", "-o", first, "--no-validate")
+    likelihood = ("--model", "maximum-likelihood", "--no-validate")
+    run("classify", *BANDS, "--areas", POLYGONS, "-c", "label", "-o", first, *likelihood)
     rows = values[:, valid].T
     mapped, truth = (
         RIVALS[name](6, len(y)).fit(X, y).predict(rows) for name in ("maximum-likelihood", "minimum-distance")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from landsat import BANDS, NORTH, POINTS, POLYGONS, square, write_shapes
 from numpy.testing import assert_allclose, assert_array_equal
 from painted import scene, write_image
-from scipy.stats import chi2
+from scipy.stats import f
 from sklearn.model_selection import StratifiedGroupKFold
 
 from discriminant import Decision, GaussianNB, LinearDiscriminantAnalysis, Posterior, QuadraticDiscriminantAnalysis
@@ -353,7 +353,7 @@ def test_held_out_areas_know_costs_and_rejection(landsat):
         chosen = decision.decide(Posterior(own.predict_proba(X[test]), own.classes_))
         for row, label in zip(test, chosen, strict=True):
             part = X[train][y[train] == label] if label in names else None
-            far = part is not None and _squared_distance(X[row], part) > chi2.ppf(0.95, X.shape[1])
+            far = part is not None and _squared_distance(X[row], part) > _hotelling(0.95, *part.shape)
             expected[row] = "rejected" if label == "abstain" or far else label
     found = held_out_accuracy(model, landsat, decision=decision, reject=0.95, n_jobs=1)
     columns = [*names, "rejected"]
@@ -363,6 +363,10 @@ def test_held_out_areas_know_costs_and_rejection(landsat):
     assert np.sum(table, axis=0)[-1] > 100
     again = held_out_accuracy(model, landsat, decision=decision, reject=0.95, n_jobs=2)
     assert_array_equal(again.confusion.counts, table)
+
+
+def _hotelling(share, n, p):
+    return (1 + 1 / n) * p * (n - 1) / (n - p) * f.ppf(share, p, n - p)
 
 
 def _squared_distance(row, pixels):

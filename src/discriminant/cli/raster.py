@@ -116,23 +116,27 @@ class TrainingSource(AreaOptions):
     areas: Annotated[str | None, option("FILE", "Training areas: polygons, points or an image of classes.")] = None
     samples: Annotated[str | None, option("FILE", "Samples kept by raster samples, instead of areas.")] = None
     model: Annotated[
-        str, option("NAME", "maximum-likelihood, qda, lda, minimum-distance, logistic, gaussian-nb or svm.")
-    ] = "maximum-likelihood"
+        str,
+        option(
+            "NAME",
+            "auto (regularised by held-out areas), maximum-likelihood, qda, lda, minimum-distance, logistic, "
+            "gaussian-nb or svm.",
+        ),
+    ] = "auto"
     settings: Settings = None
     model_file: Annotated[str | None, option("FILE", "A model kept by --save-model, instead of areas.")] = None
     priors: Annotated[str | None, option("CLASS=SHARE,...", "How frequent each class is on the ground.")] = None
 
-    def trained(self, image: Image) -> TrainedModel:
+    def trained(self, image: Image, group_distance: float | None) -> TrainedModel:
         """The model, fitted where it has to be."""
         given = sum(one is not None for one in (self.areas, self.samples, self.model_file))
         if given != 1:
             count = f"{given or 'none'} {'was' if not given else 'were'} given"
             raise ParameterError(f"Give one of --areas, --samples and --model-file to say what to learn from; {count}.")
-        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image)
+        return self._from_file(self.model_file) if self.model_file is not None else self._fitted(image, group_distance)
 
-    def _fitted(self, image: Image) -> TrainedModel:
-        from ..data import as_rows
-        from ..raster import draw_samples, image_model, load_samples
+    def _fitted(self, image: Image, group_distance: float | None) -> TrainedModel:
+        from ..raster import draw_samples, fit_image_model, image_model, load_samples
 
         if self.samples is None:
             assert self.areas is not None
@@ -148,7 +152,7 @@ class TrainingSource(AreaOptions):
         with_settings(model, self.model, read_settings(self.settings or []), classes)
         _tell_findings(image, samples)
         try:
-            model.fit(as_rows(samples.X, samples.band_names), samples.y)
+            fit_image_model(model, samples, group_distance)
         except DegenerateDataError as error:
             raise DegenerateDataError(
                 *error.parts, " Columns are bands here: choose them with ", _BANDS, "."
@@ -325,7 +329,7 @@ def classify(
     for path in (save_model, report):
         check_output(path, overwrite, *images, source.areas, source.samples, source.model_file)
     with picture.open(images) as given:
-        trained = source.trained(given)
+        trained = source.trained(given, group_distance)
         image = bands_like(trained.bands, given)
         if image is not given or trained.samples is None:
             _tell_findings(image)

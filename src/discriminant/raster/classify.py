@@ -99,8 +99,8 @@ def classify_image(
     decision : Decision, optional
         Decides by costs instead of the model's own answer; where it abstains, the pixel is rejected.
     reject : float, optional
-        For models with normal classes: reject pixels whose squared Mahalanobis distance from their class is above this
-        quantile of the chi-square distribution, such as 0.99.
+        For models with normal classes: reject pixels outside the region that holds this share of the pixels of their
+        class, such as 0.99: those with a Mahalanobis distance above `discriminant.theory.distance_limits`.
     probability, probabilities : path, optional
         Also write the probability of the most probable class, or of every class (a band each).
     probability_type : {"percent", "float32"}, default="percent"

@@ -7,37 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from scipy.special import gammaincinv
 from sklearn.base import clone
 
 from ..arrays import Array
-from ..data import check_number, label_array
+from ..data import as_rows, check_number, encode_labels, label_array
 from ..decision.posteriors import posterior
 from ..decision.rules import ABSTAIN, Decision
 from ..engine import in_order
 from ..errors import LabelError, ParameterError, Setting
 from ..estimators.base import RuleClassifier, fit_in_groups
 from ..estimators.registry import known_name, new_model
+from ..estimators.regularised import RegularizedDiscriminantAnalysis
 from ..kernels import pixels as kernels
 from ..results import plain, shown
 from ..rules import DiagonalRule, LinearRule, QuadraticRule
-from ..theory.distributions import class_gaussians
+from ..theory.distributions import class_gaussians, distance_limits
 from ..validation.cross_validation import CrossValidation, cross_validate
 from ..validation.held_out import Split, labelled_table, plan_rounds
 from .accuracy import MapAccuracy, map_accuracy
 from .class_map import Legend, make_legend
-from .groups import AreaGroups, groups_and_counts
+from .groups import AreaGroups, area_groups, groups_and_counts
 from .samples import Samples
 
 #: From pixels (bands, n) and where they hold values (n,) to codes (n,).
 Scorer = Callable[[Array, Array], Array]
 
-#: Maximum likelihood, and those models of the registry that are used for images.
-NAMES = ("maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
-_WITH_PRIORS = ("maximum-likelihood", "qda", "lda", "gaussian-nb")
+#: What is chosen by held-out areas, maximum likelihood, and those models of the registry that are used for images.
+NAMES = ("auto", "maximum-likelihood", "qda", "lda", "minimum-distance", "logistic", "gaussian-nb", "svm")
+_WITH_PRIORS = ("auto", "maximum-likelihood", "qda", "lda", "gaussian-nb")
+#: What models are called in the registry, if otherwise; their classes are equally likely beforehand.
+_REGISTERED: Final = {"auto": "rda", "maximum-likelihood": "qda"}
+#: Without areas to hold out, each class gets a covariance of its own if it has so many pixels for each band.
+PIXELS_PER_BAND: Final = 10
 #: Models without a kernel of their own see this many pixels at a time, as rows of float64.
 _CHUNK = 1 << 16
 
@@ -48,10 +52,12 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     Parameters
     ----------
     name : str
-        ``maximum-likelihood``: normal classes with a covariance each, all equally likely beforehand; with ``priors``
-        the most probable class (MAP). ``qda``: the same with the shares of the samples as priors. ``lda``: one
-        covariance for all classes. ``minimum-distance``: the nearest class mean. ``gaussian-nb``: bands independent
-        within classes. ``logistic``: logistic regression with a weak penalty. ``svm``: support vector machine.
+        ``auto``: regularised discriminant analysis, between ``lda`` and ``maximum-likelihood``, with settings that
+        `fit_image_model` chooses by held-out areas; all classes equally likely beforehand. ``maximum-likelihood``:
+        normal classes with a covariance each, all equally likely beforehand; with ``priors`` the most probable class
+        (MAP). ``qda``: the same with the shares of the samples as priors. ``lda``: one covariance for all classes.
+        ``minimum-distance``: the nearest class mean. ``gaussian-nb``: bands independent within classes. ``logistic``:
+        logistic regression with a weak penalty. ``svm``: support vector machine.
     classes : list
         The classes that are going to be told apart.
     priors : dict, optional
@@ -72,15 +78,68 @@ def image_model(name: str, classes: Sequence[Any], priors: Mapping[Any, float] |
     >>> image_model("maximum-likelihood", ["forest", "water"])
     QuadraticDiscriminantAnalysis(priors=[0.5, 0.5])
     """
-    model = new_model("qda" if known_name(name, NAMES) == "maximum-likelihood" else name)
+    model = new_model(_REGISTERED.get(known_name(name, NAMES), name))
     if priors is not None:
         if name not in _WITH_PRIORS:
             raise ParameterError(f"{name} does not look at priors. Leave them out, or use {', '.join(_WITH_PRIORS)}.")
         return model.set_params(priors={plain(label): share for label, share in priors.items()})
-    if name == "maximum-likelihood":
+    if name in _REGISTERED:
         return model.set_params(priors=[1 / len(classes)] * len(classes))
     # Areas that can be told apart without error would have infinite coefficients without any penalty.
     return model.set_params(alpha=1e-4) if name == "logistic" else model
+
+
+def fit_image_model(model: Any, samples: Samples, group_distance: float | None = None) -> Any:
+    """Fit a classifier to samples; settings that it chooses itself are chosen by areas that are held out.
+
+    Where fewer than two classes have areas in two places, none can be held out. Regularised discriminant analysis then
+    goes by the number of pixels: covariances of single classes if each has 10 for every band, else one covariance for
+    all, shrunk by a tenth if there are not 10 pixels for every band in all.
+
+    Parameters
+    ----------
+    model : classifier
+        As `image_model` makes it, or another.
+    samples : Samples
+        What it learns from.
+    group_distance : float, optional
+        Areas closer than this are held out together, see `area_groups`.
+
+    Returns
+    -------
+    classifier
+        The model itself, fitted.
+
+    See Also
+    --------
+    image_model : Classifiers by name.
+    held_out_accuracy : How right the model is on areas that it has not seen.
+
+    Examples
+    --------
+    >>> from discriminant.raster import Band, Samples
+    >>> y, area = np.repeat(["sand", "water"], 60), np.arange(120) // 10
+    >>> X = np.random.default_rng(0).normal(3.0 * (y == "sand")[:, None], 1.0, (120, 2))
+    >>> samples = Samples(X, y, area, area, area, (Band("red", "float64"), Band("blue", "float64")))
+    >>> model = fit_image_model(image_model("auto", ["sand", "water"]), samples)
+    >>> model.pooling_, model.shrinkage_
+    (1.0, 0.0)
+    """
+    groups = area_groups(samples, group_distance=group_distance).groups
+    return _fitted(model, as_rows(samples.X, samples.band_names), samples.y, groups)
+
+
+def _fitted(model: Any, X: Any, y: Array, groups: Array) -> Any:
+    """The model, fitted with its settings chosen by held-out groups, where two classes have several."""
+    _, codes = encode_labels(y, len(y))
+    pairs = np.unique(np.column_stack((codes, groups)), axis=0)
+    if np.count_nonzero(np.bincount(pairs[:, 0]) > 1) > 1:
+        return fit_in_groups(model, X, y, groups)
+    if isinstance(model, RegularizedDiscriminantAnalysis):
+        counts, wanted = np.bincount(codes), PIXELS_PER_BAND * as_rows(X).n_columns
+        by_size = {"pooling": float(counts.min() < wanted), "shrinkage": 0.1 * (len(y) < wanted), "temperature": 1.0}
+        model.set_params(**{name: value for name, value in by_size.items() if getattr(model, name) == "cv"})
+    return model.fit(X, y)
 
 
 def pixel_classifier(
@@ -154,8 +213,8 @@ def valued_rows(pixels: Array, valid: Array) -> Iterator[tuple[Array, Array]]:
 def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Scorer:
     """The scorer that takes the class from pixels that are not typical of it; a class keeps this share of its own.
 
-    The squared Mahalanobis distance of a pixel from the mean of its class is chi-square distributed with as many
-    degrees of freedom as bands, if the class is normal (Campbell 1984; Foody et al. 1992).
+    Pixels are rejected by their Mahalanobis distance from the mean of their class (Campbell 1984; Foody et al. 1992),
+    within the limits of `distance_limits`.
     """
     check_number("reject", share, 0, 1, open_below=True)
     if share == 1:
@@ -170,14 +229,11 @@ def _typical_only(score: Scorer, model: Any, legend: Legend, share: float) -> Sc
         class_of_code[entry.code] = place.get(entry.label, -1)
     means = np.stack([gaussian.mean for gaussian in gaussians.values()])
     spheres = np.stack([gaussian.inverse_root.T for gaussian in gaussians.values()])
-    limit, rejected = (
-        2 * float(gammaincinv(means.shape[1] / 2, share)),
-        np.dtype(legend.dtype).type(legend.rejected.code),
-    )
+    limits, rejected = distance_limits(model, share), np.dtype(legend.dtype).type(legend.rejected.code)
 
     def score_typical(pixels: Array, valid: Array) -> Array:
         codes = score(pixels, valid)
-        kernels.reject_far(pixels, means, spheres, class_of_code, limit, rejected, codes)
+        kernels.reject_far(pixels, means, spheres, class_of_code, limits, rejected, codes)
         return codes
 
     return score_typical
@@ -405,7 +461,7 @@ def held_out_accuracy(
 
     def classified(split: Split) -> tuple[Array, dict[int, Any], Array]:
         train = split.train
-        fitted = fit_in_groups(clone(model), samples.X[train], samples.y[train], found.groups[train])
+        fitted = _fitted(clone(model), samples.X[train], samples.y[train], found.groups[train])
         legend, score = pixel_classifier(fitted, decision, reject)
         pixels = np.ascontiguousarray(samples.X[split.test].T)
         return split.test, legend.names, score(pixels, np.ones(len(split.test), bool))

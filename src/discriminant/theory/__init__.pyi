@@ -15,7 +15,7 @@ from .distances import (
     js_divergence,
     kl_divergence,
 )
-from .distributions import Gaussian, class_gaussians
+from .distributions import Gaussian, class_gaussians, distance_limits
 
 __all__ = [
     "BayesClassifier",
@@ -32,6 +32,7 @@ __all__ = [
     "class_gaussians",
     "cross_entropy",
     "density_curves",
+    "distance_limits",
     "entropy",
     "error_bounds",
     "js_divergence",
