@@ -335,7 +335,11 @@ def test_rejected_pixels_of_classes_that_are_numbers(tmp_path, image):
     run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--reject", "0.8")
     codes, legend, _ = read_class_map(tmp_path / "map.tif")
     assert legend.rejected.code == 32
-    found = json.loads(run("accuracy", tmp_path / "map.tif", areas, "-c", "cover", "--stratified", "--json").stdout)
+    shared = ("accuracy", tmp_path / "map.tif", areas, "-c", "cover")
+    assert "holds the training areas" in refused(*shared, "--stratified")
+    result = run(*shared, "--json")
+    assert "holds the training areas" in result.stderr
+    found = json.loads(result.stdout)
     assert found["reference_classes"] == [11, 21, 31]
     assert found["map_classes"] == [11, 21, 31, "rejected"]
     inside = np.concatenate([codes[row : row + 10, column : column + 10].ravel() for _, row, column in PLACES])
@@ -479,3 +483,46 @@ def test_held_out_areas_are_rejected_like_pixels_of_the_map(tmp_path, image, are
         assert np.sum(judged["counts"], axis=0)[3] > 0
         assert judged["overall_accuracy"] < plain["overall_accuracy"]
     assert np.sum(strict["counts"], axis=0)[3] == pytest.approx(300, abs=90)
+
+
+def test_names_override_those_of_the_map(tmp_path, image, areas):
+    run("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--no-validate")
+    design = ("sample-design", tmp_path / "map.tif", "--total", "30", "--at-least", "5", "--json")
+    found = json.loads(run(*design, "-o", tmp_path / "a.gpkg", "--name", "1=trees").stdout)
+    assert [one["class"] for one in found["strata"]] == ["trees", "sand", "water"]
+
+
+def test_nodata_that_the_file_does_not_declare(tmp_path, bands, areas):
+    empty = bands.copy()
+    empty[:, 45:] = 0
+    image = write_image(tmp_path / "empty.tif", empty)
+    shared = ("classify", image, "--areas", areas, "-c", "cover", "-o", tmp_path / "map.tif", "--overwrite")
+    result = run(*shared, "--json")
+    assert result.stderr.count("--nodata 0") == 1
+    assert json.loads(result.stdout)["nodata"]["pixels"] == 0
+    result = run(*shared, "--nodata", "0", "--json")
+    assert "--nodata" not in result.stderr
+    assert json.loads(result.stdout)["nodata"]["pixels"] == 5 * 60
+
+
+def test_geojson_in_metres_is_told_what_it_lacks(tmp_path, image):
+    shapes = [square(row, column) for _, row, column in PLACES]
+    areas = write_shapes(tmp_path / "areas.geojson", shapes, [place[0] for place in PLACES])
+    collection = json.loads(areas.read_text(encoding="utf-8"))
+    del collection["crs"]
+    areas.write_text(json.dumps(collection), encoding="utf-8")
+    assert "(--areas-crs)" in refused("samples", image, areas, "-c", "cover")
+    run("samples", image, areas, "-c", "cover", "--areas-crs", "EPSG:32633")
+
+
+def test_class_names_that_differ_by_case_or_spaces_are_one(tmp_path, image):
+    shapes = [square(row, column) for _, row, column in PLACES]
+    names = ["forest", "Forest ", "sand", "sand", "water", "WATER"]
+    areas = write_shapes(tmp_path / "areas.gpkg", shapes, names)
+    result = run("samples", image, areas, "-c", "cover", "--json")
+    assert sorted(one["class"].casefold() for one in json.loads(result.stdout)["classes"]) == [
+        "forest",
+        "sand",
+        "water",
+    ]
+    assert "case or spaces" in result.stderr

@@ -75,12 +75,15 @@ class ImageOptions:
         ),
     ] = None
     crs: Crs = None
+    nodata: Annotated[
+        float | None, option("VALUE", "The value of pixels without a measurement, where the file declares none.")
+    ] = None
 
     def open(self, images: list[str]) -> Image:
         """The image of some files."""
         from ..raster import open_image
 
-        return open_image(images, self.bands, self.crs)
+        return open_image(images, self.bands, self.crs, self.nodata)
 
 
 @dataclass(frozen=True)
@@ -389,7 +392,9 @@ def accuracy(
     truth = reading.open(reference, named=is_image_name(reference))
     others = () if legend is None or legend.rejected is None else (legend.rejected.label,)
     with open_image(class_map, crs=crs) as image:
-        found = assess_map(image, truth, None, _names(legend, reading.name), others, n_jobs=-1)
+        # Of a painted reference --name says what its own values are.
+        given = None if legend is not None and is_image_name(reference) else reading.name
+        found = assess_map(image, truth, None, _names(legend, given), others, n_jobs=-1)
     adjusted = found.area_adjusted(level) if stratified else None
     _tell_findings(found)
     unit = "pixels" if found.hectares is None else "hectares"
@@ -444,12 +449,10 @@ def sample_design(
 
 
 def _names(legend: Legend | None, given: list[str] | None) -> dict[int, Any] | None:
-    """What the codes of the map stand for: what it says itself, or the options."""
-    if legend is not None:
-        return legend.names
-    names = pairs("--name", given or ())
+    """What the codes of the map stand for: the options, and for other codes what the map says itself."""
+    known, names = {} if legend is None else legend.names, pairs("--name", given or ())
     try:
-        return {int(code): label for code, label in names.items()} or None
+        return known | {int(code): label for code, label in names.items()} or None
     except ValueError:
         raise ParameterError(f"--name: the codes of the map are whole numbers, got {', '.join(names)}.") from None
 

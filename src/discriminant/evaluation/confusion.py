@@ -276,6 +276,33 @@ class ConfusionMatrix(Mergeable, Result):
         return plain(self.classes[k]), float(rows[k] / rows.sum())
 
     @classmethod
+    def of_counts(cls, truth: Any, predicted: Any, counts: Array, classes: Any, actions: Any = None) -> ConfusionMatrix:
+        """From pairs of labels and how many rows have each pair; a pair may come several times.
+
+        Parameters
+        ----------
+        truth, predicted : array-like of shape (n_pairs,)
+            Labels.
+        counts : int array of shape (n_pairs,)
+            How many rows have them.
+        classes, actions : array-like
+            All classes, and what else may be predicted.
+
+        Returns
+        -------
+        ConfusionMatrix
+        """
+        matrix = cls(classes, actions)
+        place = [
+            {label: i for i, label in enumerate(names)} for names in (matrix._table.truth, matrix._table.prediction)
+        ]
+        rows, columns = (
+            [known[plain(label)] for label in labels] for known, labels in zip(place, (truth, predicted), strict=True)
+        )
+        np.add.at(matrix._table.counts, (rows, columns), counts)
+        return matrix
+
+    @classmethod
     def of(
         cls, y: Any, predicted: Any, classes: Any = None, sample_weight: Any = None, actions: Any = None
     ) -> ConfusionMatrix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import warnings
@@ -21,7 +22,7 @@ from ..errors import ColumnError, InputError, LabelError, ParameterError, Settin
 from ..files import whole_file
 from ..results import Finding, Severity, listed, plain, quoted, shown, suggestion
 from .class_map import Legend, written_legend
-from .image import Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
+from .image import MOST_DEGREES, Image, apply_affine, as_crs, check_file, densified, extra, same_crs, transform_points
 
 #: From a window to the values in it and where there are any.
 Reader = Callable[[Any], tuple[Array, Array]]
@@ -290,6 +291,7 @@ class Areas:
                 words += " Their y is negative, as QGIS draws over such an image, and is read downwards from 0."
                 shapes = shapely.transform(shapes, lambda xy: xy * [1, -1])
             return shapes, [area_finding("note", "pixel-coordinates", words)]
+        self._refuse_no_degrees()
         if same_crs(self.source, self.crs, image):
             return shapely.transform(shapes, lambda xy: apply_affine(~image.transform, *xy.T)), []
         shapes = densified(
@@ -302,6 +304,18 @@ class Areas:
                 "the image. Check the coordinate system of the areas."
             )
         return shapes, [_reprojection_note(self.source, self.crs, image)]
+
+    def _refuse_no_degrees(self) -> None:
+        """Raise an error where coordinates are too large for the degrees that the file says they are."""
+        if self.crs is None or not self.crs.is_geographic or not len(self.geometries):
+            return
+        most = float(np.nanmax(np.abs(extra("shapely").bounds(self.geometries))))
+        if most > MOST_DEGREES:
+            raise InputError(
+                f"{self.source} is in {self.crs}, a system of degrees, and its coordinates reach {most:,.0f}. GeoJSON "
+                "that says no coordinate system is read as degrees. Give the system of the areas (",
+                Setting("areas_crs"), "), such as EPSG:32632.",
+            )  # fmt: skip
 
     def _outside(self, shapes: Array, image: Image) -> Array:
         """Which areas have nothing in common with the image; an error if none has."""
@@ -383,9 +397,33 @@ def _read_shapes(path: str, class_field: str | None, layer: str | None, crs: Any
         geometries = shapely.from_wkb(wkb)
     except shapely.errors.ShapelyError as error:
         raise InputError(f"{name} has a shape that cannot be read: {error}. Draw it again as a polygon.") from error
-    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name, path)
+    labels, findings = _without_respelled(labels)
+    areas = Areas(geometries, labels, ids, as_crs(crs or meta["crs"], name), name, path, findings)
     _refuse_bad_shapes(areas)
     return areas
+
+
+def _without_respelled(labels: Array) -> tuple[Array, tuple[Finding, ...]]:
+    """Class names of one spelling each: those that differ by case and spaces alone are the most frequent of them."""
+    if labels.dtype.kind != "U":
+        return labels, ()
+    names, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    alike: dict[str, list[int]] = {}
+    for i in np.argsort(-counts, kind="stable").tolist():
+        alike.setdefault(spelling(str(names[i])), []).append(i)
+    kept = np.arange(len(names))
+    for group in alike.values():
+        kept[group] = group[0]
+    texts = np.array([str(name) if len(alike[spelling(str(name))]) > 1 else str(name).strip() for name in names])
+    told = [
+        f"{', '.join(shown(str(names[i])) for i in group[1:])} {'is' if len(group) == 2 else 'are'} read as "
+        f"{shown(texts[group[0]].strip())}"
+        for group in alike.values()
+        if len(group) > 1
+    ]
+    words = f"Class names differ by case or spaces only: {listed(told, _MOST_NAMED)}."
+    respelled = np.array([text.strip() for text in texts[kept]])[place]
+    return respelled, (area_finding("note", "spelling", words),) if told else ()
 
 
 def _chosen(
@@ -501,26 +539,52 @@ class LabelImage:
             Of the painted places; touching pixels of a class are one area.
         """
         parts = []
-        with self._on(image) as (read, notes):
+        with self.marked(image) as (read, notes):
             for window in image.windows():
                 values, valid = read(window)
-                if self.unlabelled is not None:
-                    none = int(self.unlabelled[1:], 16) if self.coloured else self.unlabelled
-                    valid = valid & (values != none)
                 rows, columns = np.nonzero(valid)
                 parts.append((rows + window.row_off, columns + window.col_off, values[rows, columns]))
         rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         if not len(rows):
-            raise InputError(
-                f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
-                "labels that lie elsewhere mark nothing."
-            )
+            raise self.marks_nothing(image)
         order = np.lexsort((columns, rows))
         rows, columns, values = rows[order], columns[order], values[order]
         area = touching_areas(rows, columns, values, image.shape[1])
         _, first = np.unique(area, return_index=True)
-        labels = self._labels(values)[first]
+        labels = self.classes_of(values)[first]
         return AreaPixels(rows, columns, area, np.arange(1, len(first) + 1), labels, tuple(notes))
+
+    def marks_nothing(self, image: Image) -> InputError:
+        """The error of an image on which nothing is painted."""
+        return InputError(
+            f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
+            "labels that lie elsewhere mark nothing."
+        )
+
+    @contextmanager
+    def marked(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
+        """What reads the values painted on a window of the image and where there are any, and what had to be done.
+
+        Parameters
+        ----------
+        image : Image
+            On whose grid the labels are read.
+
+        Yields
+        ------
+        read : function of a window
+        findings : list of Finding
+        """
+        none = self.unlabelled
+        if none is not None and self.coloured:
+            none = int(none[1:], 16)
+        with self._on(image) as (read, notes):
+
+            def read_marked(window: Any) -> tuple[Array, Array]:
+                values, valid = read(window)
+                return values, valid if none is None else valid & (values != none)
+
+            yield read_marked, notes
 
     @contextmanager
     def _on(self, image: Image) -> Iterator[tuple[Reader, list[Finding]]]:
@@ -574,8 +638,19 @@ class LabelImage:
 
         return read
 
-    def _labels(self, values: Array) -> Array:
-        """The class of each value."""
+    def classes_of(self, values: Array) -> Array:
+        """The class of each value.
+
+        Parameters
+        ----------
+        values : array
+            What is painted.
+
+        Returns
+        -------
+        array
+            Of the same length.
+        """
         different, code = np.unique(values, return_inverse=True)
         most, what = (_MOST_COLOURS, "colours") if self.coloured else (_MOST_CLASSES, "values")
         if len(different) > most:
@@ -601,6 +676,24 @@ class LabelImage:
         elif self.legend is not None:
             classes = [self.legend.names.get(label, label) for label in classes]
         return label_array(classes)[code]
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 digest of a file; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def spelling(label: str) -> str:
+    """A class name without what is easily mistyped: upper case, and spaces around it or doubled.
+
+    >>> spelling("Water "), spelling("open  Water")
+    ('water', 'open water')
+    """
+    return " ".join(label.split()).casefold()
 
 
 def is_image_name(path: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 from ..raster import figures
 from ..raster.accuracy import AreaAdjusted, MapAccuracy
-from ..raster.class_map import class_pixels, map_legend, written_classes
+from ..raster.class_map import class_extents, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
 from ..raster.models import HeldOutAccuracy
 from ..raster.samples import Samples
@@ -194,7 +194,7 @@ def _pictures(image: Image | Paths | None, class_map: Any) -> Blocks:
         words = f"{several(len(legend.classes), 'class', 'classes')}; pixels without a value are left white."
         pictures.append(_picture(content, f"The map {Path(class_map).name}", words))
         with opened(class_map) as source:
-            columns = written_classes(legend, class_pixels(source, legend.names), source.pixel_hectares)
+            columns = written_classes(legend, *class_extents(source, legend.names))
         head, rows = [name.capitalize() for name in columns], list(zip(*columns.values(), strict=True))
         colours = [entry.colour for entry in legend.entries]
         table = [
