@@ -15,7 +15,7 @@ from ..raster.class_map import class_extents, map_legend, written_classes
 from ..raster.image import Image, Paths, opened
 from ..raster.models import HeldOutAccuracy
 from ..raster.samples import Samples
-from ..raster.separability import MOST_PAIRS, SCALE, ClassSeparability
+from ..raster.separability import BIAS, MOST_PAIRS, SCALE, ClassSeparability
 from ..results import count, percent, several
 from .page import Drawing, Section, drawing, quoted, significant, versions, write_page
 
@@ -248,15 +248,16 @@ def samples_blocks(
 
 def separability_blocks(found: ClassSeparability) -> Blocks:
     """The distances of the closest pairs, and which bands help."""
-    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Told apart"]
+    pairs = ["Class", "Class", "Bhattacharyya", "Jeffries-Matusita", "Transformed divergence", "Without bias"]
+    pairs += ["By chance", "Told apart"]
     bands = ["Band", "Alone", "Mean with those above", "Least with those above"]
     others = len(found.pairs) - MOST_PAIRS
     more = f" The closest pairs; {count(others)} more are further apart." if others > 0 else ""
     of_all = "Jeffries-Matusita distance of all pairs of classes, bands added in the order in which they help."
     return [
         *(Block("words", reading) for reading in found.readings),
-        _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 5)),
-        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}.{more}"),
+        _table("Table of distances", pairs, found.written_pairs, text_columns=(0, 1, 7)),
+        Block("remark", f"Jeffries-Matusita distance and transformed divergence: {SCALE}.{more} {BIAS}"),
         drawing("plot-separability", figures.separability_matrix, found),
         Block("heading", "Which bands help"),
         _table("Table of bands", bands, found.written_bands),

@@ -14,6 +14,7 @@ from .distances import (
     error_bounds,
     js_divergence,
     kl_divergence,
+    unbiased_bhattacharyya,
 )
 from .distributions import Gaussian, class_gaussians, distance_limits
 
@@ -37,4 +38,5 @@ __all__ = [
     "error_bounds",
     "js_divergence",
     "kl_divergence",
+    "unbiased_bhattacharyya",
 ]

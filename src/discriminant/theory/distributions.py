@@ -352,6 +352,10 @@ class GaussianPairs:
         """``-log of the integral of the geometric mean`` of each pair."""
         return self.exponent(np.full(len(self.shift), 0.5))
 
+    def mean_distance(self) -> Array:
+        """``(m1 - m2)' S^-1 (m1 - m2)`` of each pair, S the mean of the two covariances."""
+        return (2 * self.shift**2 / (1 + self.ratio)).sum(axis=1)
+
     def jensen_shannon(self) -> Array:
         """The Jensen-Shannon divergence of each pair, to rounding.
 
