@@ -822,7 +822,7 @@ def _counted_by_window(reference: LabelImage, image: Image, n_jobs: int | None) 
         )
     whole, total = sum(n_marked), np.concatenate(counts)
     if not whole:
-        raise reference.marks_nothing(image)
+        raise InputError(f"{reference.source} marks no pixel of the image {image.label}.")
     if not total.size:
         raise DegenerateDataError(f"The map {image.label} has no class where {reference.source} lies.")
     lost = whole - int(total.sum())

@@ -546,7 +546,7 @@ class LabelImage:
                 parts.append((rows + window.row_off, columns + window.col_off, values[rows, columns]))
         rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         if not len(rows):
-            raise self.marks_nothing(image)
+            raise self._marks_nothing(image)
         order = np.lexsort((columns, rows))
         rows, columns, values = rows[order], columns[order], values[order]
         area = touching_areas(rows, columns, values, image.shape[1])
@@ -554,7 +554,7 @@ class LabelImage:
         labels = self.classes_of(values)[first]
         return AreaPixels(rows, columns, area, np.arange(1, len(first) + 1), labels, tuple(notes))
 
-    def marks_nothing(self, image: Image) -> InputError:
+    def _marks_nothing(self, image: Image) -> InputError:
         """The error of an image on which nothing is painted."""
         return InputError(
             f"{self.source} marks no pixel of the image {image.label}. Paint its classes first, and on that image: "
