@@ -339,7 +339,7 @@ def test_identifiers_are_left_out_though_some_come_twice():
     training = trained(frame)
     assert training.schema.names == ("x",)
     assert told(training, "identifier") == [
-        "Column 'ID' is left out: it tells rows apart. Otherwise give types={'ID': 'number'}."
+        "Column 'ID' is left out: it looks like an identifier. Otherwise give types={'ID': 'number'}."
     ]
     assert trained(frame, types={"ID": "number"}).schema.names == ("ID", "x")
 

@@ -18,6 +18,7 @@ from ..errors import ColumnError, InputError, LabelError, Message, ParameterErro
 from ..results import Finding, Severity, listed, percent, quoted, several, shown
 from .delimited import MISSING_CODES
 from .facts import Copies, Facts, Levels, Range, TableFacts
+from .identifiers import MAX_NAMED_CODES, MIN_ROWS, Role, is_named_group, is_named_time
 from .levels import BOOLEANS
 from .recognition import (
     DAY_NUMBERS,
@@ -126,6 +127,7 @@ class ColumnLearner:
         self._missing_numbers = missing_numbers(self.codes)
         self._plainly = Notation(sentinels=self._missing_numbers)
         self._few_numbers: list[str] = []
+        self._names: Sequence[str] = ()
 
     def _types_of_columns(self) -> dict[str, str]:
         """What columns are by their types; text of a file may be anything still."""
@@ -155,7 +157,7 @@ class ColumnLearner:
 
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
         unwanted = [name for name in names if name in self.options.drop]
-        self._few_numbers = []
+        self._few_numbers, self._names = [], names
         found = self._with_ranges({name: self._recognised(name) for name in names if name not in unwanted})
         self._rare_levels = {}
         columns: dict[str, Column] = {}
@@ -357,15 +359,38 @@ class ColumnLearner:
         if lowest == highest:
             return self._dropped(column, "constant", f"its only value is {column.shown(lowest)}{beside}")
         self._say_sentinels(column, lowest, highest)
-        if column.kind == "number" and name not in self.types and self.facts.is_identifier(column, self._ranges[name]):
-            reason = "it tells rows apart"
-            self._say_typed("identifier", name, f"is left out: {reason}", "number")
-            return replace(column, dropped=reason)
+        self._say_order(column)
+        if column.kind == "number" and name not in self.types:
+            numbering = self.facts.numbering(column)
+            role = None if numbering is None else numbering.role(name, self._names)
+            if numbering is not None and role is not None:
+                return self._identifier(column, role, numbering.n_distinct)
         if (differing := self.facts.differing(column, self._least)) < self._least:
             rows = "one row" if differing == 1 else f"{differing} rows"
             reason = f"it is the same in all but {rows}{beside}"
             return self._dropped(column, "hardly varies", reason, "warning")
         return replace(column, mean=mean)
+
+    def _identifier(self, column: Column, role: Role, n_distinct: int, kind: str = "number") -> Column:
+        """The column, left out, that identifies rows or groups of rows."""
+        name, reason = column.name, "it looks like an identifier"
+        if role == "groups":
+            reason = f"it looks like an identifier of groups ({n_distinct:,} values)"
+            said = f"Column {name!r} is left out: {reason}. Rows of one group are not independent: name it in fit, "
+            advice: tuple[Part, ...] = ("evaluate and compare with ", Setting("groups", name))
+            self._say("warning", "groups", name, said, *advice, ". Otherwise give ", _typed(name, kind), ".")
+        else:
+            self._say_typed("identifier", name, f"is left out: {reason}", kind)
+        return replace(column, dropped=reason)
+
+    def _say_order(self, column: Column) -> None:
+        """Warn of a time by which the rows are ordered."""
+        name = column.name
+        is_time = column.kind == "date" or (column.kind == "number" and is_named_time(name))
+        if not is_time or self.facts.n_rows - column.missing < MIN_ROWS or not self.facts.order(column).is_ordered:
+            return
+        said = f"The rows are in the order of the time {name!r}. Random folds train on later rows than those held out: "
+        self._say("warning", "row order", name, f"{said}compare models by ", Setting("time", name), ".")
 
     def _say_sentinels(self, column: Column, lowest: float, highest: float) -> None:
         found = [value for value in column.notation.sentinels if value not in self._missing_numbers]
@@ -406,6 +431,8 @@ class ColumnLearner:
             what = "free text" if words > 4 else "an identifier"
             reason = f"nearly every row has a value of its own ({what}: {quoted(list(islice(counts, 2)), 2)})"
             return self._dropped(replace(column, kind="text"), "identifier", reason)
+        if name not in self.types and is_named_group(name) and different > MAX_NAMED_CODES and present >= MIN_ROWS:
+            return self._identifier(replace(column, kind="text"), "groups", different, "category")
         column = self._with_levels(column, counts, levels)
         by_place: Counter[int] = Counter()
         if levels.unlisted:
