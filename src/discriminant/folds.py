@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
+from .errors import InputError, ParameterError, Setting
 
 #: Folds are dealt anew until about so many pairs of a row and a split are there.
 _STEADY_PAIRS = 2_000
@@ -145,3 +146,61 @@ class TunedRule:
     settings: dict[str, float]
     loss: float
     log_posteriors: Array
+
+
+def forward_chaining(times: Any, y: Any, n_splits: int = 5) -> list[tuple[Array, Array]]:
+    """Splits in time: each part of the rows is held out by a fit to all earlier rows, and to no later one.
+
+    Rows are sorted by time and cut into ``n_splits + 1`` parts of about equal size; rows of the same time are in the
+    same part. The first part is not held out, nor are parts before whose begin some class has fewer than two rows.
+
+    Parameters
+    ----------
+    times : array-like of shape (n_rows,)
+        Numbers, dates or anything else that can be sorted.
+    y : array-like of shape (n_rows,)
+        Class labels.
+    n_splits : int, default=5
+        How many parts are held out.
+
+    Returns
+    -------
+    list of (train, test)
+        Row numbers, as ``cv`` of `compare` and `cross_validate` takes them.
+
+    See Also
+    --------
+    compare : Takes them as ``cv``.
+
+    References
+    ----------
+    Tashman, L. J. (2000). Out-of-sample tests of forecasting accuracy. International Journal of Forecasting 16.
+
+    Examples
+    --------
+    >>> for train, test in forward_chaining([2018, 2018, 2019, 2019, 2020, 2020], list("abbaab"), n_splits=2):
+    ...     print(train, test)
+    [0 1 2 3] [4 5]
+    """
+    if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 1:
+        raise ParameterError(Setting("n_splits"), f" must be a whole number of 1 or more, got {n_splits!r}.")
+    times, (_, codes) = np.asarray(times), np.unique(np.asarray(y), return_inverse=True)
+    if times.ndim != 1 or times.shape != codes.shape or not times.size:
+        raise InputError(f"times and y must have one entry for each row, got shapes {times.shape} and {codes.shape}.")
+    moment, n_rows = np.unique(times, return_inverse=True)[1], times.size
+    # A moment belongs to the part in which the rows up to the middle of it end.
+    ends = np.cumsum(np.bincount(moment))
+    part = ((ends - np.bincount(moment) / 2) * (n_splits + 1) / n_rows).astype(np.int64)[moment]
+    splits = [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, n_splits + 1)]
+    n_classes = int(codes.max()) + 1
+    kept = [
+        (train, test)
+        for train, test in splits
+        if test.size and np.bincount(codes[train], minlength=n_classes).min() > 1
+    ]
+    if not kept:
+        raise InputError(
+            "No part of the rows can be held out in time: some class has fewer than two earlier rows. Use more splits, "
+            "or leave out the class."
+        )
+    return kept

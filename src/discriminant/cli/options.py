@@ -82,6 +82,10 @@ Weights = Annotated[str | None, option("COLUMN", "A column of row weights: 3 cou
 Groups = Annotated[
     str | None, option("COLUMN", "A column of groups (patients, sites): their rows are held out together.")
 ]
+Time = Annotated[
+    str | None,
+    option("COLUMN", "A date or number that orders the rows: each part is held out by fits to earlier rows."),
+]
 Drop = Annotated[list[str] | None, option("COLUMN", "Leave a column out; may be repeated.")]
 Types = Annotated[
     list[str] | None,
@@ -313,6 +317,7 @@ class TrainingOptions(TableOptions):
         model: str | None = None,
         coding: Coding = "reference",
         formula: str | None = None,
+        time: str | None = None,
     ) -> Labelled:
         """The table with its rows coded and labelled; a model that will be fitted to it is loaded on the way."""
         if model is not None:
@@ -330,7 +335,7 @@ class TrainingOptions(TableOptions):
             roles: dict[str, Any] = {"target": target, "weights": weights, "groups": groups}
             read = None
             if formula is None:
-                training = read_training(table, drop=drop, coding=coding, **roles, **shared)
+                training = read_training(table, drop=drop, coding=coding, time=time, **roles, **shared)
             else:
                 from ..formula import Formula
 

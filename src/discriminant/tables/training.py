@@ -44,6 +44,7 @@ from .schema import (
     Policy,
     Schema,
     Target,
+    as_floats,
     complete_rows,
     is_numeric,
     missing_texts,
@@ -158,7 +159,7 @@ class ColumnLearner:
     def _learned(self, names: Sequence[str]) -> tuple[Column, ...]:
         unwanted = [name for name in names if name in self.options.drop]
         self._few_numbers, self._names = [], names
-        found = self._with_ranges({name: self._recognised(name) for name in names if name not in unwanted})
+        found = self._with_ranges({name: self.recognised(name) for name in names if name not in unwanted})
         self._rare_levels = {}
         columns: dict[str, Column] = {}
         for name, bare in found.items():
@@ -179,7 +180,7 @@ class ColumnLearner:
     def _say(self, severity: Severity, kind: str, name: str, *message: Part) -> None:
         self.findings.append(Finding(severity, kind, name, Message(*message) if len(message) > 1 else str(message[0])))
 
-    def _recognised(self, name: str) -> Column:
+    def recognised(self, name: str) -> Column:
         """The column with what it is and how it reads: by declaration, else by its type, else by its values."""
         kind = self.facts.type_of(name)
         if name in self.types:
@@ -789,6 +790,8 @@ class TrainingTable:
         The rows of the table that X holds; the others had no label, or missing values under ``missing="drop"``.
     n_dropped : int
         How many others there were.
+    times : array of shape (n_rows,), or None
+        The column that orders the rows in time, as numbers.
     """
 
     X: Any
@@ -800,6 +803,7 @@ class TrainingTable:
     groups: Array | None
     row_numbers: Array
     n_dropped: int
+    times: Array | None = None
 
     @property
     def rows(self) -> Rows:
@@ -839,6 +843,7 @@ def read_training(
     types: Mapping[str, str] | None = None,
     weights: str | None = None,
     groups: str | None = None,
+    time: str | None = None,
     max_levels: int = 50,
     rare: int = 5,
     drop_classes_below: int = 1,
@@ -865,6 +870,9 @@ def read_training(
         is: no number in it is a sentinel, and no level another spelling.
     weights, groups : str, optional
         Columns of row weights, and of groups that belong together in validation.
+    time : str, optional
+        A column of numbers or dates by which rows are ordered in validation (`forward_chaining`). It is learned from as
+        other columns are, unless it is dropped.
     max_levels : int, default=50
         A category keeps this many levels, the most frequent ones; the others count as ``(other)``.
     rare : int, default=5
@@ -913,24 +921,26 @@ def read_training(
     if not isinstance(table, TableReader):
         table = open_table(table, target, types=types)
     if isinstance(table, SvmlightReader):
-        return _sparse_training(table, target, weights, groups, options)
+        return _sparse_training(table, (target, weights, groups, time), options)
     target = table.target if target is None else target
     if target is None:
         columns = f". Columns: {quoted(table.columns, 20)}."
         raise ColumnError("Name the target, the column of classes, with ", Setting("target"), columns)
     roles = [name for name in (target, weights, groups) if name is not None]
-    for name in (*roles, *options.drop, *options.types):
+    for name in (*roles, *([] if time is None else [time]), *options.drop, *options.types):
         table.known(name, "target" if name == target else "column")
     if len(set(roles)) < len(roles) or target in options.drop:
         raise ParameterError(f"Target, weights and groups must be different columns that are not dropped, got {roles}.")
     options = replace(options, types={**table.types, **options.types})
-    return _training(table, target, weights, groups, options)
+    return _training(table, (target, weights, groups), time, options)
 
 
-def _training(table: TableReader, target: str, weights: Any, groups: Any, options: LearningOptions) -> TrainingTable:
+def _training(
+    table: TableReader, roles: tuple[str, str | None, str | None], time: str | None, options: LearningOptions
+) -> TrainingTable:
     """The coded rows of a table with named columns; what is learned of rows that are then left out is learned anew."""
     codes = () if table.dialect is None else table.dialect.missing
-    roles = (target, weights, groups)
+    target, weights, groups = roles
     _refuse_unusable(table, options)
     data = table.read()
     n_rows = data.num_rows
@@ -965,7 +975,8 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
     X = schema.encode_batch(data)[0]
     # copies that are in one group are held out together
     copies = Copies.of(X, classes) if groups is None else None
-    findings += learner.findings if copies is None else _without_copies(learner.findings, copies, schema)
+    found = [finding for finding in learner.findings if (finding.kind, finding.column) != ("row order", time)]
+    findings += found if copies is None else _without_copies(found, copies, schema)
     return TrainingTable(
         X=X,
         y=exact_array(learned.classes)[classes],
@@ -976,6 +987,7 @@ def _training(table: TableReader, target: str, weights: Any, groups: Any, option
         groups=None if groups is None else _groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,
+        times=None if time is None else _times(learner.recognised(time), data[time], codes),
     )
 
 
@@ -1030,10 +1042,19 @@ def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     return labels
 
 
-def _sparse_training(
-    table: SvmlightReader, target: Any, weights: Any, groups: Any, options: LearningOptions
-) -> TrainingTable:
-    if any(name is not None for name in (target, weights, groups)):
+def _times(column: Column, values: Any, codes: Sequence[str]) -> Array:
+    """A column that orders the rows in time, as numbers."""
+    if column.kind not in ("number", "date"):
+        raise ColumnError(f"Time column {column.name!r} holds text. Expected numbers or dates. Name another column.")
+    numbers = as_floats(column, values, codes)
+    if (missing := np.isnan(numbers)).any():
+        gaps = several(int(np.count_nonzero(missing)), "row")
+        raise ColumnError(f"Time column {column.name!r} is missing in {gaps}. Every row needs a time.")
+    return numbers
+
+
+def _sparse_training(table: SvmlightReader, roles: Sequence[str | None], options: LearningOptions) -> TrainingTable:
+    if any(name is not None for name in roles):
         raise ColumnError(f"{table.label} is SVMlight text: it has labels but no named columns. Leave the names out.")
     rows = table.read()
     n_rows = rows.num_rows

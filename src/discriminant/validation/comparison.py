@@ -7,6 +7,7 @@ number of pairs (Holm 1979); on rows put aside by McNemar's test.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,10 +22,12 @@ from ..data import Source, check_choice, encode_labels, encoded, label_column, p
 from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
-from ..errors import DegenerateDataError, Message, ParameterError, Setting
+from ..errors import AliasWarning, DegenerateDataError, Message, ParameterError, Setting
+from ..estimators.auto import needs_coding
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
+from ..tables.encoder import TableEncoder
 from .cross_validation import (
     METRICS,
     CrossValidation,
@@ -498,7 +501,8 @@ def compare(
         with probabilities: logistic regression with a ridge and with a lasso, linear and regularised discriminant
         analysis, naive Bayes, a support vector machine and least squares, calibrated.
     X : array-like, sparse matrix, frame of shape (n_rows, n_columns), or rows of `open_dataset`
-        Rows to learn from and to be judged by.
+        Rows to learn from and to be judged by. With ``models=None`` text, dates and missing values of a frame are coded
+        first (`TableEncoder`).
     y : array-like of shape (n_rows,), optional
         Their classes. A dataset has its own.
     cv : int, float, splitter or iterable of (train, test), optional
@@ -579,6 +583,10 @@ def compare(
     level = check_level(level)
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
+    if models is None and needs_coding(X):
+        encoder = TableEncoder(coding="full").fit(X, y)
+        X = encoder.rows(X)
+        holdout = (encoder.rows(holdout[0]), holdout[1]) if isinstance(holdout, tuple) else holdout
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
     unsuited: dict[str, Message] = {}
@@ -599,7 +607,9 @@ def compare(
     order = sorted(found.models, key=lambda name: found.mean(name, metric), reverse=METRICS[metric])
     predicted = {}
     if held_out is not None:
-        predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AliasWarning)  # every level has a column, for models with a penalty
+            predicted = {name: _answers(learning.fitted(named[name]), held_out[0], costs) for name in found.models}
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
