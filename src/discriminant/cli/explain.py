@@ -196,7 +196,9 @@ def _explained_row(
         "prediction": own,
         "own_answer": own,
         "unseen_levels": stored.report.unseen,
-        "contributions": contributions(stored.model, X, means, sources, raw) if few and means is not None else None,
+        "contributions": contributions(stored.model, X, means, stored.schema, raw)
+        if few and means is not None
+        else None,
     }
     if hasattr(stored.model, "predict_proba"):
         why = (decision or Decision()).explain(stored.posterior(X))

@@ -114,7 +114,7 @@ def fitted(
         save(
             model,
             output,
-            schema=training.schema,
+            schema=training.schema if _is_linear(model) else training.schema.with_unseen_as_reference,
             metrics=metrics,
             training={**labelled.source, **labelled.seen()},
             learned=jsonable(values),
@@ -122,6 +122,17 @@ def fitted(
         )
     source = {**labelled.source, "columns": model.n_features_in_}
     return {**source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+
+
+def _is_linear(model: Any) -> bool:
+    """Whether the score of average columns is the average of scores: see `Schema.with_unseen_as_reference`.
+
+    Naive Bayes that reads categories itself knows unseen levels.
+    """
+    from ..rules import MixedRule
+
+    own_levels = isinstance(getattr(model, "rule_", None), MixedRule)
+    return own_levels or (hasattr(model, "coef_") and not hasattr(model, "basis_"))
 
 
 def _around(model: Any, multiclass: str | None) -> Any:

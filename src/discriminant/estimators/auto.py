@@ -458,6 +458,7 @@ class AutoClassifier(PosteriorClassifier):
         if not needs_coding(X):
             return super()._rows_to_fit(X, y, sample_weight)
         encoder = TableEncoder(coding="full").fit(X, y)
+        encoder.schema_ = encoder.schema_.with_unseen_as_reference  # products of averages are no averages
         data = super()._rows_to_fit(encoder.rows(X), y, sample_weight)
         self.encoder_ = encoder
         return data

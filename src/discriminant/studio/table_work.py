@@ -259,7 +259,7 @@ class Compared:
         if hasattr(model, "predict_proba"):
             why = str(Decision().explain(posterior(model, schema.rows(row[None]))))
         if hasattr(model, "decision_function"):
-            spoken = contributions(model, row, seen["means"], schema.sources, self.raw_values(row))
+            spoken = contributions(model, row, seen["means"], schema, self.raw_values(row))
         changes = nearest_changes(model, row, self._spread, seen["lowest"], seen["highest"], fixed=fixed, schema=schema)
         return WhatIfFound(changes.label, why, spoken, changes)
 
