@@ -68,26 +68,40 @@ class HeldOut:
 def group_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
     """The fold of each row, the rows of a group in one fold, with about equal shares of every class in all folds.
 
-    Large groups are assigned first, each to the fold that has least of its classes. ``groups`` are numbers from 0.
+    Large groups are assigned first, each to the fold that has least of its classes.
     """
-    counts = np.zeros((groups.max() + 1, codes.max() + 1))
-    np.add.at(counts, (groups, codes), 1.0)
-    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+    label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((group.max() + 1, label.max() + 1))
+    np.add.at(counts, (group, label), 1.0)
+    shares = counts / counts.sum(axis=0)
     order = np.random.default_rng(seed).permutation(len(shares))
     fold, held = np.zeros(len(shares), dtype=np.int64), np.zeros((n_folds, shares.shape[1]))
-    for group in order[np.argsort(-shares[order].max(axis=1), kind="stable")]:
-        own = held[:, shares[group] > 0].sum(axis=1)
-        fold[group] = np.lexsort((held.sum(axis=1), own))[0]
-        held[fold[group]] += shares[group]
-    return fold[groups]
+    for own in order[np.argsort(-shares[order].max(axis=1), kind="stable")]:
+        of_its_classes = held[:, shares[own] > 0].sum(axis=1)
+        fold[own] = np.lexsort((held.sum(axis=1), of_its_classes))[0]
+        held[fold[own]] += shares[own]
+    return fold[group]
 
 
-def _without_lone_groups(fold: Array, codes: Array, groups: Array) -> Array:
-    """The folds with -1 for the only group of a class: no fit could know the class if the group were held out."""
-    pairs = np.unique(np.column_stack((groups, codes)), axis=0)
-    n_groups = np.bincount(pairs[:, 1])
-    lone = np.unique(pairs[n_groups[pairs[:, 1]] == 1, 0])
-    return np.where(np.isin(groups, lone), -1, fold)
+def grouped_folds(codes: Array, groups: Array, n_folds: int, seed: int = 0) -> Array:
+    """`group_folds`, with -1 for groups that are never held out: without them a fit could not learn some class."""
+    label, group = np.unique(codes, return_inverse=True)[1], np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((group.max() + 1, label.max() + 1))
+    np.add.at(counts, (group, label), 1.0)
+    fold = np.zeros(len(counts), dtype=np.int64)
+    fold[group] = group_folds(label, group, min(n_folds, len(counts)), seed)
+    fold[(counts == counts.sum(axis=0)).any(axis=1)] = -1
+    if np.count_nonzero(fold >= 0) < 2:
+        raise InputError(
+            "Groups cannot be held out: fewer than two groups leave rows of every class to learn from. Leave ",
+            Setting("groups"),
+            " out, or collect more groups.",
+        )
+    for k in range(counts.shape[1]):
+        own = np.flatnonzero(counts[:, k])
+        if len(np.unique(fold[own])) < 2:
+            fold[own[0]] = -1
+    return np.asarray(fold[group])
 
 
 def _splits_of(fold: Array) -> list[tuple[Array, Array]]:
@@ -101,15 +115,13 @@ def repeated_folds(
     """Folds with equal shares of every class, dealt anew up to ``most`` times where rows are few.
 
     The classes of the rows count, not the order of the classes; the same rows have the same folds every time. The
-    only row of a class is never held out: no fit could know its class. With ``groups`` (numbers from 0), the rows of a
-    group are held out together.
+    only row of a class is never held out: no fit could know its class. Rows of one group are held out together.
     """
     n_rows, splits = len(codes), list[tuple[Array, Array]]()
     n_repeats = int(np.clip(_STEADY_PAIRS // n_rows, 1, most))
     if groups is not None:
-        n_folds = min(n_folds, int(groups.max()) + 1)
-        dealt = (group_folds(codes, groups, n_folds, seed + repeat) for repeat in range(n_repeats))
-        return [split for fold in dealt for split in _splits_of(_without_lone_groups(fold, codes, groups))]
+        folds = (grouped_folds(codes, groups, n_folds, seed + repeat) for repeat in range(n_repeats))
+        return [split for fold in folds for split in _splits_of(fold)]
     n_folds = min(n_folds, n_rows)
     for repeat in range(n_repeats):
         order = np.random.default_rng(seed + repeat).permutation(n_rows)

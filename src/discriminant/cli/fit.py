@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -45,6 +46,7 @@ def fit(
     formula: options.FormulaText = None,
     output: Annotated[str | None, option("FILE", "The model file (.dsc).", "--output", "-o")] = None,
     weights: options.Weights = None,
+    groups: options.Groups = None,
     scale: ScaleOptions = ScaleOptions(),
     reading: TrainingOptions = TrainingOptions(),
     overwrite: options.Overwrite = False,
@@ -63,6 +65,7 @@ def fit(
       discriminant fit data.csv -t y --model logistic --set alpha=0.01 --set l1_ratio=1 --drop id --types zip=category
       discriminant fit data.csv -t y --model logistic --set firth=true
       discriminant fit data.csv -t y --model perceptron --multiclass one-vs-one
+      discriminant fit visits.csv -t ill --groups patient -o model.dsc
       discriminant fit "data/*.parquet" -t y --model lda -o model.dsc
       discriminant fit data.csv --formula "y ~ age + C(race) * dose + ns(bmi, df=4)"
     """
@@ -75,10 +78,12 @@ def fit(
     labelled: Any
     if scale.by_passes(files):
         refuse_formula(formula)
+        if groups is not None:
+            raise ParameterError("--groups needs all rows in memory, and these files are read by passes. Use --drop.")
         refuse_at_hand(files, with_settings(new_model(name), name, given, ()), name)
         labelled = scale.training(files, reading, target, weights, coding)
     else:
-        labelled = reading.training(files, target, weights, None, name, coding, formula)
+        labelled = reading.training(files, target, weights, groups, name, coding, formula)
     if not json:
         tell_findings(labelled.training.findings)
     show(fitted(labelled, name, given, output, multiclass), _page, json)
@@ -104,7 +109,7 @@ def fitted(
     training = labelled.training
     model = _around(made_model(name, labelled, settings), multiclass)
     if labelled.formula is None:
-        model.fit(labelled.rows, labelled.labels, **labelled.weights)
+        model.fit(labelled.rows, labelled.labels, **labelled.weights, **_groups(model, labelled))
     else:
         fit_formula(model, labelled.formula, training)
     values = learned(model, training.schema.names)
@@ -122,6 +127,12 @@ def fitted(
         )
     source = {**labelled.source, "columns": model.n_features_in_}
     return {**source, **values, "training_metrics": metrics, "findings": labelled.findings, "file": output}
+
+
+def _groups(model: Any, labelled: Labelled) -> dict[str, Any]:
+    """The groups of the rows, for a model that may hold rows out while it is fitted."""
+    takes_groups = "groups" in inspect.signature(model.fit).parameters
+    return labelled.groups if takes_groups and not labelled.by_passes else {}
 
 
 def _is_linear(model: Any) -> bool:

@@ -415,11 +415,16 @@ class Labelled:
         """The row weights as `fit` takes them."""
         return {} if self.training.weights is None else {"sample_weight": self.training.weights}
 
+    @property
+    def groups(self) -> dict[str, Any]:
+        """The groups of the rows as `fit` takes them."""
+        return {} if self.training.groups is None else {"groups": self.training.groups}
+
     def words(self) -> list[str]:
         """The arguments that ask for this table again, to fit a model to it."""
         words = list(self.data) if isinstance(self.data, list) else [self.data]
-        for role, name in self.columns.items():  # a model is fitted to all groups, and not to their names
-            words += ["--drop" if role == "groups" else f"--{role}", name]
+        for role, name in self.columns.items():
+            words += [f"--{role}", name]
         return words + self.options.words()
 
     @property

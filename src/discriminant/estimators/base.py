@@ -129,7 +129,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             setattr(tags.input_tags, kind, True)
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the model, from nothing; what was fitted before is forgotten.
 
         Parameters
@@ -141,17 +141,23 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
             the name of a column.
         sample_weight : array-like of shape (n_rows,), default=None
             Frequencies: weight 3 counts like three such rows.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group (patient, site) are held out together where the model tunes or calibrates itself.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups=groups)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *more: Any, groups: Any = None) -> Self:
         """Learn from nothing, or stay as before; ``more`` is for `_learn`."""
         with all_or_nothing(self):
             data = self._rows_to_fit(X, y, sample_weight)
+            if groups is not None:
+                if not isinstance(data, LabelledRows):
+                    raise ParameterError(Setting("groups"), " is for rows in memory: leave it out, or read the rows.")
+                data = data.in_clusters(groups, "groups")
             with computable(data):
                 self._learn(data, *more)
         return self
@@ -922,7 +928,7 @@ def by_class_or_difference(rule: LinearRule) -> tuple[Array, Array]:
 def fit_in_groups(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Any:
     """Fit a model; where it holds rows out to choose its own settings, the rows of a group are held out together.
 
-    Models that do not choose settings, and those of other packages, are fitted as by ``model.fit``.
+    Models whose ``fit`` does not take groups, such as those of other packages, are fitted without them.
 
     Parameters
     ----------
@@ -943,13 +949,9 @@ def fit_in_groups(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any = 
         The model itself.
     """
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
-    if not isinstance(model, RuleClassifier) or not hasattr(model, "folds"):
-        return model.fit(X, y, **given)
-    with all_or_nothing(model):
-        data = model._rows_to_fit(X, y, sample_weight).in_clusters(groups)
-        with computable(data):
-            model._learn(data)
-    return model
+    if has_fit_parameter(model, "groups"):
+        given["groups"] = groups
+    return model.fit(X, y, **given)
 
 
 def fit_all(models: Iterable[M], X: Any, y: Any, sample_weight: Any = None, n_jobs: int | None = None) -> list[M]:

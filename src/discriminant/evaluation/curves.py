@@ -192,7 +192,7 @@ def row_influences(
     if design.clusters is None:
         draws = ranked.n_positive, ranked.n_negative, ranked.n_positive + ranked.n_negative
     else:
-        sides = [np.count_nonzero(design.sums(side)) for side in (is_positive, ~is_positive)]
+        sides = [np.count_nonzero(design.sums(design.weights * side)) for side in (is_positive, ~is_positive)]
         draws = float(sides[0]), float(sides[1]), float(design.n_clusters)
     rows = is_positive.astype(np.intp), place
     return auc_influence(ranked, draws[0], draws[1])[rows], average_precision_influence(ranked, draws[2])[rows]

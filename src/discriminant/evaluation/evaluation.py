@@ -7,7 +7,7 @@ import operator
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -35,6 +35,7 @@ from ..results import (
     columns_of,
     decimal,
     jsonable,
+    listed,
     metric_name,
     percent,
     plain,
@@ -72,6 +73,8 @@ from .probabilities import (
 )
 
 Means = dict[str, tuple[float, Interval]]
+#: Relative difference of widths up to which an interval is not called narrower.
+_NARROWER: Final = 1e-6
 
 NO_SCORES = "AUC and average precision are not available: there are no scores."
 NO_PROBABILITIES = (
@@ -386,7 +389,8 @@ def evaluate(
         no mention. They name the columns of a cost array that has others than the classes: all columns in order, or
         those after the classes.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies: weight 3 means three independent rows. For importances give every row its own group.
+        Whole numbers are frequencies: weight 3 means three independent rows. Others are importances, as those of
+        surveys: intervals are then those of the weighted rows.
     groups : array-like of shape (n_rows,), optional
         Rows of one group (patient, site, day) are not independent; intervals are then those between groups.
     positive : label, optional
@@ -481,7 +485,7 @@ def evaluation_of(
     actions : list, optional
         Predictions that are no classes, or the columns of ``costs``.
     sample_weight : array-like of shape (n_rows,), optional
-        Frequencies.
+        Frequencies, or importances where they are not whole numbers.
     groups : array-like of shape (n_rows,), optional
         Clusters of rows that are not independent.
     positive : label, optional
@@ -527,14 +531,46 @@ def evaluation_of(
     elif rows.predicted is None and rows.posterior is not None:
         rows = replace(rows, predicted=rows.likeliest)
     parts = _table(rows) | _probabilities(rows, k, level, means, notes) | _curves(rows, k, notes)
-    if rows.design.weight is not None and rows.design.clusters is None:
-        notes.append(f"weights are read as frequencies: {rows.design.total_weight:,.6g} independent rows.")
+    parts |= {"positive": None if k is None else plain(rows.classes[k]), "cheapest": cheapest}
+    notes += _weight_notes(rows.design)
     counted = rows.classes, len(rows.codes), rows.design.total_weight, level
     clustered = _clustered(rows)
-    parts |= {"positive": None if k is None else plain(rows.classes[k]), "cheapest": cheapest}
-    return Evaluation.of_parts(
+    found = Evaluation.of_parts(
         *counted, random_state=random_state, means=means, clustered=clustered, notes=notes, **parts
     )
+    if groups is None:
+        return found
+    by_rows = evaluation_of(
+        y, predicted, posterior, scores, classes=classes, costs=costs, actions=actions, sample_weight=sample_weight,
+        positive=positive, level=level, random_state=random_state,
+    )  # fmt: skip
+    return replace(found, notes=[*found.notes, *_narrower_by_groups(found, by_rows)])
+
+
+def _weight_notes(design: SamplingDesign) -> list[str]:
+    """How weights were read."""
+    if design.is_weighted_by_importance:
+        return [
+            f"Weights are not whole numbers and are read as importances: {design.n_clusters:,} rows, effective sample "
+            f"size {design.effective_rows:,.6g} (Kish)."
+        ]
+    if design.weight is not None and design.clusters is None:
+        return [f"weights are read as frequencies: {design.total_weight:,.6g} independent rows."]
+    return []
+
+
+def _narrower_by_groups(by_groups: Evaluation, by_rows: Evaluation) -> list[str]:
+    """A note on measures whose intervals are narrower by groups than they would be by rows."""
+    pairs = zip(by_groups.estimates, by_rows.estimates, strict=True)
+    found = [one.metric for one, other in pairs if one.high - one.low < (1 - _NARROWER) * (other.high - other.low)]
+    if not found:
+        return []
+    names = listed([metric_name(metric) for metric in dict.fromkeys(found)])
+    return [
+        f"Intervals by groups are narrower than by rows for {len(found):,} of {len(by_groups.estimates):,} estimates "
+        f"({names}): rows of one group differ more there than rows of different groups, or groups are few. The "
+        "wider interval is the cautious one."
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -419,8 +419,10 @@ class EncodingReport:
             self.new_missing + other.new_missing,
             _added(self.unseen, other.unseen),
             _added(self.unread, other.unread),
-            *(tuple(dict.fromkeys(getattr(self, at) + getattr(other, at))) for at in ("extra", "absent", "unsure")),
-            self.unseen_as | other.unseen_as,
+            extra=tuple(dict.fromkeys(self.extra + other.extra)),
+            absent=tuple(dict.fromkeys(self.absent + other.absent)),
+            unsure=tuple(dict.fromkeys(self.unsure + other.unsure)),
+            unseen_as=self.unseen_as | other.unseen_as,
         )
 
     def describe(self) -> str:

@@ -959,7 +959,7 @@ def _training(
             data, rows, labels = data.filter(wanted), rows[wanted], labels[wanted]
             continue
         decimal = "." if table.dialect is None else table.dialect.decimal
-        row_weights = None if weights is None else _weights(data[weights], weights)
+        row_weights = None if weights is None else column_weights(data[weights], weights)
         learner = ColumnLearner(TableFacts(data, codes, classes, row_weights), codes, options, decimal)
         columns = learner.learn([name for name in data.column_names if name not in roles])
         matters = options.missing != "indicator"
@@ -984,7 +984,7 @@ def _training(
         schema=schema,
         findings=(*table.findings, *_numbers_as_text(table, data), *findings),
         weights=row_weights,
-        groups=None if groups is None else _groups(data[groups], groups, codes),
+        groups=None if groups is None else column_groups(data[groups], groups, codes),
         row_numbers=rows,
         n_dropped=n_rows - rows.size,
         times=None if time is None else _times(learner.recognised(time), data[time], codes),
@@ -1023,7 +1023,7 @@ def _numbers_as_text(table: TableReader, data: Any) -> list[Finding]:
     return [Finding("note", "stored as text", None, Message(said, Setting("types"), "."))]
 
 
-def _weights(values: Any, name: str) -> Array | None:
+def column_weights(values: Any, name: str) -> Array | None:
     try:
         numbers = values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
         return check_weights(np.asarray(numbers.to_numpy()), len(values))
@@ -1031,7 +1031,7 @@ def _weights(values: Any, name: str) -> Array | None:
         raise WeightError(f"Weights in column {name!r}: {error}") from error
 
 
-def _groups(values: Any, name: str, codes: Sequence[str]) -> Array:
+def column_groups(values: Any, name: str, codes: Sequence[str]) -> Array:
     labels, present = raw_labels(values, name, codes)
     if not present.all():
         gaps = several(int(np.count_nonzero(~present)), "row")

@@ -49,6 +49,7 @@ from ..evaluation.intervals import (
     Statistic,
     TableSample,
     cell_response,
+    has_fractions,
     margins,
     newcombe_interval,
     no_interval,
@@ -519,6 +520,8 @@ def held_out_rows(table: LabelledTable, splits: list[Split]) -> HeldOutRows:
     if table.groups is not None:
         found, clusters = np.unique(table.groups[index], return_inverse=True)
         design = SamplingDesign(len(index), weight, clusters, len(found)) if len(found) > 1 else design
+    elif has_fractions(table.weight) and weight is not None:
+        design = SamplingDesign.of_importances(weight, index)
     rows = np.unique(index)
     once = float(len(rows) if weight is None else table.weights_of(rows).sum())  # type: ignore[union-attr]
     return HeldOutRows(number, index, table.codes[index], design, once / max(design.total_weight, 1e-300))
