@@ -35,7 +35,7 @@ from discriminant.report.sections import (
     thresholds_of,
     thresholds_section,
 )
-from discriminant.report.table_report import SECTIONS, ReportData
+from discriminant.report.table_report import SECTIONS, ReportData, _nothing_learned
 from discriminant.results import p_value, percent
 
 PLOTLY = re.compile(r"<script>/\*\*\n\* plotly\.js.*?</script>", re.DOTALL)
@@ -173,7 +173,7 @@ def test_the_rare_class_has_a_bullet_and_a_tile(report):
     data = report_data_of("two", model=compared("two")[2]["logistic"], model_name="logistic")
     recall = percent(data.evaluation["recall", "malignant"].value)
     answer = words(section(report("two_classes"), "answer"))
-    assert f"Of the rows of “malignant”, the rarer class, it finds {recall}" in answer
+    assert f"Recall of “malignant” (37.3 % of the rows): {recall}" in answer
     tiles = {words(key[0]): words(key[1]) for key in section(report("two_classes"), "answer").iter("div")}
     assert tiles["Recall of “malignant”"].startswith(recall)
 
@@ -596,3 +596,13 @@ def test_a_report_that_fails_leaves_the_old_one(tmp_path):
     with pytest.raises(ParameterError):
         write_report(path, None, None)
     assert path.read_text() == "old"
+
+
+def test_a_sentence_on_nothing_learned_names_the_majority_class():
+    """Also where costs decide, and the baseline answers with another class than the most frequent one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.where(np.arange(200) < 140, "a", "b")
+    costs = {"a": {"a": 0, "b": 1}, "b": {"a": 9, "b": 0}}
+    found = compare({"lda": LinearDiscriminantAnalysis()}, X, y, cv=4, costs=costs)
+    data = ReportData(found, (X, y), given_costs=costs)
+    assert "“a”: 70.0 % of the rows" in _nothing_learned(data, found, "lda")

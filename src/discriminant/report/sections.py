@@ -394,9 +394,8 @@ def roc_section(data: ReportData) -> dict[str, Any]:
         other = "the other class" if len(data.classes) == 2 else "another class"
         pairs = f"A row of {quoted(curve.positive)}, the positive class, scores above a row of {other}"
         sentence = f"{pairs} in {percent(auc.value)} of all pairs: {known}."
-    if data.comparison is not None and data.comparison.metric == "auc":
-        within = measured("auc", data.compared_by[0])
-        sentence += f" Within the folds, where scores are of one fit and models were compared, it is {within}."
+    if (within := data.validated("auc")) is not None:
+        sentence += f" AUC of the curve: all rows pooled. Mean AUC within the folds: {measured('auc', within[0])}."
     return {"sentence": sentence, "drawing": drawing("plot-roc", roc_curve, curve)}
 
 

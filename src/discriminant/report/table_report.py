@@ -208,12 +208,13 @@ class ReportData:
         assert self.comparison is not None
         return validation.mean(self.winner), *validation.interval(self.winner, level=self.comparison.level)
 
-    @property
-    def compared_by(self) -> tuple[float, float, float]:
-        """What the models were compared by, of the winner, with its interval."""
-        assert self.comparison is not None
-        validation, metric = self.comparison.cross_validation, self.comparison.metric
-        return validation.mean(self.winner, metric), *validation.interval(self.winner, metric, self.comparison.level)
+    def validated(self, metric: str) -> tuple[float, float, float] | None:
+        """A ranking measure or the loss of the comparison as its table has it: the AUC is the mean of the splits."""
+        if self.comparison is None or (metric != self.comparison.metric and metric != "auc"):
+            return None
+        validation = self.comparison.cross_validation
+        ends = validation.interval(self.winner, metric, self.comparison.level)
+        return validation.mean(self.winner, metric), *ends
 
     @cached_property
     def class_rows(self) -> Array:
@@ -258,12 +259,12 @@ def _rare_class(data: ReportData) -> str:
     label = data.rare_class
     recall, precision = data.evaluation["recall", label], data.evaluation["precision", label]
     interval = between("recall", recall.low, recall.high)
-    named = "" if math.isnan(precision.value) else f"; of the rows it calls so, {percent(precision.value)} are"
-    called = {1: "", 2: ", the rarer class,"}.get(len(data.classes), ", a rare class,")
-    called = called if data.has_rare_class else ", the class it finds least,"
+    named = "" if math.isnan(precision.value) else f"; precision {percent(precision.value)}"
+    rows = data.confusion.counts.sum(axis=1)
+    share = float(rows[data.confusion.classes.tolist().index(label)] / rows.sum())
     return (
-        f"Of the rows of {quoted(label)}{called} it finds {percent(recall.value)}{f' ({interval})' if interval else ''}"
-        f"{named}."
+        f"Recall of {quoted(label)} ({percent(share)} of the rows): {percent(recall.value)}"
+        f"{f' ({interval})' if interval else ''}{named}."
     )
 
 
@@ -273,7 +274,7 @@ def _standing(data: ReportData) -> str:
     if comparison is None or len(comparison.ranking) <= 2:
         return _errors(data)
     if not is_better(comparison, winner, BASELINE):
-        return _nothing_learned(comparison, winner)
+        return _nothing_learned(data, comparison, winner)
     return _ties(comparison, winner)
 
 
@@ -347,7 +348,7 @@ def _result(data: ReportData) -> list[str]:
             _hidden(data),
         ]
     if not is_better(comparison, winner, BASELINE):
-        return [_nothing_learned(comparison, winner), _hidden(data)]
+        return [_nothing_learned(data, comparison, winner), _hidden(data)]
     found = f"the right class for {percent(accuracy)} of rows it has not seen{sure}"
     n_models = len(comparison.ranking) - 1
     first = (
@@ -383,18 +384,13 @@ def _hidden(data: ReportData) -> str:
     )
 
 
-def _nothing_learned(comparison: Comparison, winner: str) -> str:
-    share = percent(comparison.cross_validation.mean(BASELINE))
-    always = (
-        "the baseline, which knows how frequent the classes are and nothing else: always naming the most frequent one "
-        f"is right for {share} of the rows"
-    )
+def _nothing_learned(data: ReportData, comparison: Comparison, winner: str) -> str:
+    metric, (label, share) = metric_name(comparison.metric), data.confusion.most_frequent
+    always = f"the baseline by {metric} (majority class {quoted(label)}: {percent(share)} of the rows)"
     if any(is_better(comparison, name, BASELINE) for name in comparison.ranking):
         return f"{winner}, which was chosen, is not clearly better than {always}. Other models are better."
-    return (
-        f"No model is clearly better than {always}. What these columns say about the classes, if anything, does not "
-        "show in these rows."
-    )
+    by_auc = " ".join(comparison.better_by_auc())
+    return f"No model is clearly better than {always}.{f' {by_auc}' if by_auc else ''}"
 
 
 def _ties(comparison: Comparison, winner: str) -> str:
@@ -434,8 +430,7 @@ def _key_figures(data: ReportData) -> list[dict[str, str]]:
     others = ("balanced_accuracy", "auc", "log_loss", "cost")
     wanted += [(metric, "", evaluation[metric]) for metric in others if metric in evaluation]
     found += [(metric, called, (one.value, one.low, one.high)) for metric, called, one in wanted]
-    compared = data.comparison and data.comparison.metric
-    found = [(metric, called, data.compared_by if metric == compared else value) for metric, called, value in found]
+    found = [(metric, called, data.validated(metric) or value) for metric, called, value in found]
     return [
         {"metric": metric, "called": called, "value": measured(metric, value), "interval": between(metric, *ends)}
         for metric, called, (value, *ends) in found

@@ -28,6 +28,7 @@ from .recognition import (
     Reading,
     best_reading,
     is_nominal,
+    is_postcode,
     iso_day,
     misspellings,
     read_texts,
@@ -189,6 +190,9 @@ class ColumnLearner:
             return Column(name, "empty")
         if pa.types.is_boolean(kind):
             return Column(name, "boolean")
+        if pa.types.is_integer(kind) and is_postcode(name):
+            self._say_typed("codes", name, "holds postal codes and is taken as a category", "number")
+            return Column(name, "category")
         if is_numeric(kind):
             return self._day_numbers(name) or self._few_or_many(name)
         if pa.types.is_temporal(kind):
@@ -564,7 +568,8 @@ def incomplete_left_out(n_left_out: int, n_rows: int, label: str) -> Finding:
 def first_reading(name: str, kind: Any, codes: Sequence[str], options: LearningOptions) -> Column | None:
     """How a column of this type is read before anything is known of its values; None for texts and levels."""
     declared = options.types.get(name)
-    if is_text(kind) or declared == "category" or (options.by_type and pa.types.is_boolean(kind)):
+    postcodes = declared is None and not options.by_type and pa.types.is_integer(kind) and is_postcode(name)
+    if is_text(kind) or declared == "category" or postcodes or (options.by_type and pa.types.is_boolean(kind)):
         return None
     if pa.types.is_temporal(kind) or declared in ("date", *_DATE_KINDS):
         return Column(name, "date", notation=native_dates(kind))

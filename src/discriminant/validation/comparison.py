@@ -349,14 +349,14 @@ class Comparison(Result):
             parts.append(f"{_called(name)} is worse than {self.best}, but cannot be told apart from {listed(alike)}.")
         if self.recommended is None:
             parts.append("No model is better than the baseline beyond chance: none is recommended.")
-            parts += self._better_by_auc()
+            parts += self.better_by_auc()
         elif BASELINE in top:
             parts.append("What cannot be told apart from the baseline has learned nothing that shows.")
         if self.reason:
             parts.append(self.reason)
         return " ".join(part[0].upper() + part[1:] if part.startswith("the ") else part for part in parts)
 
-    def _better_by_auc(self) -> list[str]:
+    def better_by_auc(self) -> list[str]:
         """What AUC shows where the measure does not: a class of few rows hardly moves the mean of all rows.
 
         With 20 rows of a class in 40,000 and an AUC of 0.9, the log-loss was not told apart from the baseline's.
