@@ -952,9 +952,7 @@ def _training(
     labels, present = raw_labels(data[target], target, codes)
     rows = np.flatnonzero(present)
     data = data if rows.size == n_rows else data.filter(present)
-    findings: list[Finding] = []
-    n_missing = n_rows - rows.size
-    left_out: tuple[Any, ...] = ()
+    findings, left_out, n_missing = list[Finding](), tuple[Any, ...](), n_rows - rows.size
     while True:
         as_written = target in options.types
         learned, classes, found = learn_target(labels, target, table.label, options, n_missing, as_written)
@@ -971,10 +969,9 @@ def _training(
         gaps = [column for column in columns if matters and column.dropped is None and column.missing]
         kept = complete_rows(gaps, data, codes, options.missing == "refuse")
         left = incomplete_left_out(int(np.count_nonzero(~kept)), int(np.count_nonzero(kept)), table.label)
-        findings += found
+        findings += found if kept.all() else [*found, left]
         if kept.all():
             break
-        findings.append(left)
         data, rows, labels, n_missing = data.filter(kept), rows[kept], labels[kept], 0
     schema = Schema(columns, replace(learned, left_out=left_out), options.missing, codes or MISSING_CODES)
     X = schema.encode_batch(data)[0]
