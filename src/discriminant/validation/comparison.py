@@ -23,11 +23,9 @@ from ..decision import Decision, posterior
 from ..decision.posteriors import costs_decide
 from ..engine import ProgressOption
 from ..errors import AliasWarning, DegenerateDataError, Message, ParameterError, Setting
-from ..estimators.auto import needs_coding
 from ..estimators.registry import new_model
 from ..evaluation.intervals import Interval, check_level
 from ..results import Result, aligned, columns_of, jsonable, listed, metric_name, p_value, percent, shown
-from ..tables.encoder import TableEncoder
 from .cross_validation import (
     METRICS,
     CrossValidation,
@@ -583,10 +581,8 @@ def compare(
     level = check_level(level)
     check_choice("keep", keep, ("predictions", "posteriors"))
     check_choice("on_failure", on_failure, ("raise", "leave_out"))
-    if models is None and needs_coding(X):
-        encoder = TableEncoder(coding="full").fit(X, y)
-        X = encoder.rows(X)
-        holdout = (encoder.rows(holdout[0]), holdout[1]) if isinstance(holdout, tuple) else holdout
+    if models is None:
+        X, holdout = _coded(X, y, holdout)
     table = labelled_table(X, y, sample_weight, groups)
     shares = dict(zip(table.classes.tolist(), table.all_class_weights / table.all_class_weights.sum(), strict=True))
     unsuited: dict[str, Message] = {}
@@ -613,6 +609,17 @@ def compare(
     differences = _differences(found, metric, level, predicted, None if held_out is None else held_out[1])
     left_out = unsuited | {name: Message(*error.parts) for name, error in errors.items()}
     return Comparison(found, metric, differences, level, tuple(order), left_out, reason)
+
+
+def _coded(X: Any, y: Any, holdout: Any) -> tuple[Any, Any]:
+    """A frame with text or gaps, and rows put aside, coded as numbers; others as they are."""
+    from ..estimators.auto import needs_coding  # not needed where models are named
+    from ..tables.encoder import TableEncoder
+
+    if not needs_coding(X):
+        return X, holdout
+    encoder = TableEncoder(coding="full").fit(X, y)
+    return encoder.rows(X), (encoder.rows(holdout[0]), holdout[1]) if isinstance(holdout, tuple) else holdout
 
 
 #: What is compared on a dataset unless models are named: fitted by passes over its rows.
